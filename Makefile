@@ -1,0 +1,49 @@
+# Aliases of the commands that people need; `make help` lists them. Each works in a fresh clone.
+
+PYTHON ?= python3
+SCALE ?= quick
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test smoke all-figures benchmark lint
+
+help:  ## show this list
+	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@echo "options: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup"
+
+setup: $(STAMP)  ## install everything into .venv, from requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2> /dev/null || { \
+		echo "error: make setup needs Python 3.11, 3.12 or 3.13, which $(PYTHON) is not" \
+			"($$($(PYTHON) --version 2>&1 | head -n 1)): name one, for example make setup PYTHON=python3.12." >&2; \
+		exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test: setup  ## run all tests
+	$(BIN)/python -m pytest
+
+smoke: setup  ## every figure, as short as can be: does all of it run?
+	$(BIN)/snakemake all_figures --config scale=smoke
+
+figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
+	@$(BIN)/python -m dyna_td check $@ $(SCALE)
+	$(BIN)/snakemake $@ --config scale=$(SCALE)
+
+all-figures: setup  ## every figure, at SCALE
+	@$(BIN)/python -m dyna_td check all_figures $(SCALE)
+	$(BIN)/snakemake all_figures --config scale=$(SCALE)
+
+benchmark: setup  ## measure the speed of training, on one thread
+	$(BIN)/python -m dyna_td benchmark
+
+lint: setup  ## check style: Python and Snakefile
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakemake --lint

@@ -1,0 +1,162 @@
+"""Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
+
+`snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`.
+What is run stands in experiments/, how in src/dyna_td/. Code is never an input: a digest of the code that can change a
+result is among the params instead, so a comment or another agent's file makes nothing outdated.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from dyna_td import experiments, provenance, results
+from dyna_td.errors import UserError
+
+ROOT = Path(workflow.basedir)
+SCALE = str(config.get("scale", "quick"))
+# Jobs use this very Python and this very code, whatever the shell that Snakemake was called from.
+os.environ.update(
+    PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.getenv('PATH')}",
+    PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+)
+
+try:
+    PLAN = experiments.load_plan(SCALE, ROOT / "experiments")
+except UserError as error:
+    sys.exit(f"error: {error}")
+
+
+def run_of(wildcards):
+    """What a run is asked to do, and the digest of the code that does it."""
+    return results.describe(PLAN.runs[wildcards.run])
+
+
+def selection_seeds_of(wildcards):
+    """The seeds on which a run's learning rate is selected."""
+    return PLAN.selection_runs(PLAN.runs[wildcards.run])[0].seeds
+
+
+def learning_rate_of(wildcards):
+    """The file that names a run's learning rate, if its rate is swept."""
+    csv = results.selection_csv(SCALE, wildcards.run)
+    return results.provenance_json(csv) if PLAN.runs[wildcards.run].sweep else []
+
+
+def runs_of(wildcards):
+    """The results that a figure shows."""
+    return [results.run_csv(SCALE, run.name) for run in PLAN.figures[wildcards.figure].runs]
+
+
+def refuse(wildcards):
+    """Says in one sentence why a figure cannot be drawn."""
+    try:
+        PLAN.figure(f"figure_{wildcards.unknown}")
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+wildcard_constraints:
+    scale=SCALE,
+    run="|".join(map(re.escape, PLAN.runs)),
+    figure="|".join(PLAN.figures),
+
+
+rule all_figures:
+    """Every figure whose agents are built."""
+    default_target: True
+    input:
+        expand("results/{scale}/{figure}/{figure}.png", scale=SCALE, figure=PLAN.figures),
+
+
+rule select_learning_rate:
+    """Train each learning rate of a sweep on selection seeds, and choose one."""
+    output:
+        sweep="results/{scale}/runs/{run}.selection.csv",
+        choice="results/{scale}/runs/{run}.selection.json",
+    log:
+        "results/{scale}/logs/{run}.selection.log",
+    benchmark:
+        "results/{scale}/benchmarks/{run}.selection.tsv"
+    params:
+        run=run_of,
+        selection_seeds=selection_seeds_of,
+    conda:
+        "environment.yaml"
+    shell:
+        "python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
+
+
+rule train_run:
+    """Train a run with its reported seeds."""
+    input:
+        learning_rate=learning_rate_of,
+    output:
+        records="results/{scale}/runs/{run}.csv",
+        provenance="results/{scale}/runs/{run}.json",
+    log:
+        "results/{scale}/logs/{run}.log",
+    benchmark:
+        "results/{scale}/benchmarks/{run}.tsv"
+    params:
+        run=run_of,
+    conda:
+        "environment.yaml"
+    shell:
+        "python -m dyna_td run {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
+
+
+rule aggregate_figure:
+    """Turn a figure's runs into curves: statistics over seeds at every evaluation."""
+    input:
+        runs=runs_of,
+    output:
+        curves="results/{scale}/{figure}/curves.csv",
+    log:
+        "results/{scale}/logs/{figure}.aggregate.log",
+    benchmark:
+        "results/{scale}/benchmarks/{figure}.aggregate.tsv"
+    params:
+        panels=lambda wildcards: PLAN.figures[wildcards.figure].as_plain_data(),
+        code=provenance.source_digest("dyna_td.aggregate"),
+    conda:
+        "environment.yaml"
+    shell:
+        "python -m dyna_td aggregate {wildcards.figure} --scale {wildcards.scale} > {log} 2>&1"
+
+
+# The targets that people name: a rule per figure, which draws it.
+for figure in PLAN.figures:
+
+    rule:
+        name:
+            figure
+        input:
+            curves=f"results/{SCALE}/{figure}/curves.csv",
+        output:
+            png=report(
+                f"results/{SCALE}/{figure}/{figure}.png",
+                caption=f"figures/captions/{figure}.rst",
+                category=f"Scale {SCALE}",
+            ),
+            pdf=f"results/{SCALE}/{figure}/{figure}.pdf",
+        log:
+            f"results/{SCALE}/logs/{figure}.plot.log",
+        benchmark:
+            f"results/{SCALE}/benchmarks/{figure}.plot.tsv"
+        params:
+            script=f"{ROOT}/figures/{figure}.py",
+            scale=SCALE,
+            code=provenance.code_digest(ROOT / "figures" / f"{name}.py" for name in (figure, "panels", "style")),
+        conda:
+            "environment.yaml"
+        shell:
+            "python {params.script} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
+
+
+rule refuse_figure:
+    """Any other name of a figure is refused in one sentence."""
+    input:
+        refuse,
+    output:
+        touch("figure_{unknown}"),

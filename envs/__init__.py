@@ -1,0 +1,34 @@
+"""Reinforcement-learning environments: Gymnasium environments and, in `envs.twins`, their TensorFlow twins.
+
+Importing this package registers `GridWorld` and `MazeGridWorld` with Gymnasium. It does not import TensorFlow.
+"""
+
+import gymnasium
+
+from dyna_td.errors import require_choice
+
+# The longest episode of each environment, in steps; MountainCar's 2000 is the paper's, Gymnasium's own is 200.
+TIME_LIMITS = {
+    "GridWorld": 2000,
+    "MazeGridWorld": 2000,
+    "MountainCar-v0": 2000,
+    "CartPole-v1": 500,
+    "Acrobot-v1": 500,
+}
+
+for _name in ("GridWorld", "MazeGridWorld"):
+    gymnasium.register(_name, entry_point=f"envs.grid_world:{_name}", max_episode_steps=TIME_LIMITS[_name])
+
+
+def make(environment: str, **kwargs) -> gymnasium.Env:
+    """Makes the Gymnasium environment as this project uses it, i.e. with the time limits of `TIME_LIMITS`.
+
+    Args:
+      environment: a key of `TIME_LIMITS`.
+      **kwargs: passed to `gymnasium.make`, e.g. `render_mode="rgb_array"`.
+
+    Raises:
+      UserError: the environment is unknown.
+    """
+    require_choice(environment, TIME_LIMITS, "environment")
+    return gymnasium.make(environment, **{"max_episode_steps": TIME_LIMITS[environment], **kwargs})

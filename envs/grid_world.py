@@ -1,0 +1,155 @@
+"""GridWorld and MazeGridWorld: walk from the lower left to the upper right corner of a unit square with walls.
+
+The geometry is plain data (`GRID_WALLS`, `MAZE_WALLS` and the constants below); the dynamics, the rendering and the
+TensorFlow twins all read it from here.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from dyna_td.errors import UserError
+
+
+class Wall(NamedTuple):
+    """A wall over the whole height of the square at x in [x_low, x_high], open where y in [hole_low, hole_high]."""
+
+    x_low: float
+    x_high: float
+    hole_low: float
+    hole_high: float
+
+
+GRID_WALLS = (Wall(0.5, 0.6, 0.4, 0.5),)
+# Three walls, as in the released code; the paper's text says two.
+MAZE_WALLS = (Wall(0.2, 0.3, 0.4, 0.5), Wall(0.4, 0.5, 0.9, 1.0), Wall(0.7, 0.8, 0.1, 0.2))
+
+UP, RIGHT, DOWN, LEFT = range(4)
+STEP_LENGTH = 0.05
+STEP_NOISE = 0.01  # standard deviation of a step's length
+START_HIGH = 0.05  # an episode starts uniformly in [0, START_HIGH]^2
+GOAL_LOW = 0.95  # the goal is (GOAL_LOW, 1]^2
+
+_WHITE, _GREY, _BLUE, _GREEN, _RED = (255, 255, 255), (90, 90, 90), (170, 200, 255), (120, 200, 120), (220, 50, 50)
+_AGENT_RADIUS = 0.015
+
+
+def in_wall(x, y, walls: Sequence[Wall]):
+    """Whether each point lies in a wall; walls and holes contain their edges.
+
+    Args:
+      x: horizontal coordinates [...], NumPy or TensorFlow.
+      y: vertical coordinates [...], alike.
+      walls: the walls of the world.
+
+    Returns:
+      Booleans [...].
+    """
+    inside = False
+    for wall in walls:
+        inside |= (x >= wall.x_low) & (x <= wall.x_high) & ((y < wall.hole_low) | (y > wall.hole_high))
+    return inside
+
+
+def in_goal(x, y):
+    """Whether each point (x [...], y [...], NumPy or TensorFlow) lies in the goal, which excludes its inner edges."""
+    return (x > GOAL_LOW) & (y > GOAL_LOW)
+
+
+def transition(state: np.ndarray, action: int, noise: float, walls: Sequence[Wall]) -> tuple[np.ndarray, float, bool]:
+    """One step of a grid world.
+
+    A move that would end in a wall leaves the state unchanged. The wall is tested before the clipping to the square, so
+    a move out of the square through a hole at its border (MazeGridWorld's second wall) is blocked as well.
+
+    Args:
+      state: (x, y) in [0, 1]^2, float32 [2].
+      action: 0 up, 1 right, 2 down, 3 left.
+      noise: a draw from N(0, 1), scaled to the noise of the step's length.
+      walls: the walls of the world.
+
+    Returns:
+      The next state (float32 [2]), the reward (0 on reaching the goal, else -1) and whether the goal is reached.
+    """
+    direction = 1 if action in (UP, RIGHT) else -1
+    moved = state.copy()
+    moved[0 if action in (LEFT, RIGHT) else 1] += np.float32(direction * STEP_LENGTH + STEP_NOISE * noise)
+    next_state = np.clip(state if in_wall(*moved, walls) else moved, 0, 1)
+    terminated = bool(in_goal(*next_state))
+    return next_state, 0.0 if terminated else -1.0, terminated
+
+
+def draw(walls: Sequence[Wall], agent: np.ndarray | None = None, size: int = 400) -> np.ndarray:
+    """A picture of the world: walls grey, start blue, goal green and the agent, if given, a red disc.
+
+    Args:
+      walls: the walls of the world.
+      agent: its position [2].
+      size: edge of the picture in pixels.
+
+    Returns:
+      uint8 [size, size, 3], the first row on top.
+    """
+    centres = (np.arange(size) + 0.5) / size
+    x, y = np.meshgrid(centres, centres[::-1])  # [size, size]
+    picture = np.full((size, size, 3), _WHITE, np.uint8)
+    picture[(x <= START_HIGH) & (y <= START_HIGH)] = _BLUE
+    picture[in_goal(x, y)] = _GREEN
+    picture[in_wall(x, y, walls)] = _GREY
+    if agent is not None:
+        picture[np.hypot(x - agent[0], y - agent[1]) <= _AGENT_RADIUS] = _RED
+    return picture
+
+
+class GridWorld(gymnasium.Env):
+    """A unit square with one wall (Section 4.1); reward -1 a step, 0 on reaching the goal.
+
+    Observations are the state (x, y), float32 [2]; the four actions move up, right, down and left. The render mode is
+    None or "rgb_array"; any other raises UserError.
+    """
+
+    metadata: ClassVar[dict] = {"render_modes": ["rgb_array"], "render_fps": 30}
+    walls = GRID_WALLS
+
+    def __init__(self, render_mode: str | None = None):
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise UserError(
+                f"unknown render mode {render_mode!r} of {type(self).__name__}: choose 'rgb_array' or None."
+            )
+        self.render_mode = render_mode
+        self.observation_space = spaces.Box(0, 1, (2,), np.float32)
+        self.action_space = spaces.Discrete(4)
+        self.state = np.zeros(2, np.float32)
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
+        """Starts an episode at a uniform point of the start square; returns (observation [2], {}). No options."""
+        super().reset(seed=seed)
+        self.state = self.np_random.uniform(0, START_HIGH, size=2).astype(np.float32)
+        return self.state.copy(), {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict]:
+        """Moves once; returns (observation [2], reward, terminated, False, {}).
+
+        Raises:
+          UserError: the action is not one of 0, 1, 2, 3.
+        """
+        if not self.action_space.contains(action):
+            raise UserError(
+                f"unknown action {action!r} of {type(self).__name__}: choose 0 (up), 1 (right), 2 (down) or 3 (left)."
+            )
+        noise = self.np_random.standard_normal()
+        self.state, reward, terminated = transition(self.state, action, noise, self.walls)
+        return self.state.copy(), reward, terminated, False, {}
+
+    def render(self) -> np.ndarray | None:
+        """The picture of `draw` with the agent (uint8 [400, 400, 3]), or None without a render mode."""
+        return None if self.render_mode is None else draw(self.walls, self.state)
+
+
+class MazeGridWorld(GridWorld):
+    """GridWorld with three walls, whose holes lie in the middle, at the top and at the bottom."""
+
+    walls = MAZE_WALLS

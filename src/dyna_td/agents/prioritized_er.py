@@ -1,0 +1,35 @@
+"""PrioritizedER: proportional prioritized experience replay as the paper's experiments use it."""
+
+import tensorflow as tf
+
+from dyna_td.agents.er import ER
+from dyna_td.replay import Transition
+from dyna_td.runs import ControlSettings
+from dyna_td.streams import Purpose, Streams
+from dyna_td.sum_tree import SumTree
+
+
+class PrioritizedER(ER):
+    """This is ER with: half of each mini-batch drawn in proportion to priorities (appendix "Hyper-parameter settings").
+
+    A priority is |delta|, exponent 1, without importance weights; the other half stays uniform against the bias. It is
+    the transition's TD error when it was stored, and then whenever it was last part of a mini-batch, as computed for
+    that update: all other priorities are outdated, which is the limitation that the paper studies.
+    """
+
+    def __init__(self, settings: ControlSettings, streams: Streams, state_dim: int, actions: int, steps: int):
+        super().__init__(settings, streams, state_dim, actions, steps)
+        self.priorities = SumTree(streams.count, self.replay.capacity)
+        self.prioritized = settings.batch_size // 2
+
+    def observe(self, transition: Transition) -> None:
+        place = self.replay.add(transition)
+        td_error = self.td_target(transition) - self.q_value(transition.state, transition.action)  # [S, 1]
+        self.priorities.assign(tf.fill(td_error.shape, place), tf.abs(td_error))
+
+    def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
+        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
+        return tf.concat([self.priorities.draw(uniforms), super().draw_places(step, k)[:, self.prioritized :]], axis=1)
+
+    def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
+        self.priorities.assign(places, tf.abs(td_error))

@@ -1,0 +1,44 @@
+"""SchaulPrioritizedER: prioritized replay with the settings of Schaul et al. (2016), as a second, fair baseline."""
+
+import tensorflow as tf
+
+from dyna_td.agents.prioritized_er import PrioritizedER
+from dyna_td.replay import Transition
+from dyna_td.runs import ControlSettings
+from dyna_td.streams import Purpose, Streams
+
+PRIORITY_EXPONENT = 0.6  # alpha (Schaul et al., Table 3, proportional variant)
+FIRST_BETA = 0.4  # importance-sampling exponent at the first step; rises linearly to 1 at the last
+PRIORITY_FLOOR = 1e-6  # added to |delta|, so that no transition is lost for ever
+
+
+class SchaulPrioritizedER(PrioritizedER):
+    """This is PrioritizedER with: the whole mini-batch prioritized, exponent 0.6, importance weights, and the largest
+    priority seen so far for a new transition (Schaul et al., Algorithm 1).
+    """
+
+    def __init__(self, settings: ControlSettings, streams: Streams, state_dim: int, actions: int, steps: int):
+        super().__init__(settings, streams, state_dim, actions, steps)
+        self.prioritized = settings.batch_size
+        self.steps = steps
+        self.largest = tf.Variable(tf.ones([streams.count]))  # p_1 = 1
+
+    def observe(self, transition: Transition) -> None:
+        place = self.replay.add(transition)
+        self.priorities.assign(tf.fill([self.streams.count, 1], place), self.largest[:, None])
+
+    def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
+        # Stratified: one draw from each of b equal shares of the total (Appendix B.2.1).
+        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
+        return self.priorities.draw((tf.range(self.prioritized, dtype=tf.float32) + uniforms) / self.prioritized)
+
+    def loss(self, td_error: tf.Tensor, places: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+        beta = FIRST_BETA + (1.0 - FIRST_BETA) * tf.cast(step, tf.float32) / self.steps
+        probability = self.priorities.get(places) / self.priorities.total[:, None]
+        weight = (tf.cast(self.replay.size, tf.float32) * probability) ** -beta
+        return tf.reduce_mean(weight / tf.reduce_max(weight, axis=1, keepdims=True) * td_error**2, axis=1)
+
+    def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
+        priority = (tf.abs(td_error) + PRIORITY_FLOOR) ** PRIORITY_EXPONENT
+        self.priorities.assign(places, priority)
+        self.largest.assign(tf.maximum(self.largest, tf.reduce_max(priority, axis=1)))

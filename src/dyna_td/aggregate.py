@@ -1,0 +1,97 @@
+"""From runs to curves: statistics over seeds at every evaluation, and the choice of a learning rate."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dyna_td.catalog import METRICS, headline_metric
+from dyna_td.errors import UserError
+from dyna_td.experiments import Figure, Panel
+from dyna_td.runs import Run
+
+COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95", "high95", "iqm", "n"]
+
+SELECTION_RULE = (
+    "mean of {metric} over the selection seeds and over all evaluations, the {best} wins; "
+    "a rate with a value that is not finite comes last; of equal rates the larger wins"
+)
+
+
+def learning_curves(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
+    """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first.
+
+    Args:
+      figure: what to show.
+      read: gives the records `seed,step,metric,value` of a run.
+    """
+    parts = []
+    for panel_key, panel in figure.panels.items():
+        if panel.closed_form:
+            parts.append(_exact_curves(panel_key, panel))
+        for curve_key, run in panel.curves.items():
+            curve = summarise(read(run)).assign(panel=panel_key, curve=curve_key)
+            first = curve["metric"] == panel.metric
+            parts += [curve[first], curve[~first]]
+    return pd.concat(parts)[COLUMNS]
+
+
+def summarise(records: pd.DataFrame) -> pd.DataFrame:
+    """Statistics over seeds for each step and metric.
+
+    `low95` and `high95` bound Student's 95% interval of the mean; `iqm` is the mean of the middle half of the seeds.
+    With one seed the standard error and the interval are not defined (NaN).
+    """
+    table = records.pivot(index="seed", columns=["metric", "step"], values="value").sort_index(axis="columns")
+    values = table.to_numpy()  # [seeds, metrics x steps]
+    count = len(values)
+    mean = values.mean(axis=0)
+    error = values.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.full_like(mean, np.nan)
+    half_width = stats.t.ppf(0.975, count - 1) * error
+    return table.columns.to_frame(index=False).assign(
+        mean=mean,
+        standard_error=error,
+        low95=mean - half_width,
+        high95=mean + half_width,
+        iqm=stats.trim_mean(values, 0.25, axis=0),
+        n=count,
+    )
+
+
+def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
+    """The learning rate of `run`, chosen by `SELECTION_RULE` from `sweep`.
+
+    Args:
+      run: the swept run.
+      sweep: `learning_rate,seed,step,metric,value` on the selection seeds.
+
+    Returns:
+      `learning_rate`, the `scores` of all rates (None where not finite), `metric` and the `rule` in words.
+
+    Raises:
+      UserError: if no rate has a finite score.
+    """
+    metric = headline_metric(run.environment)
+    higher = METRICS[metric].higher_is_better
+    values = sweep[sweep["metric"] == metric].groupby("learning_rate")["value"]
+    scores = {rate: float(np.mean(group.to_numpy())) for rate, group in values}
+    finite = {rate: score for rate, score in scores.items() if np.isfinite(score)}
+    if not finite:
+        raise UserError(f"no learning rate of {run.name} trains without diverging: extend its sweep to smaller rates.")
+    winner = max(finite, key=lambda rate: (finite[rate] if higher else -finite[rate], rate))
+    return {
+        "learning_rate": winner,
+        "scores": {f"{rate:g}": finite.get(rate) for rate in scores},
+        "metric": metric,
+        "rule": SELECTION_RULE.format(metric=metric, best="highest" if higher else "lowest"),
+    }
+
+
+def _exact_curves(panel_key: str, panel: Panel) -> pd.DataFrame:
+    """A closed form in the columns of measured curves: one exact value, no spread."""
+    from dyna_td.theory import CLOSED_FORMS
+
+    curves = CLOSED_FORMS[panel.closed_form]()
+    mean = curves["mean"]
+    return curves.assign(panel=panel_key, standard_error=0.0, low95=mean, high95=mean, iqm=mean, n=1)

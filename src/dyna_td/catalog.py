@@ -1,0 +1,95 @@
+"""What can be named in an experiment or on the command line: agents, environments, metrics, settings.
+
+Agents are named by the module that holds them, as text: planning must import neither TensorFlow nor an agent that the
+plan does not train, and a run's source digest must not follow an agent that it does not use.
+"""
+
+from dataclasses import dataclass
+
+from dyna_td.errors import UserError, require_choice
+from dyna_td.runs import ControlSettings, RegressionSettings, Settings
+
+# Learners of the supervised task (Section 3.3). `cubic` is scaled as in Theorem 1, `plain_cubic` (figure 9) is not.
+LEARNERS = {
+    name: "dyna_td.regression"
+    for name in ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "plain_cubic", "power4")
+}
+
+# Agents for discrete actions, "module:class".
+CONTROL_AGENTS = {
+    "er": "dyna_td.agents.er:ER",
+    "prioritized_er": "dyna_td.agents.prioritized_er:PrioritizedER",
+    "schaul_prioritized_er": "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER",
+    "full_prioritized_er": "dyna_td.agents.full_prioritized_er:FullPrioritizedER",
+}
+
+SUPERVISED_TASK = "sin"
+CONTROL_ENVIRONMENTS = ("GridWorld", "MazeGridWorld", "MountainCar-v0", "CartPole-v1", "Acrobot-v1")
+ENVIRONMENTS = (SUPERVISED_TASK, *CONTROL_ENVIRONMENTS)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One word of the `metric` column."""
+
+    unit: str
+    meaning: str
+    higher_is_better: bool
+
+
+METRICS = {
+    "return": Metric("reward", "undiscounted return of one evaluation episode", True),
+    "episode_length": Metric("environment steps", "length of that episode", False),
+    "test_rmse": Metric("target", "root mean squared error on the noise-free test points", False),
+    "test_rmse_high": Metric("target", "test_rmse on x < 0 alone, the high-frequency half", False),
+    "test_rmse_low": Metric("target", "test_rmse on x >= 0 alone, the low-frequency half", False),
+    "train_rmse": Metric("target", "root mean squared error on the noisy training set", False),
+}
+
+# A setting's unit and meaning, for `--help`.
+SETTINGS = {
+    "examples": "|T|, training examples of the supervised task",
+    "noise": "sigma, standard deviation of the noise on the training targets",
+    "batch_size": "b, examples or transitions in a mini-batch",
+    "learning_rate": "Adam's step size",
+    "hidden": "units of the hidden layers, for example 32x32",
+    "planning_updates": "n, mini-batch updates after each environment step",
+    "buffer_capacity": "transitions in the ER buffer",
+    "warm_up_steps": "random environment steps before learning starts",
+    "exploration": "epsilon of the behaviour policy",
+    "evaluation_exploration": "epsilon of the evaluated policy",
+    "discount": "gamma, per environment step",
+    "target_period": "parameter updates between two copies of the target network",
+}
+
+
+def is_supervised(environment: str) -> bool:
+    """Whether `environment` is the supervised task, where a step is a mini-batch update."""
+    return environment == SUPERVISED_TASK
+
+
+def settings_type(environment: str) -> type[Settings]:
+    """The dataclass of the numbers that an agent has on `environment`."""
+    return RegressionSettings if is_supervised(environment) else ControlSettings
+
+
+def headline_metric(environment: str) -> str:
+    """The metric by which a learning rate is selected on `environment`."""
+    return "test_rmse" if is_supervised(environment) else "return"
+
+
+def require_agent(agent: object, environment: str) -> str:
+    """Returns `agent` if it can be trained on `environment`.
+
+    Raises:
+      UserError: for an unknown agent, or one that belongs to the other kind of environment.
+    """
+    here, elsewhere = (LEARNERS, CONTROL_AGENTS) if is_supervised(environment) else (CONTROL_AGENTS, LEARNERS)
+    if agent in elsewhere:
+        raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
+    return require_choice(agent, here, "agent")
+
+
+def module_of(agent: str) -> str:
+    """The name of the module that holds `agent`."""
+    return (LEARNERS | CONTROL_AGENTS)[agent].partition(":")[0]

@@ -1,0 +1,273 @@
+"""The command line, `python -m dyna_td`: train by hand, or make one file of the pipeline's plan.
+
+A mistake of the user is one sentence on standard error and exit status 2; Ctrl-C is status 130.
+"""
+
+import argparse
+import importlib
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td import aggregate, catalog, experiments, provenance, results
+from dyna_td.checked_yaml import check
+from dyna_td.errors import UserError, require_choice
+from dyna_td.progress import progress
+from dyna_td.runs import ControlSettings, RegressionSettings, Run
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose mistakes are told like all others."""
+
+    def error(self, message: str):
+        raise UserError(f"{message}; see `{self.prog} --help`.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status."""
+    try:
+        options, rest = _parser().parse_known_args(arguments)
+        if rest and options.command is not _benchmark:
+            raise UserError(f"unknown argument {rest[0]!r}; see `python -m dyna_td {options.name_of_command} --help`.")
+        options.rest = rest
+        options.command(options)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: what was not finished is not written.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m dyna_td", description=__doc__.splitlines()[0], allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(name: str, function: Callable, text: str, **kwargs) -> argparse.ArgumentParser:
+        description = f"{text[0].upper()}{text[1:]}."
+        command = commands.add_parser(name, help=text, description=description, allow_abbrev=False, **kwargs)
+        command.set_defaults(command=function, name_of_command=name)
+        return command
+
+    plan = argparse.ArgumentParser(add_help=False)
+    plan.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
+    plan.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
+    plan.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder that results are written to")
+
+    _add_train_options(add("train", _train, "train one agent by hand"))
+    run = add("run", _run, "train a run of the plan with its reported seeds", parents=[plan])
+    run.add_argument("name", help="the run's name, see `list`")
+    select = add("select", _select, "try a run's learning rates on selection seeds and choose one", parents=[plan])
+    select.add_argument("name", help="the run's name, see `list`")
+    curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
+    curves.add_argument("figure", help="figure_1, ...")
+    add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
+    target = add("check", _check, "refuse an unknown figure or scale in one sentence")
+    target.add_argument("figure", help="figure_1, ..., or all_figures")
+    target.add_argument("scale", help="smoke, quick or paper")
+    target.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
+    add("benchmark", _benchmark, "measure the speed of training", add_help=False)
+    return parser
+
+
+def _add_train_options(train: argparse.ArgumentParser) -> None:
+    train.add_argument("--env", required=True, metavar="ID", help=", ".join(catalog.ENVIRONMENTS))
+    agents = f"{', '.join(catalog.CONTROL_AGENTS)}; on {catalog.SUPERVISED_TASK}: {', '.join(catalog.LEARNERS)}"
+    train.add_argument("--agent", required=True, metavar="NAME", help=agents)
+    train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
+    train.add_argument("--seeds", type=_seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")
+    steps = "environment steps, or mini-batch updates of the supervised task (default: 50000)"
+    train.add_argument("--steps", type=_positive_integer, default=50_000, metavar="N", help=steps)
+    every = "steps between two evaluations (default: 500)"
+    train.add_argument("--evaluate-every", type=_positive_integer, default=500, metavar="N", help=every)
+    for name, meaning in catalog.SETTINGS.items():
+        train.add_argument(_option(name), metavar="X", help=f"{meaning} ({_defaults_text(name)})")
+
+
+def _option(setting: str) -> str:
+    return f"--{setting.replace('_', '-')}"
+
+
+def _defaults_text(setting: str) -> str:
+    """The default of `setting` on each kind of environment that has it."""
+    kinds = {f"on {catalog.SUPERVISED_TASK}": RegressionSettings(), "in control": ControlSettings()}
+    having = {kind: asdict(defaults) for kind, defaults in kinds.items() if hasattr(defaults, setting)}
+    texts = {kind: _setting_text(defaults[setting]) for kind, defaults in having.items()}
+    if len(set(texts.values())) == 1 and len(texts) == len(kinds):
+        return f"default: {texts.popitem()[1]}"
+    return f"default: {', '.join(f'{text} {kind}' for kind, text in texts.items())}"
+
+
+def _setting_text(value: object) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _positive_integer(text: str) -> int:
+    if not re.fullmatch(r"\d+", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {text!r}")
+    return int(text)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    """`0-19`, `0,3,7` or a mixture, each seed once."""
+    seeds = []
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        seeds += range(int(match[1]), int(match[2] or match[1]) + 1) if match else [None]
+    if not seeds or None in seeds or len(set(seeds)) < len(seeds):
+        raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, not {text!r}")
+    return tuple(sorted(seeds))
+
+
+def _train(options: argparse.Namespace) -> None:
+    environment = require_choice(options.env, catalog.ENVIRONMENTS, "environment")
+    if options.output.suffix != ".csv":
+        raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
+    run = Run(
+        environment=environment,
+        agent=catalog.require_agent(options.agent, environment),
+        settings=_settings_by_hand(environment, options),
+        seeds=options.seeds,
+        steps=options.steps,
+        evaluate_every=options.evaluate_every,
+    )
+    results.require_writable(options.output)
+    records, cost = _execute(run)
+    results.write(options.output, records, {**results.describe(run), **cost, **provenance.machine()})
+
+
+def _settings_by_hand(environment: str, options: argparse.Namespace):
+    """The settings that the options ask for; those that are not given keep the paper's values."""
+    given = {name: text for name in catalog.SETTINGS if (text := getattr(options, name)) is not None}
+    defaults = {setting.name: setting.default for setting in fields(catalog.settings_type(environment))}
+    numbers = {}
+    for name, text in given.items():
+        if name not in defaults:
+            raise UserError(f"{_option(name)} does not apply to {environment}: leave it out.")
+        try:
+            numbers[name] = _number(text, defaults[name])
+        except ValueError as error:
+            example = _setting_text(defaults[name])
+            raise UserError(f"{_option(name)} is {text!r}, expected a number such as {example}.") from error
+    check(numbers, "settings", "train")
+    return experiments.make_settings(environment, numbers)
+
+
+def _number(text: str, default: object) -> int | float | list[int]:
+    if isinstance(default, tuple):
+        return [int(part) for part in text.split("x")]
+    if isinstance(default, float) and not math.isfinite(float(text)):
+        raise ValueError(text)
+    return type(default)(text)
+
+
+def _run(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    run = plan.run(options.name)
+    csv = results.run_csv(plan.scale, run.name, options.results)
+    results.require_writable(csv)
+    trained, selection = run, None
+    if run.sweep:
+        _, selection = _read_selection(plan, run, options)
+        trained = run.with_learning_rate(selection["learning_rate"])
+    records, cost = _execute(trained)
+    details = {**results.describe(trained), "run": run.name, "learning_rate_selection": selection}
+    results.write(csv, records, {**details, **cost, **provenance.machine()})
+
+
+def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespace) -> tuple[pd.DataFrame, dict]:
+    csv = results.selection_csv(plan.scale, run.name, options.results)
+    sweep, details = results.read(csv, f"python -m dyna_td select {run.name} --scale {plan.scale}")
+    return sweep, {key: details[key] for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
+
+
+def _select(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    run = plan.run(options.name)
+    candidates = plan.selection_runs(run)
+    if not candidates:
+        raise UserError(f"{run.name} has one learning rate, there is nothing to select.")
+    csv = results.selection_csv(plan.scale, run.name, options.results)
+    results.require_writable(csv)
+    sweep, costs = [], []
+    for candidate in candidates:
+        records, cost = _execute(candidate)
+        sweep.append(records.assign(learning_rate=candidate.settings.learning_rate))
+        costs.append(cost)
+    sweep = pd.concat(sweep)
+    details = {**results.describe(run), "seeds": candidates[0].seeds, **aggregate.select_learning_rate(run, sweep)}
+    results.write(csv, sweep, {**details, **_total(costs), **provenance.machine()})
+
+
+def _total(costs: list[dict]) -> dict:
+    """What several trainings in one process cost together."""
+    return {key: (max if key == "peak_memory_mib" else sum)(cost[key] for cost in costs) for key in costs[0]}
+
+
+def _execute(run: Run) -> tuple[pd.DataFrame, dict]:
+    """Trains `run` and returns its records and its cost."""
+    training = _import_quietly("dyna_td.training")
+    with progress(run.name) as show:
+        outcome = training.execute(run, show)
+    return outcome.records, outcome.cost
+
+
+def _aggregate(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    figure = plan.figure(options.figure)
+    output = results.curves_csv(plan.scale, figure.name, options.results)
+    results.require_writable(output)
+
+    def read(run: Run) -> pd.DataFrame:
+        rebuild = f"python -m dyna_td run {run.name} --scale {plan.scale}"
+        return results.read_run(results.run_csv(plan.scale, run.name, options.results), run, rebuild)
+
+    curves = aggregate.learning_curves(figure, read)
+    with results.write_whole(output) as file:
+        curves.to_csv(file, index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
+
+
+def _check(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    if options.figure != "all_figures":
+        plan.figure(options.figure)
+
+
+def _list(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    print(f"figures at scale {plan.scale}:")
+    for figure in plan.figures.values():
+        print(f"  {figure.name}: {figure.title}")
+        for run in figure.runs:
+            print(f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)")
+    print(f"environments: {', '.join(catalog.ENVIRONMENTS)}")
+    print(f"agents: {', '.join(catalog.CONTROL_AGENTS)}; on {catalog.SUPERVISED_TASK}: {', '.join(catalog.LEARNERS)}")
+    print("metrics:")
+    for name, metric in catalog.METRICS.items():
+        print(f"  {name} [{metric.unit}]: {metric.meaning}")
+
+
+def _benchmark(options: argparse.Namespace) -> None:
+    _import_quietly("dyna_td.benchmark").main(options.rest)
+
+
+def _import_quietly(module: str):
+    """Imports a module that imports TensorFlow: one thread, and no greeting from its libraries."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.stderr.flush()
+    standard_error = os.dup(2)
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), 2)
+    try:
+        return importlib.import_module(module)
+    finally:
+        os.dup2(standard_error, 2)
+        os.close(standard_error)

@@ -1,0 +1,87 @@
+"""Reinforcement learning in the graph: an agent, the twin of its environment and its evaluation, in one program.
+
+Between two evaluations the whole loop of Algorithm 1 runs in one XLA program for all seeds: act, step the environment,
+store, n updates. Nothing returns to Python but the evaluations.
+"""
+
+import importlib
+
+import tensorflow as tf
+
+from dyna_td.catalog import CONTROL_AGENTS
+from dyna_td.replay import Transition
+from dyna_td.runs import Run
+from dyna_td.streams import Purpose, Streams
+from envs.twins import make_twin
+
+
+class ControlProgram(tf.Module):
+    """An agent in its environment. A step is one environment step of every seed.
+
+    Args:
+      run: its environment has a twin, its agent is one of `catalog.CONTROL_AGENTS`.
+    """
+
+    def __init__(self, run: Run):
+        super().__init__()
+        self.settings = run.settings
+        self.updates_per_step = run.settings.planning_updates
+        self.streams = Streams(run.seeds)
+        self.twin = make_twin(run.environment)
+        module, _, name = CONTROL_AGENTS[run.agent].partition(":")
+        agent = getattr(importlib.import_module(module), name)
+        self.agent = agent(run.settings, self.streams, self.twin.state_dim, self.twin.actions, run.steps)
+        self.step = tf.Variable(0, dtype=tf.int64)
+        self.episode_step = tf.Variable(tf.zeros([self.streams.count], tf.int32))
+        self.state = tf.Variable(self._reset(Purpose.RESET, -1))  # resets after step t are keyed by t >= 0
+
+    @tf.function(jit_compile=True)
+    def train(self, steps: tf.Tensor) -> None:
+        """Takes `steps` (int32 scalar) environment steps."""
+        last = self.step + tf.cast(steps, tf.int64)
+        while self.step < last:
+            self._environment_step(self.step.read_value())
+            self.step.assign_add(1)
+
+    def _environment_step(self, step: tf.Tensor) -> None:
+        warming_up = step < self.settings.warm_up_steps
+        state = self.state.read_value()
+        explore = self.streams.uniform(Purpose.EXPLORE, (2,), step=step)
+        action = self.agent.act(state, tf.where(warming_up, 1.0, self.settings.exploration), explore)
+        next_state, reward, terminated = self.twin.step(state, action, self._noise(Purpose.ENVIRONMENT, step))
+        transition = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
+        self.agent.observe(Transition(*(part[:, None] for part in transition)))
+        self.agent.learn(step, tf.where(warming_up, 0, self.settings.planning_updates))
+
+        episode_step = self.episode_step + 1
+        ended = terminated | (episode_step >= self.twin.time_limit)
+        self.episode_step.assign(tf.where(ended, 0, episode_step))
+        self.state.assign(tf.where(ended[:, None], self._reset(Purpose.RESET, step), next_state))
+
+    @tf.function(jit_compile=True)
+    def evaluate(self) -> dict[str, tf.Tensor]:
+        """One episode of the almost greedy policy in an environment of its own; each metric float32 [S]."""
+        step = self.step.read_value()
+        state = self._reset(Purpose.EVALUATION_RESET, step)
+        running = tf.ones([self.streams.count], tf.bool)
+        total = tf.zeros([self.streams.count])
+        length = tf.zeros([self.streams.count])
+        t = tf.constant(0)
+        while (t < self.twin.time_limit) & tf.reduce_any(running):
+            explore = self.streams.uniform(Purpose.EVALUATION_EXPLORE, (2,), step=step, inner=t)
+            action = self.agent.act(state, self.settings.evaluation_exploration, explore)
+            noise = self._noise(Purpose.EVALUATION_ENVIRONMENT, step, t)
+            state, reward, terminated = self.twin.step(state, action, noise)
+            total += tf.where(running, reward, 0.0)
+            length += tf.where(running, 1.0, 0.0)
+            running &= ~terminated
+            t += 1
+        return {"return": total, "episode_length": length}
+
+    def _reset(self, purpose: Purpose, step) -> tf.Tensor:
+        return self.twin.reset(self.streams.uniform(purpose, (self.twin.reset_dim,), step=step))
+
+    def _noise(self, purpose: Purpose, step, inner=0) -> tf.Tensor:
+        if not self.twin.noise_dim:
+            return tf.zeros([self.streams.count, 0])
+        return self.streams.normal(purpose, (self.twin.noise_dim,), step=step, inner=inner)

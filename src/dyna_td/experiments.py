@@ -1,0 +1,206 @@
+"""From the YAML files of `experiments/` to runs: what each figure needs, at a scale.
+
+A panel of a figure names its curves; a curve is a run (or a closed form). Figures that declare the same run share it.
+A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `selection_runs`).
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+
+from dyna_td.catalog import ENVIRONMENTS, METRICS, is_supervised, require_agent, settings_type
+from dyna_td.checked_yaml import read_checked
+from dyna_td.errors import UserError, require_choice
+from dyna_td.runs import Run
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "experiments"
+FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
+FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none."""
+
+    metric: str
+    curves: dict[str, Run]
+    closed_form: str | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper as its YAML file declares it."""
+
+    name: str
+    title: str
+    source: Path
+    panels: dict[str, Panel]
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs that the figure shows, each once, in the order of its panels."""
+        return list(dict.fromkeys(run for panel in self.panels.values() for run in panel.curves.values()))
+
+    def as_plain_data(self) -> dict:
+        """What is drawn where: by panel its metric and its curves' runs, or its closed form."""
+        return {
+            key: {
+                "metric": panel.metric,
+                "curves": panel.closed_form or {curve: run.name for curve, run in panel.curves.items()},
+            }
+            for key, panel in self.panels.items()
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is to be run at one scale.
+
+    Attributes:
+      scale: `smoke`, `quick` or `paper`.
+      figures: the available figures by name, in the paper's order.
+      selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
+    """
+
+    scale: str
+    figures: dict[str, Figure]
+    selection_seeds: dict[str, int]
+
+    def selection_runs(self, run: Run) -> list[Run]:
+        """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed."""
+        count = self.selection_seeds[_kind(run.environment)]
+        seeds = tuple(range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + count))
+        return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
+
+    @cached_property
+    def runs(self) -> dict[str, Run]:
+        """Every run that a figure shows, by name."""
+        return {run.name: run for figure in self.figures.values() for run in figure.runs}
+
+    def figure(self, name: str) -> Figure:
+        """The figure called `name`.
+
+        Raises:
+          UserError: if the paper has no such figure, or its agents are not built yet.
+        """
+        if name in FIGURES_OF_THE_PAPER and name not in self.figures:
+            available = ", ".join(self.figures)
+            raise UserError(f"{name} is not available yet: its agents are not built; available: {available}.")
+        return self.figures[require_choice(name, self.figures, "figure")]
+
+    def run(self, name: str) -> Run:
+        """The run called `name`.
+
+        Raises:
+          UserError: if no figure shows it.
+        """
+        if name not in self.runs:
+            raise UserError(f"no figure shows a run {name!r} at scale {self.scale}: see `python -m dyna_td list`.")
+        return self.runs[name]
+
+
+def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
+    """Reads every `figure_N.yaml` of `directory` at `scale`.
+
+    Raises:
+      UserError: for an unknown scale, a file that breaks the schema, an unknown name, or two files that give one run
+        name to different runs.
+    """
+    extents = read_scale(scale, directory)
+    paths = {name: Path(directory) / f"{name}.yaml" for name in FIGURES_OF_THE_PAPER}
+    figures = {name: _read_figure(name, path, extents) for name, path in paths.items() if path.exists()}
+    _refuse_conflicts(figures.values())
+    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()})
+
+
+def read_scale(scale: str, directory: Path = DIRECTORY) -> dict[str, dict]:
+    """How much `scale` runs of the supervised task and of control, from `scales.yaml`.
+
+    Raises:
+      UserError: for an unknown scale.
+    """
+    scales = read_checked(Path(directory) / "scales.yaml", "scales")
+    return scales[require_choice(scale, scales, "scale")]
+
+
+def _kind(environment: str) -> str:
+    return "supervised" if is_supervised(environment) else "control"
+
+
+def _read_figure(name: str, path: Path, extents: dict[str, dict]) -> Figure:
+    content = read_checked(path, "figure")
+    panels = {}
+    for key, panel in content["panels"].items():
+        try:
+            panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents)
+        except UserError as error:
+            raise UserError(f"{path}: panels.{key}: {error}") from error
+    return Figure(name, content["title"], path, panels)
+
+
+def _closed_form(panel: dict) -> Panel:
+    from dyna_td.theory import CLOSED_FORMS
+
+    return Panel(panel["metric"], {}, require_choice(panel["closed_form"], CLOSED_FORMS, "closed_form"))
+
+
+def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
+    environment = require_choice(panel["environment"], ENVIRONMENTS, "environment")
+    extent = extents[_kind(environment)]
+    metric = require_choice(panel["metric"], METRICS, "metric")
+    curves = {
+        key: _run(environment, (curve or {}).get("agent", key), panel, (curve or {}).get("settings", {}), extent)
+        for key, curve in panel["curves"].items()
+    }
+    return Panel(metric, curves)
+
+
+def _run(environment: str, agent: str, panel: dict, overrides: dict, extent: dict) -> Run:
+    """The run of one curve: the panel's numbers, the curve's overrides, bounded by the scale."""
+    seeds, steps, evaluate_every = (
+        min(panel[key], extent.get(key, panel[key])) for key in ("seeds", "steps", "evaluate_every")
+    )
+    numbers = {**panel.get("settings", {}), **overrides, **extent.get("settings", {})}
+    sweep = numbers.pop("learning_rate") if isinstance(numbers.get("learning_rate"), list) else ()
+    return Run(
+        environment=environment,
+        agent=require_agent(agent, environment),
+        settings=make_settings(environment, numbers),
+        seeds=tuple(range(seeds)),
+        steps=steps,
+        evaluate_every=evaluate_every,
+        sweep=tuple(float(rate) for rate in sweep),
+    )
+
+
+def make_settings(environment: str, numbers: dict):
+    """The settings dataclass of `environment`, with `numbers` in the place of its defaults.
+
+    Raises:
+      UserError: for a number that agents on `environment` do not have.
+    """
+    kind = settings_type(environment)
+    known = {setting.name: setting for setting in fields(kind)}
+    for name in numbers:
+        if name not in known:
+            raise UserError(f"{name} is no setting on {environment}: choose among {', '.join(known)}.")
+    return kind(**{name: _as_type_of(known[name].default, value) for name, value in numbers.items()})
+
+
+def _as_type_of(default: object, value: object) -> object:
+    """Settings compare equal only if 1 and 1.0, or a list and a tuple, are written alike."""
+    return type(default)(value)
+
+
+def _refuse_conflicts(figures) -> None:
+    """Refuses two different runs under one name: their results would overwrite each other."""
+    seen: dict[str, tuple[Run, Figure]] = {}
+    for figure in figures:
+        for run in figure.runs:
+            other, owner = seen.setdefault(run.name, (run, figure))
+            if other != run:
+                differing = [f.name for f in fields(Run) if getattr(run, f.name) != getattr(other, f.name)]
+                raise UserError(
+                    f"{owner.source} and {figure.source} declare run {run.name} with different {', '.join(differing)}: "
+                    f"make them equal, or change a setting that is part of the name."
+                )

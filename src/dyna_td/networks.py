@@ -1,0 +1,94 @@
+"""Stacked networks: S independent multilayer perceptrons, one per seed, in one set of variables.
+
+A layer is written as in the paper's algebra, W x + b: kernels are [S, out, in] and a batch is a matrix whose *columns*
+are the examples, [S, features, B]. On the CPU this orientation makes a training step about a fifth faster than
+row batches, because neither the thin input and output layers nor their gradients need a transposed product.
+"""
+
+import itertools
+
+import tensorflow as tf
+
+from dyna_td.streams import Purpose, Streams
+
+OUTPUT_LIMIT = 0.003  # output layers of value networks start in U(-0.003, 0.003) (paper, "Common settings")
+
+
+class StackedNetwork(tf.Module):
+    """S perceptrons with Xavier-uniform kernels and zero biases.
+
+    Args:
+      streams: the S seeds; seed k's initial weights depend on seed k alone.
+      sizes: units of the input, hidden and output layers, e.g. (2, 32, 32, 4).
+      activation: of the hidden layers, e.g. `tf.nn.relu`.
+      output_limit: the output kernel is drawn from U(-limit, limit); None draws it like the others.
+      index: tells apart several networks of the same seed.
+    """
+
+    def __init__(self, streams: Streams, sizes, activation, output_limit: float | None = None, index: int = 0):
+        super().__init__()
+        self.activation = activation
+        self.kernels, self.biases = [], []
+        for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(sizes)):
+            is_output = layer == len(sizes) - 2
+            limit = output_limit if is_output and output_limit is not None else (6.0 / (fan_in + fan_out)) ** 0.5
+            uniform = streams.uniform(Purpose.WEIGHTS, (fan_out, fan_in), step=index, inner=layer)
+            self.kernels.append(tf.Variable((2.0 * uniform - 1.0) * limit, name=f"kernel{layer}"))  # [S, out, in]
+            self.biases.append(tf.Variable(tf.zeros([streams.count, fan_out, 1]), name=f"bias{layer}"))  # [S, out, 1]
+
+    @property
+    def parameters(self) -> list[tf.Variable]:
+        """All variables, each with the seed axis first."""
+        return [*self.kernels, *self.biases]
+
+    def __call__(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Maps columns [S, in, B] to columns [S, out, B]."""
+        *hidden, (kernel, bias) = zip(self.kernels, self.biases, strict=True)
+        for hidden_kernel, hidden_bias in hidden:
+            inputs = self.activation(hidden_kernel @ inputs + hidden_bias)
+        return kernel @ inputs + bias
+
+    def copy_from(self, other: "StackedNetwork", when: tf.Tensor) -> None:
+        """Takes over the other network's parameters where the scalar bool `when` holds."""
+        for mine, theirs in zip(self.parameters, other.parameters, strict=True):
+            # tf.where, not tf.cond: a branch around variable writes makes XLA copy every variable of the loop.
+            mine.assign(tf.where(when, theirs, mine))
+
+
+def as_columns(rows: tf.Tensor) -> tf.Tensor:
+    """Turns rows [S, B, features] into the columns [S, features, B] that networks take."""
+    return tf.stack(tf.unstack(rows, axis=-1), axis=1)
+
+
+def adam(learning_rate: float, parameters: list[tf.Variable]):
+    """One Adam for all seeds; it works elementwise, so it is exactly one Adam per seed (TensorFlow 1's defaults)."""
+    import keras
+
+    optimizer = keras.optimizers.Adam(learning_rate, epsilon=1e-8)
+    optimizer.build(parameters)
+    return optimizer
+
+
+def map_blocks(function, length: int, block: int = 250) -> tf.Tensor:
+    """Evaluates `function` over 0, ..., length - 1 one cache-sized block at a time.
+
+    Fully refreshed priorities need thousands of examples a seed after every update. Block by block the activations stay
+    in the processor's cache: 160 instead of 470 microseconds a seed for a buffer of 10,000.
+
+    Args:
+      function: maps (start, size), a scalar tensor and a whole number, to float32 [S, size].
+      length: how many values.
+      block: the most examples at once.
+
+    Returns:
+      float32 [S, length].
+    """
+    block = min(block, length)
+    count = -(-length // block)
+    values = tf.TensorArray(tf.float32, count)
+    for k in tf.range(count):
+        # The last block is shifted back to end at `length`; what it computes twice is dropped below.
+        values = values.write(k, function(tf.minimum(k * block, length - block), block))
+    stacked = values.stack()  # [count, S, block]
+    head = tf.reshape(tf.transpose(stacked[:-1], [1, 0, 2]), [stacked.shape[1], (count - 1) * block])
+    return tf.concat([head, stacked[-1][:, block * count - length :]], axis=1)

@@ -1,0 +1,50 @@
+"""How far a training job is: a bar on a terminal, a plain line every few seconds elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+SECONDS_BETWEEN_LINES = 5.0
+
+Progress = Callable[[int, int], None]
+
+
+@contextmanager
+def progress(label: str, stream=None) -> Iterator[Progress]:
+    """Yields a function of (done steps, total steps) that tells them to a person at `stream` (standard error).
+
+    It is to be called for the first time when training starts, with no step done.
+    """
+    stream = stream or sys.stderr
+    if not stream.isatty():
+        yield _lines(label, stream)
+        return
+    with tqdm(desc=label, unit="step", unit_scale=True, file=stream, dynamic_ncols=True) as bar:
+
+        def show(done: int, total: int) -> None:
+            if bar.total is None:
+                bar.reset(total)  # the seconds before the first call went into compilation
+            bar.update(done - bar.n)
+
+        yield show
+
+
+def _lines(label: str, stream) -> Progress:
+    start = last = None  # the first call starts the clock: the seconds before it went into compilation
+
+    def show(done: int, total: int) -> None:
+        nonlocal start, last
+        now = time.monotonic()
+        if start is None:
+            start = last = now
+        if now - last < SECONDS_BETWEEN_LINES and done < total:
+            return
+        last = now
+        rate = done / max(now - start, 1e-9)
+        left = f"{(total - done) / rate:,.0f} s left" if rate else "time left unknown"
+        print(f"{label}: {done:,} of {total:,} steps, {rate:,.0f} steps/s, {left}", file=stream, flush=True)
+
+    return show

@@ -1,0 +1,188 @@
+"""The supervised task and its learners (Section 3.3, appendix "High Power Loss Functions"; figures 1, 9, 10, 11).
+
+Every learner is L2 with one box changed: which examples a mini-batch holds, or which loss its errors pay. The classes
+below say just that. Errors are e = f_theta(x) - y; data and noise are new for each seed and shared by all learners.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from dyna_td.networks import StackedNetwork, adam, map_blocks
+from dyna_td.runs import RegressionSettings, Run
+from dyna_td.streams import Purpose, Streams
+from dyna_td.sum_tree import SumTree, build_levels, draw_leaves
+
+TEST_EXAMPLES = 1_000  # noise-free test points (paper)
+
+
+def f_sin(x: tf.Tensor) -> tf.Tensor:
+    """The target function: sin(8 pi x) for x < 0 and sin(pi x) otherwise (Section 3.3)."""
+    return tf.sin(tf.where(x < 0.0, 8.0 * np.pi, np.pi) * x)
+
+
+def squared_loss(error: tf.Tensor) -> tf.Tensor:
+    """Mean e^2 over a mini-batch: [..., b] -> [...]."""
+    return tf.reduce_mean(error**2, axis=-1)
+
+
+def cubic_loss(error: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
+    """2 / (3 c) mean |e|^3 over a mini-batch: [..., b] and [...] -> [...].
+
+    Theorem 1 reads c E_q[grad e^2 / 2] = E_uniform[grad |e|^3 / 3] with c = mean |e| over the training set. So with
+    uniform sampling, this loss has the expected gradient of mean e^2 under q_i proportional to |e_i|.
+    """
+    return 2.0 / (3.0 * c) * tf.reduce_mean(tf.abs(error) ** 3, axis=-1)
+
+
+class L2(tf.Module):
+    """Least squares on uniformly drawn mini-batches: loss mean e^2."""
+
+    def __init__(self, settings: RegressionSettings, streams: Streams):
+        super().__init__()
+        self.settings = settings
+        self.streams = streams
+        inputs = streams.uniform(Purpose.TRAINING_INPUTS, (settings.examples,))
+        noise = streams.normal(Purpose.TRAINING_NOISE, (settings.examples,))
+        self.x = tf.Variable(4.0 * inputs - 2.0, trainable=False)  # [S, T], uniform on [-2, 2]
+        self.y = tf.Variable(f_sin(self.x) + settings.noise * noise, trainable=False)  # [S, T]
+        self.network = StackedNetwork(streams, (1, *settings.hidden, 1), tf.nn.tanh)
+        self.optimizer = adam(settings.learning_rate, self.network.parameters)
+
+    def predict(self, x: tf.Tensor) -> tf.Tensor:
+        """f_theta(x): float32 [S, B] -> [S, B]."""
+        return self.network(x[:, None, :])[:, 0]
+
+    def all_errors(self) -> tf.Tensor:
+        """e of the whole training set at the current parameters: float32 [S, T]."""
+        seeds, examples = self.x.shape
+
+        def errors(start, size):
+            x, y = (tf.slice(data.read_value(), [0, start], [seeds, size]) for data in (self.x, self.y))
+            return self.predict(x) - y
+
+        return map_blocks(errors, examples)
+
+    def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
+        """The mini-batch: int32 [S, b]."""
+        return self.streams.integers(
+            Purpose.UNIFORM_BATCH, (self.settings.batch_size,), self.settings.examples, step=step
+        )
+
+    def loss(self, error: tf.Tensor) -> tf.Tensor:
+        """What a mini-batch's errors [S, b] cost: [S]."""
+        return squared_loss(error)
+
+    def after_update(self, examples: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> None:
+        """Called after each update with the mini-batch [S, b]; uniform sampling has nothing to do."""
+        return
+
+    def update(self, step: tf.Tensor) -> None:
+        """One mini-batch update."""
+        examples = self.draw_examples(step)
+        x = tf.gather_nd(self.x.read_value(), examples[..., None], batch_dims=1)
+        y = tf.gather_nd(self.y.read_value(), examples[..., None], batch_dims=1)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(self.loss(self.predict(x) - y))  # seeds share no parameter, so the sum parts again
+        gradients = tape.gradient(loss, self.network.parameters)
+        self.optimizer.apply_gradients(zip(gradients, self.network.parameters, strict=True))
+        self.after_update(examples, x, y)
+
+
+class FullPrioritizedL2(L2):
+    """L2 with: examples drawn with q_i proportional to |e_i| (Eq. 1), every e_i at the current parameters."""
+
+    def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
+        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.settings.batch_size,), step=step)
+        return draw_leaves(build_levels(tf.abs(self.all_errors())), uniforms)
+
+
+class PrioritizedL2(L2):
+    """L2 with: examples drawn with q_i proportional to the |e_i| last seen; only the mini-batch's are refreshed.
+
+    All priorities start from the initial network; a mini-batch's are recomputed after its update.
+    """
+
+    def __init__(self, settings: RegressionSettings, streams: Streams):
+        super().__init__(settings, streams)
+        self.priorities = SumTree(streams.count, settings.examples)
+        self.priorities.assign_all(tf.abs(self.all_errors()))
+
+    def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
+        return self.priorities.draw(
+            self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.settings.batch_size,), step=step)
+        )
+
+    def after_update(self, examples: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> None:
+        self.priorities.assign(examples, tf.abs(self.predict(x) - y))
+
+
+class Cubic(L2):
+    """L2 with: the cubic loss whose expected gradient is FullPrioritizedL2's; c is recomputed at every step (paper)."""
+
+    def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
+        self._c = tf.reduce_mean(tf.abs(self.all_errors()), axis=1)
+        return super().draw_examples(step)
+
+    def loss(self, error: tf.Tensor) -> tf.Tensor:
+        return cubic_loss(error, self._c)
+
+
+class PlainCubic(L2):
+    """L2 with: loss mean |e|^3 (the appendix's Cubic of figure 9)."""
+
+    def loss(self, error: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_mean(tf.abs(error) ** 3, axis=1)
+
+
+class Power4(L2):
+    """L2 with: loss mean e^4."""
+
+    def loss(self, error: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_mean(error**4, axis=1)
+
+
+LEARNERS = {
+    "l2": L2,
+    "full_prioritized_l2": FullPrioritizedL2,
+    "prioritized_l2": PrioritizedL2,
+    "cubic": Cubic,
+    "plain_cubic": PlainCubic,
+    "power4": Power4,
+}
+
+
+class RegressionProgram(tf.Module):
+    """A learner's compiled training and evaluation. A step is one mini-batch update."""
+
+    def __init__(self, run: Run):
+        super().__init__()
+        streams = Streams(run.seeds)
+        self.updates_per_step = 1
+        self.step = tf.Variable(0, dtype=tf.int64)
+        self.learner = LEARNERS[run.agent](run.settings, streams)
+        self.test_x = tf.Variable(4.0 * streams.uniform(Purpose.TEST_INPUTS, (TEST_EXAMPLES,)) - 2.0, trainable=False)
+
+    @tf.function(jit_compile=True)
+    def train(self, steps: tf.Tensor) -> None:
+        """Makes `steps` (int32 scalar) mini-batch updates."""
+        last = self.step + tf.cast(steps, tf.int64)
+        while self.step < last:
+            self.learner.update(self.step.read_value())
+            self.step.assign_add(1)
+
+    @tf.function(jit_compile=True)
+    def evaluate(self) -> dict[str, tf.Tensor]:
+        """Root mean squared errors, each float32 [S]."""
+        x = self.test_x.read_value()
+        squared = (self.learner.predict(x) - f_sin(x)) ** 2
+        is_high = tf.cast(x < 0.0, tf.float32)
+        return {
+            "test_rmse": tf.sqrt(tf.reduce_mean(squared, axis=1)),
+            "test_rmse_high": _weighted_rms(squared, is_high),
+            "test_rmse_low": _weighted_rms(squared, 1.0 - is_high),
+            "train_rmse": tf.sqrt(tf.reduce_mean(self.learner.all_errors() ** 2, axis=1)),
+        }
+
+
+def _weighted_rms(squared: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+    return tf.sqrt(tf.reduce_sum(squared * weight, axis=1) / tf.reduce_sum(weight, axis=1))

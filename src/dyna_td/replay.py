@@ -1,0 +1,81 @@
+"""The experience-replay buffer B_er: a ring of transitions for S seeds."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+class Transition(NamedTuple):
+    """A batch of real or simulated experience, B transitions a seed.
+
+    `terminated` is 1 where the environment itself ended the episode; a time limit leaves it 0, so the target keeps
+    bootstrapping there.
+    """
+
+    state: tf.Tensor  # [S, B, d]
+    action: tf.Tensor  # int32 [S, B]
+    reward: tf.Tensor  # [S, B]
+    next_state: tf.Tensor  # [S, B, d]
+    terminated: tf.Tensor  # float32 [S, B]
+
+
+class Replay(tf.Module):
+    """A ring buffer; when it is full, the oldest transition gives way.
+
+    Args:
+      seeds: S.
+      capacity: transitions kept for each seed.
+      state_dim: d.
+    """
+
+    def __init__(self, seeds: int, capacity: int, state_dim: int):
+        super().__init__()
+        self.capacity = capacity
+        self._state_dim = state_dim
+        # One row a transition, so that drawing a mini-batch is one gather: s, s', a, r, terminated.
+        self._rows = tf.Variable(tf.zeros([seeds, capacity, 2 * state_dim + 3]))
+        self._added = tf.Variable(0, dtype=tf.int64)  # the same for all seeds: one transition an environment step
+
+    @property
+    def size(self) -> tf.Tensor:
+        """How many transitions a seed holds now: int32 scalar."""
+        return tf.cast(tf.minimum(self._added, self.capacity), tf.int32)
+
+    def add(self, transition: Transition) -> tf.Tensor:
+        """Stores one transition a seed (B = 1) and returns the place it took: int32 scalar."""
+        place = tf.cast(self._added % self.capacity, tf.int32)
+        row = tf.concat(
+            [
+                transition.state,
+                transition.next_state,
+                tf.cast(transition.action, tf.float32)[..., None],
+                transition.reward[..., None],
+                transition.terminated[..., None],
+            ],
+            axis=-1,
+        )  # [S, 1, 2 d + 3]
+        seeds = tf.range(row.shape[0])
+        places = tf.stack([seeds, tf.fill([row.shape[0]], place)], axis=-1)
+        self._rows.assign(tf.tensor_scatter_nd_update(self._rows.read_value(), places, row[:, 0]))
+        self._added.assign_add(1)
+        return place
+
+    def gather(self, places: tf.Tensor) -> Transition:
+        """The transitions at int32 [S, B]."""
+        # read_value: gathering from the variable itself has no XLA kernel.
+        return self._unpack(tf.gather_nd(self._rows.read_value(), places[..., None], batch_dims=1))
+
+    def block(self, start: tf.Tensor, length: int) -> Transition:
+        """The transitions at places start, ..., start + length - 1, never written ones included."""
+        rows = self._rows.read_value()
+        return self._unpack(tf.slice(rows, [0, start, 0], [rows.shape[0], length, rows.shape[2]]))
+
+    def _unpack(self, rows: tf.Tensor) -> Transition:
+        d = self._state_dim
+        return Transition(
+            state=rows[..., :d],
+            action=tf.cast(rows[..., 2 * d], tf.int32),
+            reward=rows[..., 2 * d + 1],
+            next_state=rows[..., d : 2 * d],
+            terminated=rows[..., 2 * d + 2],
+        )

@@ -1,0 +1,152 @@
+"""How numbers are kept: a tidy CSV per run and, beside it, a JSON file that says where it comes from.
+
+A CSV has one row per number, `seed,step,metric,value`, unsmoothed and sorted. Files are written whole or not at all.
+"""
+
+import errno
+import hashlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dyna_td import provenance
+from dyna_td.errors import UserError
+from dyna_td.runs import Run
+
+DIRECTORY = Path("results")
+COLUMNS = ["seed", "step", "metric", "value"]
+SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
+
+
+def run_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
+    """The CSV of a run of the plan; its JSON file has the same stem."""
+    return Path(directory) / scale / "runs" / f"{run_name}.csv"
+
+
+def selection_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
+    """The CSV of a run's learning-rate sweep on selection seeds; its JSON file names the winner."""
+    return Path(directory) / scale / "runs" / f"{run_name}.selection.csv"
+
+
+def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
+    """The CSV from which a figure is drawn."""
+    return Path(directory) / scale / figure / "curves.csv"
+
+
+def provenance_json(csv: Path) -> Path:
+    """The JSON file beside `csv`."""
+    return csv.with_suffix(".json")
+
+
+def require_writable(path: Path) -> None:
+    """Makes the folder of `path`, and tries it before hours are spent on what would be written there.
+
+    Raises:
+      UserError: if nothing can be written at `path`.
+    """
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except FileExistsError as error:
+        raise UserError(f"cannot write {path}: {error.filename} is not a folder; choose another place.") from error
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}; choose another place.") from error
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[io.TextIOWrapper]:
+    """Opens `path` for writing: its old contents stay until the block ends without an exception."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def to_csv_text(records: pd.DataFrame) -> str:
+    """`records` sorted by all columns but `value`, with numbers that survive a round trip through float32."""
+    keys = [column for column in SWEEP_COLUMNS[:-1] if column in records]
+    ordered = records.sort_values(keys, kind="stable")[[*keys, "value"]]
+    if "learning_rate" in keys:
+        ordered = ordered.assign(learning_rate=ordered["learning_rate"].map("{:g}".format))
+    return ordered.assign(value=ordered["value"].map("{:.9g}".format)).to_csv(index=False, lineterminator="\n")
+
+
+def write(csv: Path, records: pd.DataFrame, details: dict) -> None:
+    """Writes `records` to `csv`, and `details`, with the checksum that binds the two files, beside it."""
+    text = to_csv_text(records)
+    with write_whole(csv) as file:
+        file.write(text)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    with write_whole(provenance_json(csv)) as file:
+        json.dump({**details, "csv_sha256": checksum}, file, indent=2, allow_nan=False)
+        file.write("\n")
+
+
+def describe(run: Run) -> dict:
+    """What `run` is, as plain data: everything that it was asked to do and the digest of the code that does it."""
+    return {"run": run.name, **asdict(run), "source_digest": provenance.run_digest(run)}
+
+
+def read_run(csv: Path, run: Run, rebuild: str) -> pd.DataFrame:
+    """The records of `run` from `csv`, with the seeds and steps that it was asked for, all finite.
+
+    Raises:
+      UserError: naming the file and `rebuild`, the command that makes it anew.
+    """
+    records, _ = read(csv, rebuild)
+    _require_complete(csv, records, run, rebuild)
+    bad = records[~np.isfinite(records["value"])]
+    if len(bad):
+        first = bad.iloc[0]
+        raise UserError(
+            f"{csv} has {len(bad)} values that are not finite, the first is {first.metric} of seed {first.seed} at "
+            f"step {first.step}: training diverged; lower its learning rate, or rebuild it with `{rebuild}`."
+        )
+    return records
+
+
+def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
+    """The records of `csv` and the contents of its JSON file, the former as they were written.
+
+    Raises:
+      UserError: if one of the two is missing or damaged.
+    """
+    try:
+        text = csv.read_bytes()
+        details = json.loads(provenance_json(csv).read_text(encoding="utf-8"))
+        checksum = details["csv_sha256"]
+    except OSError as error:
+        raise UserError(f"cannot read {error.filename}: {error.strerror}; make it with `{rebuild}`.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{provenance_json(csv)} is damaged; rebuild it with `{rebuild}`.") from error
+    if hashlib.sha256(text).hexdigest() != checksum:
+        raise UserError(f"{csv} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
+    return pd.read_csv(io.BytesIO(text)), details
+
+
+def _require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:
+    missing = sorted(set(run.seeds) - set(records["seed"]))
+    if missing:
+        raise UserError(f"{csv} lacks seed {', '.join(map(str, missing))}; rebuild it with `{rebuild}`.")
+    if set(records["seed"]) != set(run.seeds):
+        raise UserError(f"{csv} has seeds that the plan does not ask for; rebuild it with `{rebuild}`.")
+    rows = records.groupby("seed").size()
+    if rows.nunique() > 1 or not (records.groupby("seed")["step"].max() == run.steps).all():
+        raise UserError(f"{csv} does not reach step {run.steps} for every seed; rebuild it with `{rebuild}`.")

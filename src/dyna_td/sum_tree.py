@@ -1,0 +1,105 @@
+"""A sum tree with sixteen children a node, for S seeds side by side.
+
+The tree of Schaul et al. (2016, Appendix B.2.1), but wide: 65,536 priorities are four levels deep instead of sixteen, and
+a node's children lie side by side in memory. A picture with four children a node and 6 leaves (two are padding):
+
+    level 0 (leaves)   3 0 2 1 | 4 0 . .
+    level 1            6         4           each entry is the sum of one group of leaves below
+
+To draw in proportion to the leaves, take u = 0.65 of the top level's total 10, i.e. 6.5. Running sums of the top are
+(6, 10): the second child, with 6.5 - 6 = 0.5 left. Running sums of its group are (4, 4, ...): the first leaf, number 4.
+Leaf 1, whose priority is zero, is never drawn, because its running sum equals its left neighbour's.
+
+Parents are always recomputed from their children, never adjusted by increments, so rounding errors do not pile up.
+"""
+
+import tensorflow as tf
+
+WIDTH = 16  # children a node
+
+
+def build_levels(priorities: tf.Tensor) -> list[tf.Tensor]:
+    """Sums priorities [S, N] >= 0 into levels [S, groups, WIDTH], leaves first, top (one group) last."""
+    levels = [_grouped(priorities)]
+    while levels[-1].shape[1] > 1:
+        levels.append(_grouped(tf.reduce_sum(levels[-1], axis=-1)))
+    return levels
+
+
+def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tf.Tensor:
+    """Draws leaves in proportion to their priorities.
+
+    Args:
+      levels: as `build_levels` returns them.
+      uniforms: float32 [S, B] in [0, 1).
+
+    Returns:
+      Leaf numbers, int32 [S, B]; leaf 0 where all priorities are zero.
+    """
+    node = tf.zeros_like(uniforms, tf.int32)
+    remaining = uniforms * tf.reduce_sum(levels[-1], axis=[1, 2])[:, None]
+    for level in reversed(levels):
+        children = tf.gather_nd(level, node[..., None], batch_dims=1)  # [S, B, WIDTH]
+        running = tf.cumsum(children, axis=-1)
+        # Rounding may leave `remaining` at or above the group's own total: then the last non-zero child is meant,
+        # the first whose running sum reaches the total.
+        passed = (running <= remaining[..., None]) & (running < running[..., -1:])
+        child = tf.reduce_sum(tf.cast(passed, tf.int32), axis=-1)
+        remaining -= tf.reduce_max(tf.where(passed, running, 0.0), axis=-1)
+        node = node * WIDTH + child
+    return node
+
+
+class SumTree(tf.Module):
+    """Priorities of S seeds that change a few at a time.
+
+    Args:
+      seeds: S.
+      capacity: number of leaves, at least 1; all start at priority zero.
+    """
+
+    def __init__(self, seeds: int, capacity: int):
+        super().__init__()
+        self.capacity = capacity
+        self._levels = [tf.Variable(level) for level in build_levels(tf.zeros([seeds, capacity]))]
+
+    @property
+    def priorities(self) -> tf.Tensor:
+        """All leaves, float32 [S, capacity]."""
+        leaves = self._levels[0].read_value()
+        return tf.reshape(leaves, [leaves.shape[0], -1])[:, : self.capacity]
+
+    @property
+    def total(self) -> tf.Tensor:
+        """The sum of all priorities, float32 [S]."""
+        return tf.reduce_sum(self._levels[-1], axis=[1, 2])
+
+    def get(self, leaves: tf.Tensor) -> tf.Tensor:
+        """The priorities of leaves int32 [S, B]: float32 [S, B]."""
+        place = tf.stack([leaves // WIDTH, leaves % WIDTH], axis=-1)
+        return tf.gather_nd(self._levels[0].read_value(), place, batch_dims=1)
+
+    def assign(self, leaves: tf.Tensor, priorities: tf.Tensor) -> None:
+        """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; of a leaf named twice, the last one counts."""
+        seed = tf.broadcast_to(tf.range(leaves.shape[0])[:, None], leaves.shape)
+        for level in self._levels:
+            node, child = leaves // WIDTH, leaves % WIDTH
+            place = tf.stack([seed, node, child], axis=-1)
+            level.assign(tf.tensor_scatter_nd_update(level.read_value(), place, priorities))
+            children = tf.gather_nd(level.read_value(), node[..., None], batch_dims=1)  # [S, B, WIDTH]
+            leaves, priorities = node, tf.reduce_sum(children, axis=-1)
+
+    def assign_all(self, priorities: tf.Tensor) -> None:
+        """Sets every leaf: float32 [S, capacity] >= 0."""
+        for level, values in zip(self._levels, build_levels(priorities), strict=True):
+            level.assign(values)
+
+    def draw(self, uniforms: tf.Tensor) -> tf.Tensor:
+        """Draws leaves in proportion to their priorities: float32 [S, B] in [0, 1) -> int32 [S, B]."""
+        return draw_leaves([level.read_value() for level in self._levels], uniforms)
+
+
+def _grouped(values: tf.Tensor) -> tf.Tensor:
+    """Pads values [S, N] with zeros to whole groups: [S, groups, WIDTH]."""
+    padding = -values.shape[1] % WIDTH
+    return tf.reshape(tf.pad(values, [[0, 0], [0, padding]]), [values.shape[0], -1, WIDTH])

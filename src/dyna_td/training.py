@@ -1,0 +1,135 @@
+"""Trains a run: the loop around a compiled program, its evaluations and its clocks."""
+
+import itertools
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pandas as pd
+import tensorflow as tf
+
+from dyna_td.catalog import is_supervised
+from dyna_td.runs import Run
+
+LARGEST_STACK = 20  # seeds in one program
+
+tf.get_logger().setLevel("ERROR")  # a program for each stack of seeds is meant, not an accidental retracing
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run brought.
+
+    Attributes:
+      records: columns seed, step, metric, value; sorted by seed, step, metric.
+      cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory.
+    """
+
+    records: pd.DataFrame
+    cost: dict[str, float]
+
+
+def execute(run: Run, progress: Callable[[int, int], None] = lambda done, total: None) -> Outcome:
+    """Trains all seeds of `run` and evaluates them at step 0, every `run.evaluate_every` steps, and at the last step.
+
+    Args:
+      run: its learning rate is fixed (no sweep).
+      progress: called with the steps done and the steps in all, after each evaluation.
+    """
+    clock = _Clock()
+    groups = stack_seeds(run.seeds)
+    frames = []
+    for number, group in enumerate(groups):
+        before = number * run.steps
+        frames.append(
+            _train_group(
+                replace(run, seeds=group),
+                clock,
+                lambda done, before=before: progress(before + done, len(groups) * run.steps),
+            )
+        )
+    records = pd.concat(frames)
+    records = records[records["seed"].isin(run.seeds)]
+    cost = {
+        **clock.seconds,
+        "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
+        "seed_updates": seed_updates(run),
+        "peak_memory_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    }
+    return Outcome(records.sort_values(["seed", "step", "metric"], ignore_index=True), cost)
+
+
+def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Divides seeds into stacks of about equal size, each trained by one program.
+
+    Seed k's numbers must not depend on its neighbours, to the last bit. The compiled arithmetic of one seed is the same
+    in every program of 2 to 20 stacked seeds (tests/agents/test_seed_packing.py), but not in larger ones, where the
+    compiler orders sums otherwise, nor for a single one, where it drops the seed axis: that one gets a companion.
+    """
+    if len(seeds) == 1:
+        return [(seeds[0], seeds[0] + 1)]
+    count = -(-len(seeds) // LARGEST_STACK)
+    bounds = [len(seeds) * k // count for k in range(count + 1)]
+    return [seeds[low:high] for low, high in itertools.pairwise(bounds)]
+
+
+def _train_group(run: Run, clock: "_Clock", progress: Callable[[int], None]) -> pd.DataFrame:
+    """Trains one stack of seeds."""
+    with clock("compile_seconds"):
+        program = make_program(run)
+        program.train(tf.constant(0))  # no step: compiles without changing anything
+        program.evaluate()  # pure: compiles, and its first answer is thrown away
+    evaluations = []
+    done = 0
+    while True:
+        with clock("evaluate_seconds"):
+            values = {metric: value.numpy() for metric, value in program.evaluate().items()}
+        evaluations += [
+            pd.DataFrame({"seed": run.seeds, "step": done, "metric": metric, "value": value})
+            for metric, value in values.items()
+        ]
+        progress(done)
+        if done == run.steps:
+            return pd.concat(evaluations)
+        chunk = min(run.evaluate_every, run.steps - done)
+        with clock("train_seconds"):
+            program.train(tf.constant(chunk))
+            program.step.numpy()  # waits for the program to end
+        done += chunk
+
+
+def make_program(run: Run):
+    """The program that trains `run`: `train(steps)`, `evaluate()` and the variable `step`."""
+    # Imported here, so that a run's source digest follows only the program that it uses.
+    if is_supervised(run.environment):
+        from dyna_td.regression import RegressionProgram
+
+        return RegressionProgram(run)
+    from dyna_td.control import ControlProgram
+
+    return ControlProgram(run)
+
+
+def seed_updates(run: Run) -> int:
+    """Parameter updates of all seeds together."""
+    if is_supervised(run.environment):
+        return run.steps * len(run.seeds)
+    return max(0, run.steps - run.settings.warm_up_steps) * run.settings.planning_updates * len(run.seeds)
+
+
+class _Clock:
+    """Adds up the seconds spent under each name."""
+
+    def __init__(self):
+        self.seconds = {"train_seconds": 0.0, "compile_seconds": 0.0, "evaluate_seconds": 0.0}
+
+    def __call__(self, name: str):
+        self._name = name
+        return self
+
+    def __enter__(self):
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_):
+        self.seconds[self._name] += time.perf_counter() - self._start

@@ -1,0 +1,85 @@
+"""Seed k's numbers do not depend on which seeds share its job, and the same seeds give the same numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dyna_td.runs import ControlSettings, RegressionSettings, Run
+from dyna_td.training import LARGEST_STACK, execute, make_program, stack_seeds
+
+REGRESSION = RegressionSettings(examples=300, learning_rate=1e-2)
+CONTROL = ControlSettings(planning_updates=4, warm_up_steps=100, buffer_capacity=130, target_period=50, discount=0.9)
+RUNS = {
+    "l2": Run("sin", "l2", REGRESSION, (), steps=100, evaluate_every=50),
+    "prioritized_l2": Run("sin", "prioritized_l2", REGRESSION, (), steps=100, evaluate_every=50),
+    "full_prioritized_l2": Run("sin", "full_prioritized_l2", REGRESSION, (), steps=100, evaluate_every=50),
+    "er": Run("CartPole-v1", "er", CONTROL, (), steps=200, evaluate_every=100),
+    "prioritized_er": Run("GridWorld", "prioritized_er", CONTROL, (), steps=200, evaluate_every=100),
+    "full_prioritized_er": Run("Acrobot-v1", "full_prioritized_er", CONTROL, (), steps=200, evaluate_every=100),
+}
+
+
+def train(name, seeds, **changes):
+    """The records of a short run, and nothing else."""
+    from dataclasses import replace
+
+    return execute(replace(RUNS[name], seeds=tuple(seeds), **changes)).records
+
+
+def final_weights(name, seeds):
+    from dataclasses import replace
+
+    import tensorflow as tf
+
+    program = make_program(replace(RUNS[name], seeds=tuple(seeds)))
+    program.train(tf.constant(RUNS[name].steps))
+    network = program.learner.network if RUNS[name].environment == "sin" else program.agent.q
+    return [parameter.numpy() for parameter in network.parameters]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_rows_of_a_seed_are_the_same_whatever_seeds_share_its_job(name):
+    twenty = train(name, range(20))
+    for seeds in ([3], range(5), [3, 11, 17], range(25)):
+        other = train(name, seeds)
+        common = sorted({*seeds} & {*range(20)})
+        pd.testing.assert_frame_equal(
+            *(frame[frame["seed"].isin(common)].reset_index(drop=True) for frame in (twenty, other)), check_exact=True
+        )
+
+
+@pytest.mark.parametrize("name", ["full_prioritized_l2", "prioritized_er"])
+def test_the_weights_of_a_seed_are_the_same_to_the_last_bit(name):
+    twenty = final_weights(name, range(20))
+    for seeds in [(3, 4), (0, 3, 19)]:
+        for mine, theirs in zip(final_weights(name, seeds), twenty, strict=True):
+            np.testing.assert_array_equal(mine, theirs[list(seeds)])
+
+
+def test_two_seeds_start_with_different_weights_and_draw_different_mini_batches():
+    program = make_program(Run("GridWorld", "er", CONTROL, (0, 1), steps=10))
+    kernel = program.agent.q.kernels[0].numpy()
+    assert not np.array_equal(kernel[0], kernel[1])
+    for place in range(10):
+        program.agent.replay._added.assign(place + 1)
+    places = program.agent.draw_places(step=0, k=0).numpy()
+    assert not np.array_equal(places[0], places[1])
+
+
+def test_the_same_run_twice_gives_the_same_rows():
+    pd.testing.assert_frame_equal(train("er", range(3)), train("er", range(3)), check_exact=True)
+
+
+def test_the_interval_between_evaluations_does_not_change_the_training():
+    often, rarely = train("er", range(2), evaluate_every=50), train("er", range(2), evaluate_every=200)
+    common = often[often["step"].isin([0, 200])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(common, rarely, check_exact=True)
+
+
+@pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 30, 40, 41, 50])
+def test_stacks_hold_every_seed_once_and_between_two_and_twenty(count):
+    seeds = tuple(range(100, 100 + count))
+    stacks = stack_seeds(seeds)
+    assert all(2 <= len(stack) <= LARGEST_STACK for stack in stacks)
+    assert sum(stacks, ())[:count] == seeds
+    assert sum(map(len, stacks)) == max(count, 2)

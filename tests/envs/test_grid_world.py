@@ -1,0 +1,205 @@
+"""GridWorld and MazeGridWorld: geometry and dynamics against hand-computed cases."""
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import envs
+from dyna_td.errors import UserError
+from envs.grid_world import DOWN, GRID_WALLS, LEFT, MAZE_WALLS, RIGHT, UP, MazeGridWorld, in_goal, in_wall, transition
+
+WORLDS = ["GridWorld", "MazeGridWorld"]
+
+
+def moved(state, action, noise=0.0, walls=GRID_WALLS):
+    next_state, _, _ = transition(np.array(state, np.float32), action, noise, walls)
+    return next_state
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_gymnasium_accepts_the_world_without_a_warning(world):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(world, render_mode="rgb_array").unwrapped)
+
+
+@pytest.mark.parametrize(
+    ("action", "end"),
+    [(UP, (0.3, 0.35)), (RIGHT, (0.35, 0.3)), (DOWN, (0.3, 0.25)), (LEFT, (0.25, 0.3))],
+)
+def test_each_action_moves_one_coordinate_by_a_twentieth(action, end):
+    np.testing.assert_allclose(moved((0.3, 0.3), action), end, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("action", "end"),
+    [(UP, (0.3, 0.37)), (RIGHT, (0.37, 0.3)), (DOWN, (0.3, 0.27)), (LEFT, (0.27, 0.3))],
+)
+def test_noise_of_two_deviations_adds_two_hundredths_to_the_moved_coordinate_alone(action, end):
+    np.testing.assert_allclose(moved((0.3, 0.3), action, noise=2.0), end, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "inside"),
+    [
+        (0.55, 0.2, True),
+        (0.55, 0.8, True),
+        (0.55, 0.45, False),
+        (0.5, 0.2, True),
+        (0.6, 0.2, True),
+        (0.499, 0.2, False),
+        (0.601, 0.2, False),
+        (0.55, 0.4, False),
+        (0.55, 0.5, False),
+        (0.55, 0.399, True),
+        (0.55, 0.501, True),
+        (0.5, 0.4, False),
+        (0.6, 0.5, False),
+    ],
+)
+def test_the_wall_contains_its_edges_and_so_does_its_hole(x, y, inside):
+    assert in_wall(np.float32(x), np.float32(y), GRID_WALLS) == inside
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "inside"),
+    [
+        (0.25, 0.3, True),
+        (0.25, 0.45, False),
+        (0.35, 0.3, False),
+        (0.45, 0.45, True),
+        (0.45, 0.95, False),
+        (0.45, 1.0, False),
+        (0.6, 0.5, False),
+        (0.75, 0.45, True),
+        (0.75, 0.15, False),
+        (0.9, 0.5, False),
+    ],
+)
+def test_the_maze_has_three_walls_each_with_its_own_hole(x, y, inside):
+    assert in_wall(np.float32(x), np.float32(y), MAZE_WALLS) == inside
+
+
+def test_a_move_into_the_wall_leaves_the_state_unchanged():
+    np.testing.assert_array_equal(moved((0.48, 0.2), RIGHT), np.float32([0.48, 0.2]))
+    np.testing.assert_array_equal(moved((0.55, 0.48), UP), np.float32([0.55, 0.48]))
+
+
+def test_a_move_through_the_hole_succeeds():
+    np.testing.assert_allclose(moved((0.48, 0.45), RIGHT), (0.53, 0.45), rtol=0, atol=1e-7)
+
+
+def test_a_state_inside_the_wall_can_leave_it():
+    np.testing.assert_allclose(moved((0.58, 0.2), RIGHT), (0.63, 0.2), rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(moved((0.55, 0.2), UP), np.float32([0.55, 0.2]))
+
+
+@pytest.mark.parametrize(
+    ("start", "action", "end"),
+    [
+        ((0.98, 0.3), RIGHT, (1.0, 0.3)),
+        ((0.3, 0.98), UP, (0.3, 1.0)),
+        ((0.02, 0.3), LEFT, (0.0, 0.3)),
+        ((0.3, 0.02), DOWN, (0.3, 0.0)),
+    ],
+)
+def test_a_move_out_of_the_square_stops_at_its_border(start, action, end):
+    np.testing.assert_array_equal(moved(start, action), np.float32(end))
+
+
+def test_a_move_out_of_the_square_through_a_hole_at_its_border_is_blocked():
+    # The point above the square lies above the hole [0.9, 1.0], and walls come before clipping.
+    np.testing.assert_array_equal(moved((0.45, 0.98), UP, walls=MAZE_WALLS), np.float32([0.45, 0.98]))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "reached"), [(0.96, 0.96, True), (1.0, 1.0, True), (0.95, 1.0, False), (1.0, 0.95, False)]
+)
+def test_the_goal_excludes_its_inner_edges(x, y, reached):
+    assert in_goal(np.float32(x), np.float32(y)) == reached
+
+
+def test_only_the_step_into_the_goal_ends_the_episode_and_costs_nothing():
+    _, reward, terminated = transition(np.float32([0.92, 0.97]), RIGHT, 0.0, GRID_WALLS)
+    assert (reward, terminated) == (0.0, True)
+    _, reward, terminated = transition(np.float32([0.92, 0.9]), RIGHT, 0.0, GRID_WALLS)
+    assert (reward, terminated) == (-1.0, False)
+
+
+def test_a_transition_does_not_change_its_argument():
+    state = np.float32([0.3, 0.3])
+    transition(state, RIGHT, 0.0, GRID_WALLS)
+    np.testing.assert_array_equal(state, np.float32([0.3, 0.3]))
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_episodes_start_all_over_the_start_square(world):
+    environment = envs.make(world)
+    starts = np.array([environment.reset(seed=seed)[0] for seed in range(500)])
+    assert starts.min() >= 0 and starts.max() <= np.float32(0.05)
+    # The mean of 500 uniform draws has a standard deviation of 0.05 / sqrt(12 * 500) = 0.00065.
+    np.testing.assert_allclose(starts.mean(axis=0), 0.025, atol=4 * 0.00065)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_an_episode_without_the_goal_is_truncated_at_step_2000(world):
+    environment = gymnasium.make(world)
+    environment.reset(seed=0)
+    ends = [environment.step(LEFT)[2:4] for _ in range(2000)]
+    assert ends == [(False, False)] * 1999 + [(False, True)]
+
+
+def test_walking_straight_through_the_hole_takes_about_37_steps():
+    def walk(seed):
+        environment = envs.make("GridWorld")
+        (x, y), _ = environment.reset(seed=seed)
+        total, terminated = 0.0, False
+        while not terminated:
+            action = UP if y < 0.425 else RIGHT if x <= 0.95 else UP
+            (x, y), reward, terminated, _, _ = environment.step(action)
+            total += reward
+        return total
+
+    assert -39 < np.mean([walk(seed) for seed in range(50)]) < -35
+
+
+def test_an_unknown_action_is_refused():
+    environment = envs.make("GridWorld").unwrapped
+    environment.reset(seed=0)
+    with pytest.raises(UserError, match=r"unknown action 4 of GridWorld: choose 0 \(up\)"):
+        environment.step(4)
+
+
+def test_an_unknown_render_mode_is_refused():
+    with pytest.raises(UserError, match="unknown render mode 'ansi' of MazeGridWorld"):
+        MazeGridWorld(render_mode="ansi")
+
+
+def colour(picture, x, y):
+    """The pixel at (x, y) of the unit square."""
+    size = len(picture)
+    return tuple(picture[int((1 - y) * size), int(x * size)].tolist())
+
+
+def test_the_picture_shows_walls_holes_goal_start_and_agent():
+    environment = envs.make("MazeGridWorld", render_mode="rgb_array")
+    environment.reset(seed=0)
+    environment.unwrapped.state = np.float32([0.9, 0.3])
+    picture = environment.render()
+    assert picture.shape == (400, 400, 3) and picture.dtype == np.uint8
+    floor, wall, goal, start, agent = (
+        colour(picture, *point) for point in [(0.6, 0.6), (0.25, 0.8), (0.97, 0.97), (0.02, 0.02), (0.9, 0.3)]
+    )
+    assert len({floor, wall, goal, start, agent}) == 5
+    assert colour(picture, 0.45, 0.2) == wall and colour(picture, 0.75, 0.8) == wall
+    holes = [(0.25, 0.45), (0.45, 0.95), (0.75, 0.15)]
+    assert [colour(picture, *hole) for hole in holes] == [floor] * 3
+
+
+def test_there_is_no_picture_without_a_render_mode():
+    environment = envs.make("GridWorld").unwrapped
+    environment.reset(seed=0)
+    assert environment.render() is None

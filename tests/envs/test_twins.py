@@ -1,0 +1,222 @@
+"""The TensorFlow twins against Gymnasium's own steps.
+
+`TRANSITIONS=1000000 pytest tests/envs` compares a million random transitions an environment instead of the default.
+"""
+
+import itertools
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import envs
+from dyna_td.errors import UserError
+from envs.twins import TWINS, make_twin
+
+TRANSITIONS = int(os.environ.get("TRANSITIONS", "100000"))
+NOISE_SEED = 7
+# Coordinates at which the grid worlds' rules change, beside their borders.
+GRID_EDGES = np.float32([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+
+
+def random_states(twin, count, rng):
+    """States all over the box, a tenth of the coordinates on its borders; float32 [count, d]."""
+    if twin.name == "Acrobot-v1":
+        low, high = np.array([-np.pi, -np.pi, *twin.low[4:]]), np.array([np.pi, np.pi, *twin.high[4:]])
+    else:
+        low, high = twin.low, twin.high
+    states = rng.uniform(low, high, size=(count, len(low)))
+    where = rng.random(states.shape)
+    states = np.where(where < 0.05, low, np.where(where < 0.1, high, states))
+    if twin.name in ("GridWorld", "MazeGridWorld"):
+        states = np.where(where > 0.9, rng.choice(GRID_EDGES, size=states.shape), states)
+    if twin.name == "Acrobot-v1":
+        angles = states[:, :2]
+        circles = np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(count, 4)
+        states = np.concatenate([circles, states[:, 2:]], axis=1)
+    return states.astype(np.float32)
+
+
+def internal_states(name, states):
+    """Gymnasium's own representation of observed states."""
+    if name in ("GridWorld", "MazeGridWorld"):
+        return states
+    states = states.astype(np.float64)
+    if name == "Acrobot-v1":
+        return np.stack(
+            [np.arctan2(states[:, 1], states[:, 0]), np.arctan2(states[:, 3], states[:, 2]), *states[:, 4:].T], axis=1
+        )
+    return states
+
+
+def gymnasium_steps(name, states, actions, skipped_noise=0):
+    """(next states, rewards, terminations) by `step` of the Gymnasium environment.
+
+    Its noise is the stream of NOISE_SEED after `skipped_noise` draws.
+    """
+    environment = envs.make(name).unwrapped
+    environment.reset(seed=0)
+    environment.np_random = np.random.default_rng(NOISE_SEED)
+    environment.np_random.standard_normal(skipped_noise)
+    next_states, rewards, terminated = np.empty_like(states), np.empty(len(states)), np.empty(len(states), bool)
+    for i, (state, action) in enumerate(zip(internal_states(name, states), actions.tolist(), strict=True)):
+        environment.state = state
+        environment.steps_beyond_terminated = None  # CartPole's memory of an ended episode
+        next_states[i], rewards[i], terminated[i], _, _ = environment.step(action)
+    return next_states, rewards, terminated
+
+
+def agree(ours, theirs, rounding):
+    """Which rows are equal: next states within `rounding` [d], rewards and terminations exactly."""
+    return (
+        (np.abs(ours[0].astype(np.float64) - theirs[0]) <= rounding).all(axis=-1)
+        & (ours[1] == theirs[1])
+        & (ours[2] == theirs[2])
+    )
+
+
+def is_near_threshold(name, ours, row, state, action, rounding):
+    """Whether Gymnasium agrees with our row of results at a state within rounding of `state`."""
+    shifts = np.float32(list(itertools.product([-1, 0, 1], repeat=len(state)))) * rounding
+    neighbours = (state + shifts).astype(np.float32)
+    for neighbour in neighbours:
+        theirs = gymnasium_steps(name, neighbour[None], action[None], skipped_noise=row)
+        if agree(ours, theirs, 2 * rounding).all():
+            return True
+    return False
+
+
+def test_a_termination_within_rounding_of_its_threshold_is_told_from_a_wrong_one():
+    # The float32 nearest to 2.4 lies above 2.4: Gymnasium ends the episode there, a float32 comparison does not.
+    rounding, right = np.full(4, 5e-7, np.float32), np.int32(1)
+    at_threshold, away = np.float32([[2.4, 0, 0, 0], [2.39, 0, 0, 0]])
+    theirs = gymnasium_steps("CartPole-v1", at_threshold[None], right[None])
+    kept_going = (*theirs[:2], np.array([False]))
+    assert theirs[2].all() and not agree(kept_going, theirs, rounding).any()
+    assert is_near_threshold("CartPole-v1", kept_going, 0, at_threshold, right, rounding)
+    ended_early = (*gymnasium_steps("CartPole-v1", away[None], right[None])[:2], np.array([True]))
+    assert not is_near_threshold("CartPole-v1", ended_early, 0, away, right, rounding)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_random_transitions_equal_those_of_gymnasium(name, record_property):
+    twin = make_twin(name)
+    rng = np.random.default_rng(1)
+    states = random_states(twin, TRANSITIONS, rng)
+    actions = rng.integers(twin.actions, size=TRANSITIONS).astype(np.int32)
+    draws = np.random.default_rng(NOISE_SEED).standard_normal((TRANSITIONS, 1)).astype(np.float32)
+    noise = draws[:, : twin.noise_dim]
+
+    step = tf.function(twin.step, jit_compile=True)
+    ours = [result.numpy() for result in step(states, actions, noise)]
+    theirs = gymnasium_steps(name, states, actions)
+
+    rounding = 2 * np.spacing(np.abs(theirs[0]).max(axis=0))  # two units in the last place of the largest coordinate
+    different = np.flatnonzero(~agree(ours, theirs, rounding))
+    record_property("transitions", TRANSITIONS)
+    record_property("excluded", len(different))
+    assert len(different) <= 1e-5 * TRANSITIONS + 3
+    for row in different:
+        assert is_near_threshold(name, [r[row : row + 1] for r in ours], row, states[row], actions[row], rounding), (
+            states[row],
+            actions[row],
+            [r[row] for r in ours],
+            [r[row] for r in theirs],
+        )
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_initial_states_equal_those_of_gymnasium(name):
+    twin, environment = make_twin(name), envs.make(name)
+    for seed in range(100):
+        uniforms = np.random.default_rng(seed).random(twin.reset_dim).astype(np.float32)
+        state = twin.reset(tf.constant(uniforms))
+        np.testing.assert_allclose(state, environment.reset(seed=seed)[0], rtol=2e-7, atol=2e-8)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_spaces_and_time_limit_equal_those_of_gymnasium(name):
+    twin, environment = make_twin(name), envs.make(name)
+    space = environment.observation_space
+    assert (twin.state_dim,) == space.shape == twin.low.shape == twin.high.shape
+    assert twin.low.dtype == twin.high.dtype == np.float32
+    assert twin.actions == environment.action_space.n
+    assert twin.time_limit == environment.spec.max_episode_steps
+    np.testing.assert_array_equal(twin.low, np.where(np.isfinite(space.low), space.low, -10))
+    np.testing.assert_array_equal(twin.high, np.where(np.isfinite(space.high), space.high, 10))
+
+
+@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (7,), (20,), (4, 5), (2, 3, 4)])
+def test_a_row_does_not_depend_on_the_leading_axes(name, shape):
+    twin = make_twin(name)
+    rng = np.random.default_rng(2)
+    count = 64
+    inputs = (
+        random_states(twin, count, rng),
+        rng.integers(twin.actions, size=count).astype(np.int32),
+        rng.normal(size=(count, twin.noise_dim)).astype(np.float32),
+    )
+    step = tf.function(twin.step, jit_compile=True)
+    expected = step(*inputs)
+    used = int(np.prod(shape))
+    results = step(*(tensor[:used].reshape(shape + tensor.shape[1:]) for tensor in inputs))
+    assert [result.dtype for result in results] == [tf.float32, tf.float32, tf.bool]
+    for result, whole in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(result, whole[:used].numpy().reshape(result.shape))
+    assert results[1].shape == results[2].shape == shape
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_gradients_with_respect_to_the_state_are_finite(name):
+    twin = make_twin(name)
+    rng = np.random.default_rng(3)
+    states = tf.constant(random_states(twin, 1000, rng))
+    actions = tf.constant(rng.integers(twin.actions, size=1000), tf.int32)
+    with tf.GradientTape() as tape:
+        tape.watch(states)
+        next_states, _, _ = twin.step(states, actions, tf.zeros([1000, twin.noise_dim]))
+    assert np.isfinite(tape.gradient(next_states, states)).all()
+
+
+def step_once(name, state, action, noise=()):
+    next_state, reward, terminated = make_twin(name).step(
+        tf.constant(state, tf.float32), tf.constant(action), tf.constant(noise, tf.float32)
+    )
+    return next_state.numpy(), float(reward), bool(terminated)
+
+
+def test_the_left_end_stops_the_car():
+    (position, velocity), reward, terminated = step_once("MountainCar-v0", [-1.19, -0.07], 0)
+    assert (position, velocity, reward, terminated) == (np.float32(-1.2), 0.0, -1.0, False)
+
+
+def test_the_car_must_not_roll_back_to_be_at_the_goal():
+    assert step_once("MountainCar-v0", [0.49, 0.05], 2)[2]
+    assert not step_once("MountainCar-v0", [0.59, -0.05], 2)[2]
+
+
+def test_the_falling_pole_still_earns_its_last_reward():
+    assert step_once("CartPole-v1", [0.0, 0.0, 0.2, 1.0], 0)[1:] == (1.0, True)
+    assert step_once("CartPole-v1", [0.0, 0.0, 0.2, 0.0], 0)[1:] == (1.0, False)
+
+
+def test_the_upright_acrobot_ends_the_episode_at_no_cost():
+    assert step_once("Acrobot-v1", [-1.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1)[1:] == (0.0, True)
+    assert step_once("Acrobot-v1", [1.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1)[1:] == (-1.0, False)
+
+
+def test_the_hanging_acrobot_stays_at_rest_without_torque():
+    next_state, _, _ = step_once("Acrobot-v1", [1.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1)
+    np.testing.assert_array_equal(next_state, np.float32([1, 0, 1, 0, 0, 0]))
+
+
+def test_the_wall_blocks_the_twin_before_the_border_does():
+    next_state, _, _ = step_once("MazeGridWorld", [0.45, 0.98], 0, [0.0])
+    np.testing.assert_array_equal(next_state, np.float32([0.45, 0.98]))
+
+
+def test_an_environment_without_a_twin_is_refused_with_the_nearest_name():
+    with pytest.raises(UserError, match=r"did you mean 'MountainCar-v0'\?"):
+        make_twin("MountainCar-v1")

@@ -1,0 +1,122 @@
+"""Statistics over seeds, computed by hand, and the choice of a learning rate."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dyna_td import aggregate
+from dyna_td.errors import UserError
+from dyna_td.experiments import Figure, Panel
+from dyna_td.runs import ControlSettings, RegressionSettings, Run
+
+SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+CONTROL = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+
+
+def records(values_by_seed, metric="test_rmse", step=0):
+    return pd.DataFrame(
+        [(seed, step, metric, value) for seed, value in enumerate(values_by_seed)],
+        columns=["seed", "step", "metric", "value"],
+    )
+
+
+def test_mean_error_and_interval_of_four_seeds_by_hand():
+    (row,) = aggregate.summarise(records([1.0, 2.0, 3.0, 6.0])).to_dict("records")
+    error = np.sqrt(14 / 3 / 4)  # squared deviations 4 + 1 + 0 + 9, three degrees of freedom, four seeds
+    assert row["mean"] == 3.0 and row["n"] == 4
+    assert row["standard_error"] == pytest.approx(error)
+    assert row["low95"] == pytest.approx(3 - 3.182446305 * error)  # Student's t, 97.5%, three degrees of freedom
+    assert row["high95"] == pytest.approx(3 + 3.182446305 * error)
+    assert row["iqm"] == 2.5
+
+
+def test_the_interquartile_mean_ignores_the_outer_quarters():
+    (row,) = aggregate.summarise(records([-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9])).to_dict("records")
+    assert row["iqm"] == 4.5
+
+
+def test_each_step_and_metric_has_its_own_statistics():
+    frame = pd.concat([records([1, 3], step=0), records([5, 7], step=50), records([9, 9], "train_rmse", step=50)])
+    summary = aggregate.summarise(frame).set_index(["metric", "step"])["mean"]
+    assert summary.to_dict() == {("test_rmse", 0): 2, ("test_rmse", 50): 6, ("train_rmse", 50): 9}
+
+
+def test_one_seed_has_no_standard_error():
+    (row,) = aggregate.summarise(records([4.0])).to_dict("records")
+    assert row["mean"] == 4.0 and np.isnan(row["standard_error"]) and np.isnan(row["low95"])
+
+
+def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
+    panel = Panel("train_rmse", {"l2": SUPERVISED})
+    figure = Figure("figure_10", "title", Path("figure_10.yaml"), {"a": panel})
+    frame = pd.concat([records([1, 3], metric, step) for metric in ("test_rmse", "train_rmse") for step in (50, 0)])
+    curves = aggregate.learning_curves(figure, lambda run: frame)
+    assert ",".join(curves) == "panel,curve,step,metric,mean,standard_error,low95,high95,iqm,n"
+    assert list(zip(curves["metric"], curves["step"], strict=True)) == [
+        ("train_rmse", 0),
+        ("train_rmse", 50),
+        ("test_rmse", 0),
+        ("test_rmse", 50),
+    ]
+    assert set(curves["panel"]) == {"a"} and set(curves["curve"]) == {"l2"}
+
+
+def test_a_closed_form_is_exact():
+    figure = Figure("figure_7", "title", Path("figure_7.yaml"), {"a": Panel("gap_function", {}, "figure_7a")})
+    curves = aggregate.learning_curves(figure, read=None)
+    assert len(curves) > 10
+    np.testing.assert_allclose(curves["mean"], np.log(1 / curves["step"]) - 1 / curves["step"])
+    assert (curves["standard_error"] == 0).all() and (curves["n"] == 1).all()
+    for column in ("low95", "high95", "iqm"):
+        assert (curves[column] == curves["mean"]).all()
+
+
+def sweep(metric, **values):
+    """Two seeds and two evaluations of each rate, the values around the given mean."""
+    spread = (-0.5, 0.5, -0.25, 0.25)
+    rows = [
+        (float(rate.replace("_", ".")), seed, step, metric, mean + spread[2 * seed + (step > 0)])
+        for rate, mean in values.items()
+        for seed in (0, 1)
+        for step in (0, 50)
+    ]
+    return pd.DataFrame(rows, columns=["learning_rate", "seed", "step", "metric", "value"])
+
+
+def test_the_lowest_mean_error_wins_on_the_supervised_task():
+    choice = aggregate.select_learning_rate(SUPERVISED, sweep("test_rmse", **{"0_1": 3, "0_01": 2, "0_001": 4}))
+    assert choice["learning_rate"] == 0.01
+    assert choice["scores"] == {"0.1": 3, "0.01": 2, "0.001": 4}
+    assert choice["metric"] == "test_rmse" and "lowest wins" in choice["rule"]
+
+
+def test_the_highest_mean_return_wins_in_control():
+    choice = aggregate.select_learning_rate(CONTROL, sweep("return", **{"0_1": -300, "0_01": -200}))
+    assert choice["learning_rate"] == 0.01 and "highest wins" in choice["rule"]
+
+
+def test_other_metrics_do_not_count():
+    frame = pd.concat([sweep("test_rmse", **{"0_1": 1, "0_01": 2}), sweep("train_rmse", **{"0_1": 9, "0_01": 0})])
+    assert aggregate.select_learning_rate(SUPERVISED, frame)["learning_rate"] == 0.1
+
+
+@pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
+def test_of_equal_rates_the_larger_wins(run, metric):
+    assert aggregate.select_learning_rate(run, sweep(metric, **{"0_01": 2, "0_1": 2}))["learning_rate"] == 0.1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
+def test_a_rate_that_diverged_once_comes_last(run, metric, bad):
+    frame = sweep(metric, **{"0_1": 2, "0_01": 2})
+    frame.loc[frame["learning_rate"].eq(0.1).idxmax(), "value"] = bad
+    choice = aggregate.select_learning_rate(run, frame)
+    assert choice["learning_rate"] == 0.01 and choice["scores"]["0.1"] is None
+
+
+def test_a_sweep_in_which_every_rate_diverged_is_refused():
+    frame = sweep("test_rmse", **{"0_1": np.nan, "0_01": np.inf})
+    with pytest.raises(UserError, match=r"^no learning rate of sin/l2/.* trains without diverging: .*\.$"):
+        aggregate.select_learning_rate(SUPERVISED, frame)

@@ -1,0 +1,60 @@
+import numpy as np
+import tensorflow as tf
+
+from dyna_td.networks import StackedNetwork, adam, as_columns, map_blocks
+from dyna_td.streams import Streams
+
+
+def test_each_seed_is_an_ordinary_perceptron():
+    network = StackedNetwork(Streams((0, 1, 2)), (2, 8, 5, 4), tf.nn.relu)
+    rows = np.random.default_rng(0).normal(size=(3, 6, 2)).astype(np.float32)
+    output = network(as_columns(tf.constant(rows))).numpy()
+    for seed in range(3):
+        hidden = rows[seed].T
+        for layer in range(3):
+            hidden = network.kernels[layer].numpy()[seed] @ hidden + network.biases[layer].numpy()[seed]
+            hidden = np.maximum(hidden, 0) if layer < 2 else hidden
+        np.testing.assert_allclose(output[seed], hidden, rtol=1e-5, atol=1e-6)
+
+
+def test_weights_start_in_the_xavier_interval_and_outputs_in_their_own():
+    network = StackedNetwork(Streams((5,)), (2, 64, 64, 4), tf.nn.relu, output_limit=0.003)
+    for kernel, limit in zip(network.kernels, [(6 / 66) ** 0.5, (6 / 128) ** 0.5, 0.003], strict=True):
+        assert 0.9 * limit < np.abs(kernel.numpy()).max() <= limit
+        assert abs(kernel.numpy().mean()) < 0.2 * limit
+    assert not any(bias.numpy().any() for bias in network.biases)
+
+
+def test_two_seeds_and_two_indices_start_with_different_weights():
+    network, other = (StackedNetwork(Streams((0, 1)), (2, 8, 1), tf.nn.relu, index=index) for index in range(2))
+    assert not np.array_equal(network.kernels[0][0], network.kernels[0][1])
+    assert not np.array_equal(network.kernels[0], other.kernels[0])
+
+
+def test_copy_from_copies_only_when_told():
+    mine, theirs = (StackedNetwork(Streams((0,)), (2, 8, 1), tf.nn.relu, index=index) for index in range(2))
+    before = mine.kernels[0].numpy()
+    mine.copy_from(theirs, when=tf.constant(False))
+    np.testing.assert_array_equal(mine.kernels[0], before)
+    mine.copy_from(theirs, when=tf.constant(True))
+    np.testing.assert_array_equal(mine.kernels[0], theirs.kernels[0])
+
+
+def test_adam_follows_the_formula_of_kingma_and_ba_for_every_seed():
+    rng = np.random.default_rng(0)
+    variable = tf.Variable(rng.normal(size=(3, 4)).astype(np.float32))
+    expected, m, v = variable.numpy().astype(np.float64), 0.0, 0.0
+    optimizer = adam(0.01, [variable])
+    for t in range(1, 6):
+        gradient = rng.normal(size=(3, 4)).astype(np.float32)
+        optimizer.apply_gradients([(tf.constant(gradient), variable)])
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient.astype(np.float64) ** 2
+        expected -= 0.01 * (1 - 0.999**t) ** 0.5 / (1 - 0.9**t) * m / (v**0.5 + 1e-8)
+    np.testing.assert_allclose(variable, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_blocks_join_to_the_whole_for_any_length():
+    values = tf.constant(np.random.default_rng(0).normal(size=(2, 1003)), tf.float32)
+    for length, block in [(1, 250), (249, 250), (250, 250), (251, 250), (1000, 250), (1003, 250), (1003, 7)]:
+        joined = map_blocks(lambda start, size: tf.slice(values, [0, start], [2, size]), length, block)
+        np.testing.assert_array_equal(joined, values[:, :length])

@@ -1,0 +1,53 @@
+"""Progress is a bar on a terminal and a few plain lines elsewhere."""
+
+import io
+
+from dyna_td import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_the_last_line_is_always_told_and_is_plain(monkeypatch):
+    clock = iter([0.0, 10.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    with progress.progress("sin/l2", stream) as show:
+        show(0, 2000)
+        show(2000, 2000)
+    assert stream.getvalue() == "sin/l2: 2,000 of 2,000 steps, 200 steps/s, 0 s left\n"
+
+
+def test_lines_come_every_few_seconds_and_not_more_often(monkeypatch):
+    seconds = [0.0, *range(1, 13)]
+    clock = iter(seconds)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    with progress.progress("run", stream) as show:
+        for done in range(13):
+            show(100 * done, 10_000)
+    assert stream.getvalue().splitlines() == [
+        "run: 500 of 10,000 steps, 100 steps/s, 95 s left",
+        "run: 1,000 of 10,000 steps, 100 steps/s, 90 s left",
+    ]
+
+
+def test_no_step_done_gives_no_false_estimate(monkeypatch):
+    clock = iter([0.0, 6.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    with progress.progress("run", stream) as show:
+        show(0, 100)
+        show(0, 100)
+    assert stream.getvalue() == "run: 0 of 100 steps, 0 steps/s, time left unknown\n"
+
+
+def test_a_terminal_gets_a_bar():
+    stream = Terminal()
+    with progress.progress("run", stream) as show:
+        show(0, 100)
+        show(50, 100)
+        show(100, 100)
+    assert "100%" in stream.getvalue() and "step/s" in stream.getvalue()

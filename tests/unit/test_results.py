@@ -1,0 +1,172 @@
+"""Result files are tidy, whole or not there, and refused when damaged."""
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dyna_td import results
+from dyna_td.errors import UserError
+from dyna_td.runs import RegressionSettings, Run
+
+RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)
+
+
+def records():
+    rows = [
+        (seed, step, metric, 0.1 * seed + step)
+        for metric in ("train_rmse", "test_rmse")
+        for step in (100, 0, 50)
+        for seed in (2, 0, 1)
+    ]
+    return pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "sin" / "l2.csv"
+    results.write(path, records(), {"run": "sin/l2"})
+    return path
+
+
+def refusal(csv, run=RUN):
+    with pytest.raises(UserError) as error:
+        results.read_run(csv, run, "python -m dyna_td run sin/l2")
+    sentence = str(error.value)
+    assert csv.stem in sentence and "`python -m dyna_td run sin/l2`" in sentence and "\n" not in sentence
+    return sentence
+
+
+def test_a_run_csv_has_one_sorted_row_a_number(csv):
+    lines = csv.read_text().splitlines()
+    assert lines[0] == "seed,step,metric,value"
+    assert lines[1:4] == ["0,0,test_rmse,0", "0,0,train_rmse,0", "0,50,test_rmse,50"]
+    assert lines[-1] == "2,100,train_rmse,100.2"
+    assert len(lines) == 1 + 3 * 3 * 2
+
+
+def test_the_order_of_the_records_does_not_change_the_file(csv, tmp_path):
+    other = tmp_path / "other.csv"
+    results.write(other, records().sample(frac=1, random_state=0), {})
+    assert other.read_bytes() == csv.read_bytes()
+
+
+def test_every_float32_survives_the_file(tmp_path):
+    bits = np.random.default_rng(0).integers(0, 2**32, size=20_000, dtype=np.uint32)
+    values = bits.view(np.float32)
+    values = values[np.isfinite(values)]
+    frame = pd.DataFrame({"seed": 0, "step": np.arange(len(values)), "metric": "return", "value": values.astype(float)})
+    results.write(tmp_path / "x.csv", frame, {})
+    read, _ = results.read(tmp_path / "x.csv", "")
+    np.testing.assert_array_equal(read["value"].to_numpy(dtype=np.float32), values)
+
+
+def test_reading_gives_what_was_written(csv):
+    expected = records().sort_values(["seed", "step", "metric"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(results.read_run(csv, RUN, ""), expected, check_dtype=False)
+
+
+def test_the_json_beside_a_csv_holds_its_checksum_and_its_details(csv):
+    details = json.loads(csv.with_suffix(".json").read_text())
+    assert details == {"run": "sin/l2", "csv_sha256": hashlib.sha256(csv.read_bytes()).hexdigest()}
+
+
+def test_a_run_is_described_by_all_that_it_was_asked_to_do():
+    description = results.describe(RUN)
+    assert description["settings"]["learning_rate"] == 0.001 and description["seeds"] == (0, 1, 2)
+    assert (description["environment"], description["agent"], description["steps"]) == ("sin", "l2", 100)
+    assert len(description["source_digest"]) == 64
+
+
+def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
+    before = csv.read_bytes()
+    with pytest.raises(ZeroDivisionError), results.write_whole(csv) as file:
+        file.write("half of the new")
+        file.flush()
+        1 / 0  # noqa: B018
+    assert csv.read_bytes() == before
+    assert sorted(path.name for path in csv.parent.iterdir()) == ["l2.csv", "l2.json"]
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
+def test_a_truncated_csv_is_refused(csv, kept):
+    content = csv.read_bytes()
+    csv.write_bytes(content[: int(kept * len(content))])
+    assert "truncated" in refusal(csv)
+
+
+def test_a_changed_number_is_refused(csv):
+    csv.write_text(csv.read_text().replace("100.2", "100.3"))
+    assert "changed after it was written" in refusal(csv)
+
+
+def test_a_missing_csv_is_refused(csv):
+    csv.unlink()
+    assert "cannot read" in refusal(csv)
+
+
+def test_a_csv_without_its_json_is_refused(csv):
+    csv.with_suffix(".json").unlink()
+    assert "cannot read" in refusal(csv)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"csv_sha256": 1}'])
+def test_a_damaged_json_is_refused(csv, content):
+    csv.with_suffix(".json").write_text(content)
+    refusal(csv)
+
+
+def test_a_missing_seed_is_refused_by_its_number(csv):
+    wanted = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2, 3, 4), steps=100)
+    assert "lacks seed 3, 4" in refusal(csv, wanted)
+
+
+def test_seeds_that_were_not_asked_for_are_refused(csv):
+    assert "seeds that the plan does not ask for" in refusal(
+        csv, Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=100)
+    )
+
+
+def test_a_run_that_stops_early_is_refused(csv):
+    assert "does not reach step 200" in refusal(csv, Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=200))
+
+
+def test_a_seed_with_fewer_evaluations_than_the_others_is_refused(tmp_path):
+    frame = records()
+    results.write(tmp_path / "x.csv", frame[~((frame["seed"] == 1) & (frame["step"] == 50))], {})
+    assert "every seed" in refusal(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_refused_by_its_place(tmp_path, value):
+    frame = records().sort_values(["seed", "step", "metric"]).reset_index(drop=True)
+    frame.loc[7, "value"] = value
+    results.write(tmp_path / "x.csv", frame, {})
+    assert "1 values that are not finite, the first is train_rmse of seed 1 at step 0" in refusal(tmp_path / "x.csv")
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file" / "x.csv", tmp_path):
+        with pytest.raises(UserError, match=r"^cannot write .*; choose another place\.$"):
+            results.require_writable(path)
+
+
+def test_trying_a_place_makes_its_folder_and_leaves_it_empty(tmp_path):
+    results.require_writable(tmp_path / "a" / "b" / "x.csv")
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+def test_results_of_a_sweep_keep_their_learning_rates(tmp_path):
+    frame = pd.concat([records().assign(learning_rate=rate) for rate in (0.01, 0.00001)])
+    results.write(tmp_path / "x.csv", frame, {})
+    text = (tmp_path / "x.csv").read_text().splitlines()
+    assert text[:2] == ["learning_rate,seed,step,metric,value", "1e-05,0,0,test_rmse,0"]
+    assert set(results.read(tmp_path / "x.csv", "")[0]["learning_rate"]) == {0.01, 0.00001}
+
+
+def test_scales_never_share_a_path():
+    paths = {f(scale, "sin/l2") for f in (results.run_csv, results.selection_csv, results.curves_csv) for scale in "ab"}
+    assert len(paths) == 6

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dyna_td.sum_tree import SumTree, build_levels, draw_leaves
+
+BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
+
+
+def naive_draw(priorities, uniforms):
+    """The leaf whose slice of the cumulative sum holds u * total, in float64."""
+    cumulative = np.cumsum(priorities.astype(np.float64))
+    return np.searchsorted(cumulative, uniforms.astype(np.float64) * cumulative[-1], side="right")
+
+
+def test_the_example_of_the_documentation():
+    tree = SumTree(seeds=1, capacity=6)
+    tree.assign_all(tf.constant([[3.0, 0.0, 2.0, 1.0, 4.0, 0.0]]))
+    assert tree.total.numpy() == [10.0]
+    assert tree.draw(tf.constant([[0.65, 0.0, 0.29, 0.31, 0.55, BELOW_ONE]])).numpy().tolist() == [[4, 0, 0, 2, 3, 4]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), capacity=st.integers(1, 700), seeds=st.integers(1, 3))
+def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    tree, twin = SumTree(seeds, capacity), np.zeros((seeds, capacity), np.float32)
+    for _ in range(data.draw(st.integers(1, 6))):
+        batch = data.draw(st.integers(1, 40))
+        leaves = rng.integers(0, capacity, (seeds, batch))  # duplicates are common in small trees
+        priorities = rng.exponential(size=(seeds, batch)).astype(np.float32) * rng.integers(0, 2, (seeds, batch))
+        tree.assign(tf.constant(leaves, tf.int32), tf.constant(priorities, tf.float32))
+        for seed in range(seeds):
+            for leaf, priority in zip(leaves[seed], priorities[seed], strict=True):
+                twin[seed, leaf] = priority  # of a leaf named twice, the last one counts
+        np.testing.assert_array_equal(tree.priorities, twin)
+        np.testing.assert_allclose(tree.total, twin.sum(axis=1), rtol=1e-5)
+
+    uniforms = rng.random((seeds, 64)).astype(np.float32)
+    drawn = tree.draw(tf.constant(uniforms)).numpy()
+    for seed in range(seeds):
+        if not twin[seed].any():
+            continue
+        cumulative = np.cumsum(twin[seed].astype(np.float64)) / twin[seed].sum(dtype=np.float64)
+        near_edge = np.abs(cumulative[None] - uniforms[seed][:, None]).min(axis=1) < 1e-5
+        expected = naive_draw(twin[seed], uniforms[seed])
+        np.testing.assert_array_equal(drawn[seed][~near_edge], expected[~near_edge])
+        assert (twin[seed][drawn[seed]] > 0).all(), "a leaf of priority zero was drawn"
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+@pytest.mark.parametrize("capacity", [2, 16, 17, 256, 4097, 70_000])
+def test_zero_priorities_are_never_drawn_even_at_the_ends_of_the_interval(capacity, scale):
+    rng = np.random.default_rng(capacity)
+    priorities = (rng.exponential(size=(1, capacity)) * (rng.random((1, capacity)) < 0.3) * scale).astype(np.float32)
+    priorities[0, [0, -1]] = 0.0
+    priorities[0, capacity // 2] = scale
+    priorities[0, 0 if capacity == 2 else -1] = 0.0
+    uniforms = np.concatenate([[0.0, BELOW_ONE], rng.random(5000)]).astype(np.float32)[None]
+    drawn = draw_leaves(build_levels(tf.constant(priorities)), tf.constant(uniforms)).numpy()
+    assert (priorities[0][drawn[0]] > 0).all()
+
+
+def test_leaves_are_drawn_in_proportion_to_their_priorities():
+    rng = np.random.default_rng(0)
+    priorities = rng.exponential(size=(2, 300)).astype(np.float32)
+    tree = SumTree(seeds=2, capacity=300)
+    tree.assign_all(tf.constant(priorities))
+    drawn = tree.draw(tf.constant(rng.random((2, 200_000)), tf.float32)).numpy()
+    for seed in range(2):
+        counts = np.bincount(drawn[seed], minlength=300)
+        expected = priorities[seed] / priorities[seed].sum() * 200_000
+        assert stats.chisquare(counts, expected, sum_check=False).pvalue > 1e-3
+
+
+def test_sums_do_not_drift_after_many_changes():
+    rng = np.random.default_rng(0)
+    tree = SumTree(seeds=1, capacity=40)
+    assign = tf.function(tree.assign, jit_compile=True)
+    for _ in range(2000):  # huge and tiny priorities in turn: a sum kept by increments would lose the tiny ones
+        assign(
+            tf.constant(rng.integers(0, 40, (1, 8)), tf.int32),
+            tf.constant(10.0 ** rng.uniform(-6, 6, (1, 8)), tf.float32),
+        )
+    tree.assign(tf.range(40)[None], tf.fill([1, 40], 1e-6))
+    np.testing.assert_allclose(tree.total, [40e-6], rtol=1e-5)
+
+
+def test_get_returns_what_was_assigned():
+    tree = SumTree(seeds=2, capacity=100)
+    leaves = tf.constant([[3, 50, 99], [0, 17, 64]])
+    tree.assign(leaves, tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    assert tree.get(leaves).numpy().tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    assert tree.get(tf.constant([[4], [4]])).numpy().tolist() == [[0.0], [0.0]]
+
+
+def test_frequencies_agree_with_cpprb():
+    cpprb = pytest.importorskip("cpprb", reason="the optional extra `oracles` is not installed")
+    priorities = np.random.default_rng(3).exponential(size=64).astype(np.float32)
+    buffer = cpprb.PrioritizedReplayBuffer(64, {"index": {}}, alpha=1.0, eps=0.0)
+    buffer.add(index=np.arange(64), priorities=priorities)
+    theirs = np.bincount(buffer.sample(100_000)["index"].ravel().astype(int), minlength=64)
+    uniforms = tf.random.stateless_uniform([1, 100_000], [1, 2])
+    ours = np.bincount(draw_leaves(build_levels(tf.constant(priorities[None])), uniforms).numpy()[0], minlength=64)
+    assert stats.chi2_contingency([ours, theirs]).pvalue > 1e-3
