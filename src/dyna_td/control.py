@@ -9,13 +9,14 @@ import importlib
 import tensorflow as tf
 
 from dyna_td.catalog import CONTROL_AGENTS
+from dyna_td.program import Program
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
 from dyna_td.streams import Purpose, Streams
 from envs.twins import make_twin
 
 
-class ControlProgram(tf.Module):
+class ControlProgram(Program):
     """An agent in its environment. A step is one environment step of every seed.
 
     Args:
@@ -25,15 +26,15 @@ class ControlProgram(tf.Module):
     def __init__(self, run: Run):
         super().__init__()
         self.settings = run.settings
-        self.updates_per_step = run.settings.planning_updates
         self.streams = Streams(run.seeds)
         self.twin = make_twin(run.environment)
         module, _, name = CONTROL_AGENTS[run.agent].partition(":")
         agent = getattr(importlib.import_module(module), name)
         self.agent = agent(run.settings, self.streams, self.twin.state_dim, self.twin.actions, run.steps)
-        self.step = tf.Variable(0, dtype=tf.int64)
+        self.optimizer = self.agent.optimizer
         self.episode_step = tf.Variable(tf.zeros([self.streams.count], tf.int32))
-        self.state = tf.Variable(self._reset(Purpose.RESET, -1))  # resets after step t are keyed by t >= 0
+        # The agents' states; resets after step t are keyed by t >= 0.
+        self.environment_state = tf.Variable(self._reset(Purpose.RESET, -1))
 
     @tf.function(jit_compile=True)
     def train(self, steps: tf.Tensor) -> None:
@@ -45,7 +46,7 @@ class ControlProgram(tf.Module):
 
     def _environment_step(self, step: tf.Tensor) -> None:
         warming_up = step < self.settings.warm_up_steps
-        state = self.state.read_value()
+        state = self.environment_state.read_value()
         explore = self.streams.uniform(Purpose.EXPLORE, (2,), step=step)
         action = self.agent.act(state, tf.where(warming_up, 1.0, self.settings.exploration), explore)
         next_state, reward, terminated = self.twin.step(state, action, self._noise(Purpose.ENVIRONMENT, step))
@@ -56,7 +57,7 @@ class ControlProgram(tf.Module):
         episode_step = self.episode_step + 1
         ended = terminated | (episode_step >= self.twin.time_limit)
         self.episode_step.assign(tf.where(ended, 0, episode_step))
-        self.state.assign(tf.where(ended[:, None], self._reset(Purpose.RESET, step), next_state))
+        self.environment_state.assign(tf.where(ended[:, None], self._reset(Purpose.RESET, step), next_state))
 
     @tf.function(jit_compile=True)
     def evaluate(self) -> dict[str, tf.Tensor]:

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td.networks import StackedNetwork, adam, map_blocks
+from dyna_td.program import Program
 from dyna_td.runs import RegressionSettings, Run
 from dyna_td.streams import Purpose, Streams
 from dyna_td.sum_tree import SumTree, build_levels, draw_leaves
@@ -93,7 +94,7 @@ class FullPrioritizedL2(L2):
 
     def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
         uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.settings.batch_size,), step=step)
-        return draw_leaves(build_levels(tf.abs(self.all_errors())), uniforms)
+        return draw_leaves(build_levels(tf.abs(self.all_errors())), uniforms)[0]
 
 
 class PrioritizedL2(L2):
@@ -108,9 +109,8 @@ class PrioritizedL2(L2):
         self.priorities.assign_all(tf.abs(self.all_errors()))
 
     def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
-        return self.priorities.draw(
-            self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.settings.batch_size,), step=step)
-        )
+        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.settings.batch_size,), step=step)
+        return self.priorities.draw(uniforms)[0]
 
     def after_update(self, examples: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> None:
         self.priorities.assign(examples, tf.abs(self.predict(x) - y))
@@ -151,15 +151,14 @@ LEARNERS = {
 }
 
 
-class RegressionProgram(tf.Module):
+class RegressionProgram(Program):
     """A learner's compiled training and evaluation. A step is one mini-batch update."""
 
     def __init__(self, run: Run):
         super().__init__()
         streams = Streams(run.seeds)
-        self.updates_per_step = 1
-        self.step = tf.Variable(0, dtype=tf.int64)
         self.learner = LEARNERS[run.agent](run.settings, streams)
+        self.optimizer = self.learner.optimizer
         self.test_x = tf.Variable(4.0 * streams.uniform(Purpose.TEST_INPUTS, (TEST_EXAMPLES,)) - 2.0, trainable=False)
 
     @tf.function(jit_compile=True)

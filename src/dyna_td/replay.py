@@ -33,7 +33,7 @@ class Replay(tf.Module):
         self.capacity = capacity
         self._state_dim = state_dim
         # One row a transition, so that drawing a mini-batch is one gather: s, s', a, r, terminated.
-        self._rows = tf.Variable(tf.zeros([seeds, capacity, 2 * state_dim + 3]))
+        self._rows = tf.Variable(tf.zeros([seeds, capacity, 2 * state_dim + 3]), trainable=False)
         self._added = tf.Variable(0, dtype=tf.int64)  # the same for all seeds: one transition an environment step
 
     @property

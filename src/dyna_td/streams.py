@@ -1,7 +1,7 @@
 """Seed streams: every random number is a pure function of (seed, purpose, step, inner step).
 
-No draw depends on how many draws were made before it, nor on which other seeds share the program. A loop that runs until
-its slowest seed is done therefore shifts nobody's stream, and seed k's numbers are the same alone or among fifty.
+No draw depends on how many draws were made before it, nor on which other seeds share the program. A loop that runs
+until its slowest seed is done therefore shifts nobody's stream, and seed k's numbers are the same alone or among fifty.
 """
 
 import enum

@@ -1,7 +1,7 @@
 """A sum tree with sixteen children a node, for S seeds side by side.
 
-The tree of Schaul et al. (2016, Appendix B.2.1), but wide: 65,536 priorities are four levels deep instead of sixteen, and
-a node's children lie side by side in memory. A picture with four children a node and 6 leaves (two are padding):
+The tree of Schaul et al. (2016, Appendix B.2.1), but wide: 65,536 priorities are four levels deep instead of sixteen,
+and a node's children lie side by side in memory. A picture with four children a node and 6 leaves (two are padding):
 
     level 0 (leaves)   3 0 2 1 | 4 0 . .
     level 1            6         4           each entry is the sum of one group of leaves below
@@ -26,7 +26,7 @@ def build_levels(priorities: tf.Tensor) -> list[tf.Tensor]:
     return levels
 
 
-def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tf.Tensor:
+def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Draws leaves in proportion to their priorities.
 
     Args:
@@ -34,7 +34,7 @@ def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tf.Tensor:
       uniforms: float32 [S, B] in [0, 1).
 
     Returns:
-      Leaf numbers, int32 [S, B]; leaf 0 where all priorities are zero.
+      Leaf numbers, int32 [S, B], and their priorities, float32 [S, B]; leaf 0 where all priorities are zero.
     """
     node = tf.zeros_like(uniforms, tf.int32)
     remaining = uniforms * tf.reduce_sum(levels[-1], axis=[1, 2])[:, None]
@@ -47,7 +47,7 @@ def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tf.Tensor:
         child = tf.reduce_sum(tf.cast(passed, tf.int32), axis=-1)
         remaining -= tf.reduce_max(tf.where(passed, running, 0.0), axis=-1)
         node = node * WIDTH + child
-    return node
+    return node, tf.reduce_sum(children * tf.one_hot(child, WIDTH), axis=-1)
 
 
 class SumTree(tf.Module):
@@ -61,7 +61,7 @@ class SumTree(tf.Module):
     def __init__(self, seeds: int, capacity: int):
         super().__init__()
         self.capacity = capacity
-        self._levels = [tf.Variable(level) for level in build_levels(tf.zeros([seeds, capacity]))]
+        self._levels = [tf.Variable(level, trainable=False) for level in build_levels(tf.zeros([seeds, capacity]))]
 
     @property
     def priorities(self) -> tf.Tensor:
@@ -73,11 +73,6 @@ class SumTree(tf.Module):
     def total(self) -> tf.Tensor:
         """The sum of all priorities, float32 [S]."""
         return tf.reduce_sum(self._levels[-1], axis=[1, 2])
-
-    def get(self, leaves: tf.Tensor) -> tf.Tensor:
-        """The priorities of leaves int32 [S, B]: float32 [S, B]."""
-        place = tf.stack([leaves // WIDTH, leaves % WIDTH], axis=-1)
-        return tf.gather_nd(self._levels[0].read_value(), place, batch_dims=1)
 
     def assign(self, leaves: tf.Tensor, priorities: tf.Tensor) -> None:
         """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; of a leaf named twice, the last one counts."""
@@ -94,8 +89,12 @@ class SumTree(tf.Module):
         for level, values in zip(self._levels, build_levels(priorities), strict=True):
             level.assign(values)
 
-    def draw(self, uniforms: tf.Tensor) -> tf.Tensor:
-        """Draws leaves in proportion to their priorities: float32 [S, B] in [0, 1) -> int32 [S, B]."""
+    def draw(self, uniforms: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Draws leaves in proportion to their priorities.
+
+        Uniforms float32 [S, B] in [0, 1) give leaves int32 [S, B] and their priorities float32 [S, B]. (To read a
+        drawn leaf's priority later would cost XLA a copy of the tree, because an update may come in between.)
+        """
         return draw_leaves([level.read_value() for level in self._levels], uniforms)
 
 

@@ -13,6 +13,7 @@ from dyna_td.catalog import is_supervised
 from dyna_td.runs import Run
 
 LARGEST_STACK = 20  # seeds in one program
+Progress = Callable[[int, int], None]
 
 tf.get_logger().setLevel("ERROR")  # a program for each stack of seeds is meant, not an accidental retracing
 
@@ -30,34 +31,78 @@ class Outcome:
     cost: dict[str, float]
 
 
-def execute(run: Run, progress: Callable[[int, int], None] = lambda done, total: None) -> Outcome:
+def execute(run: Run, progress: Progress = lambda done, total: None) -> Outcome:
     """Trains all seeds of `run` and evaluates them at step 0, every `run.evaluate_every` steps, and at the last step.
 
     Args:
       run: its learning rate is fixed (no sweep).
       progress: called with the steps done and the steps in all, after each evaluation.
     """
-    clock = _Clock()
-    groups = stack_seeds(run.seeds)
-    frames = []
-    for number, group in enumerate(groups):
-        before = number * run.steps
-        frames.append(
-            _train_group(
-                replace(run, seeds=group),
-                clock,
-                lambda done, before=before: progress(before + done, len(groups) * run.steps),
+    return execute_sweep([run], progress)[0]
+
+
+def execute_sweep(runs: list[Run], progress: Progress = lambda done, total: None) -> list[Outcome]:
+    """Like `execute` for runs that differ in their learning rates alone, which then share one compiled program."""
+    clocks = [_Clock() for _ in runs]
+    records = [[] for _ in runs]
+    stacks = stack_seeds(runs[0].seeds)
+    total = len(stacks) * sum(run.steps for run in runs)
+    finished = 0
+    for stack in stacks:
+        with clocks[0]("compile_seconds"):
+            program = make_program(replace(runs[0], seeds=stack))
+            program.train(tf.constant(0))  # no step: compiles without changing anything
+            program.evaluate()  # pure: compiles, and its first answer is thrown away
+            beginning = [variable.numpy() for variable in program.state]
+        for run, clock, frames in zip(runs, clocks, records, strict=True):
+            for variable, value in zip(program.state, beginning, strict=True):
+                variable.assign(value)
+            program.optimizer.learning_rate.assign(run.settings.learning_rate)
+            before = finished
+            frames.append(
+                _train(program, run, stack, clock, lambda done, before=before: progress(before + done, total))
             )
-        )
-    records = pd.concat(frames)
-    records = records[records["seed"].isin(run.seeds)]
-    cost = {
+            finished += run.steps
+    return [
+        Outcome(_tidy(pd.concat(frames), run.seeds), _cost(run, clock))
+        for run, clock, frames in zip(runs, clocks, records, strict=True)
+    ]
+
+
+def _train(program, run: Run, seeds: tuple[int, ...], clock: "_Clock", progress: Callable[[int], None]) -> pd.DataFrame:
+    """Trains one stack of seeds from where `program` stands, and returns its evaluations."""
+    evaluations = []
+    done = 0
+    while True:
+        with clock("evaluate_seconds"):
+            values = {metric: value.numpy() for metric, value in program.evaluate().items()}
+        evaluations += [
+            pd.DataFrame({"seed": seeds, "step": done, "metric": metric, "value": value})
+            for metric, value in values.items()
+        ]
+        progress(done)
+        if done == run.steps:
+            return pd.concat(evaluations)
+        chunk = min(run.evaluate_every, run.steps - done)
+        with clock("train_seconds"):
+            program.train(tf.constant(chunk))
+            program.step.numpy()  # waits for the program to end
+        done += chunk
+
+
+def _tidy(records: pd.DataFrame, seeds: tuple[int, ...]) -> pd.DataFrame:
+    """The records of `seeds`, sorted; a companion seed of `stack_seeds` is left out."""
+    records = records[records["seed"].isin(seeds)]
+    return records.sort_values(["seed", "step", "metric"], ignore_index=True)
+
+
+def _cost(run: Run, clock: "_Clock") -> dict[str, float]:
+    return {
         **clock.seconds,
         "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
         "seed_updates": seed_updates(run),
         "peak_memory_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     }
-    return Outcome(records.sort_values(["seed", "step", "metric"], ignore_index=True), cost)
 
 
 def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -74,33 +119,8 @@ def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [seeds[low:high] for low, high in itertools.pairwise(bounds)]
 
 
-def _train_group(run: Run, clock: "_Clock", progress: Callable[[int], None]) -> pd.DataFrame:
-    """Trains one stack of seeds."""
-    with clock("compile_seconds"):
-        program = make_program(run)
-        program.train(tf.constant(0))  # no step: compiles without changing anything
-        program.evaluate()  # pure: compiles, and its first answer is thrown away
-    evaluations = []
-    done = 0
-    while True:
-        with clock("evaluate_seconds"):
-            values = {metric: value.numpy() for metric, value in program.evaluate().items()}
-        evaluations += [
-            pd.DataFrame({"seed": run.seeds, "step": done, "metric": metric, "value": value})
-            for metric, value in values.items()
-        ]
-        progress(done)
-        if done == run.steps:
-            return pd.concat(evaluations)
-        chunk = min(run.evaluate_every, run.steps - done)
-        with clock("train_seconds"):
-            program.train(tf.constant(chunk))
-            program.step.numpy()  # waits for the program to end
-        done += chunk
-
-
 def make_program(run: Run):
-    """The program that trains `run`: `train(steps)`, `evaluate()` and the variable `step`."""
+    """The program that trains `run`: a `Program` with `train(steps)` and `evaluate()`."""
     # Imported here, so that a run's source digest follows only the program that it uses.
     if is_supervised(run.environment):
         from dyna_td.regression import RegressionProgram

@@ -83,7 +83,7 @@ def test_the_smoke_scale_draws_every_figure_and_then_has_nothing_to_do(snakemake
         assert details["settings"]["learning_rate"] in run.sweep
         sweep = pd.read_csv(results / "runs" / f"{name}.selection.csv")
         assert set(sweep["learning_rate"]) == set(run.sweep) and not set(sweep["seed"]) & set(run.seeds)
-    again = snakemake("all_figures", "--config", "scale=smoke")
+    again = snakemake("--dry-run", "all_figures", "--config", "scale=smoke")
     assert "Nothing to be done" in again.stdout + again.stderr
     (results / "runs" / f"{name}.csv").unlink()
     resumed = snakemake("--dry-run", "all_figures", "--config", "scale=smoke")

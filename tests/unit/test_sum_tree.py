@@ -20,7 +20,7 @@ def test_the_example_of_the_documentation():
     tree = SumTree(seeds=1, capacity=6)
     tree.assign_all(tf.constant([[3.0, 0.0, 2.0, 1.0, 4.0, 0.0]]))
     assert tree.total.numpy() == [10.0]
-    assert tree.draw(tf.constant([[0.65, 0.0, 0.29, 0.31, 0.55, BELOW_ONE]])).numpy().tolist() == [[4, 0, 0, 2, 3, 4]]
+    assert tree.draw(tf.constant([[0.65, 0.0, 0.29, 0.31, 0.55, BELOW_ONE]]))[0].numpy().tolist() == [[4, 0, 0, 2, 3, 4]]
 
 
 @settings(max_examples=40, deadline=None)
@@ -40,7 +40,7 @@ def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds):
         np.testing.assert_allclose(tree.total, twin.sum(axis=1), rtol=1e-5)
 
     uniforms = rng.random((seeds, 64)).astype(np.float32)
-    drawn = tree.draw(tf.constant(uniforms)).numpy()
+    drawn = tree.draw(tf.constant(uniforms))[0].numpy()
     for seed in range(seeds):
         if not twin[seed].any():
             continue
@@ -60,7 +60,7 @@ def test_zero_priorities_are_never_drawn_even_at_the_ends_of_the_interval(capaci
     priorities[0, capacity // 2] = scale
     priorities[0, 0 if capacity == 2 else -1] = 0.0
     uniforms = np.concatenate([[0.0, BELOW_ONE], rng.random(5000)]).astype(np.float32)[None]
-    drawn = draw_leaves(build_levels(tf.constant(priorities)), tf.constant(uniforms)).numpy()
+    drawn = draw_leaves(build_levels(tf.constant(priorities)), tf.constant(uniforms))[0].numpy()
     assert (priorities[0][drawn[0]] > 0).all()
 
 
@@ -69,7 +69,7 @@ def test_leaves_are_drawn_in_proportion_to_their_priorities():
     priorities = rng.exponential(size=(2, 300)).astype(np.float32)
     tree = SumTree(seeds=2, capacity=300)
     tree.assign_all(tf.constant(priorities))
-    drawn = tree.draw(tf.constant(rng.random((2, 200_000)), tf.float32)).numpy()
+    drawn = tree.draw(tf.constant(rng.random((2, 200_000)), tf.float32))[0].numpy()
     for seed in range(2):
         counts = np.bincount(drawn[seed], minlength=300)
         expected = priorities[seed] / priorities[seed].sum() * 200_000
@@ -89,12 +89,11 @@ def test_sums_do_not_drift_after_many_changes():
     np.testing.assert_allclose(tree.total, [40e-6], rtol=1e-5)
 
 
-def test_get_returns_what_was_assigned():
-    tree = SumTree(seeds=2, capacity=100)
-    leaves = tf.constant([[3, 50, 99], [0, 17, 64]])
-    tree.assign(leaves, tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
-    assert tree.get(leaves).numpy().tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-    assert tree.get(tf.constant([[4], [4]])).numpy().tolist() == [[0.0], [0.0]]
+def test_a_drawn_leaf_comes_with_its_priority():
+    priorities = np.random.default_rng(1).exponential(size=(2, 500)).astype(np.float32)
+    uniforms = np.random.default_rng(2).random((2, 100)).astype(np.float32)
+    leaves, drawn = draw_leaves(build_levels(tf.constant(priorities)), tf.constant(uniforms))
+    np.testing.assert_array_equal(drawn, np.take_along_axis(priorities, leaves.numpy(), axis=1))
 
 
 def test_frequencies_agree_with_cpprb():
@@ -104,5 +103,5 @@ def test_frequencies_agree_with_cpprb():
     buffer.add(index=np.arange(64), priorities=priorities)
     theirs = np.bincount(buffer.sample(100_000)["index"].ravel().astype(int), minlength=64)
     uniforms = tf.random.stateless_uniform([1, 100_000], [1, 2])
-    ours = np.bincount(draw_leaves(build_levels(tf.constant(priorities[None])), uniforms).numpy()[0], minlength=64)
+    ours = np.bincount(draw_leaves(build_levels(tf.constant(priorities[None])), uniforms)[0].numpy()[0], minlength=64)
     assert stats.chi2_contingency([ours, theirs]).pvalue > 1e-3

@@ -64,7 +64,7 @@ class ER(tf.Module):
         target = self.td_target(batch)
         with tf.GradientTape() as tape:
             td_error = target - self.q_value(batch.state, batch.action)  # delta, [S, b]
-            loss = tf.reduce_sum(self.loss(td_error, places, step))  # seeds share no parameter, so the sum parts again
+            loss = tf.reduce_sum(self.loss(td_error))  # seeds share no parameter, so the sum parts again
         gradients = tape.gradient(loss, self.q.parameters)
         self.optimizer.apply_gradients(zip(gradients, self.q.parameters, strict=True))
         self.updates.assign_add(1)
@@ -77,7 +77,7 @@ class ER(tf.Module):
             Purpose.UNIFORM_BATCH, (self.settings.batch_size,), self.replay.size, step=step, inner=k
         )
 
-    def loss(self, td_error: tf.Tensor, places: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+    def loss(self, td_error: tf.Tensor) -> tf.Tensor:
         """Mean squared TD error: [S, b] -> [S]."""
         return tf.reduce_mean(td_error**2, axis=1)
 

@@ -31,7 +31,7 @@ class FullPrioritizedER(ER):
 
     def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
         uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
-        prioritized = draw_leaves(build_levels(self.all_priorities()), uniforms)
+        prioritized, _ = draw_leaves(build_levels(self.all_priorities()), uniforms)
         return tf.concat([prioritized, super().draw_places(step, k)[:, self.prioritized :]], axis=1)
 
     def all_priorities(self) -> tf.Tensor:

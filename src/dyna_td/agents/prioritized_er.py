@@ -29,7 +29,8 @@ class PrioritizedER(ER):
 
     def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
         uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
-        return tf.concat([self.priorities.draw(uniforms), super().draw_places(step, k)[:, self.prioritized :]], axis=1)
+        prioritized, _ = self.priorities.draw(uniforms)
+        return tf.concat([prioritized, super().draw_places(step, k)[:, self.prioritized :]], axis=1)
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         self.priorities.assign(places, tf.abs(td_error))

@@ -30,13 +30,21 @@ class SchaulPrioritizedER(PrioritizedER):
     def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
         # Stratified: one draw from each of b equal shares of the total (Appendix B.2.1).
         uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
-        return self.priorities.draw((tf.range(self.prioritized, dtype=tf.float32) + uniforms) / self.prioritized)
+        places, priorities = self.priorities.draw(
+            (tf.range(self.prioritized, dtype=tf.float32) + uniforms) / self.prioritized
+        )
+        self._weight = self.importance_weights(priorities, step)
+        return places
 
-    def loss(self, td_error: tf.Tensor, places: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+    def importance_weights(self, priorities: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+        """(N P(i))^-beta, relative to the largest of the mini-batch: [S, b] -> [S, b]."""
         beta = FIRST_BETA + (1.0 - FIRST_BETA) * tf.cast(step, tf.float32) / self.steps
-        probability = self.priorities.get(places) / self.priorities.total[:, None]
+        probability = priorities / self.priorities.total[:, None]
         weight = (tf.cast(self.replay.size, tf.float32) * probability) ** -beta
-        return tf.reduce_mean(weight / tf.reduce_max(weight, axis=1, keepdims=True) * td_error**2, axis=1)
+        return weight / tf.reduce_max(weight, axis=1, keepdims=True)
+
+    def loss(self, td_error: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_mean(self._weight * td_error**2, axis=1)
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         priority = (tf.abs(td_error) + PRIORITY_FLOOR) ** PRIORITY_EXPONENT

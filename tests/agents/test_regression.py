@@ -1,0 +1,132 @@
+"""The supervised task's learners against their definitions."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import stats
+
+from dyna_td.regression import LEARNERS, RegressionProgram, f_sin
+from dyna_td.runs import RegressionSettings, Run
+from dyna_td.streams import Streams
+
+SETTINGS = RegressionSettings(examples=260, batch_size=8, hidden=(6, 6), learning_rate=1e-2)
+
+
+def learner(name, seeds=(0, 1), **changes):
+    from dataclasses import replace
+
+    return LEARNERS[name](replace(SETTINGS, **changes), Streams(seeds))
+
+
+def predict(network, seed, x):
+    """f_theta of one seed in float64."""
+    hidden = np.asarray(x, np.float64)[None]
+    for layer, (kernel, bias) in enumerate(zip(network.kernels, network.biases, strict=True)):
+        hidden = kernel.numpy()[seed].astype(np.float64) @ hidden + bias.numpy()[seed]
+        hidden = np.tanh(hidden) if layer < 2 else hidden
+    return hidden[0]
+
+
+def errors(learner, seed):
+    return predict(learner.network, seed, learner.x.numpy()[seed]) - learner.y.numpy()[seed]
+
+
+def test_the_target_function_at_known_points():
+    x = tf.constant([-1 / 16, -1 / 32, -0.0625 * 3, 0.0, 0.5, 1.0, 1.5])
+    np.testing.assert_allclose(f_sin(x), [-1, -(0.5**0.5), 1, 0, 1, 0, -1], atol=2e-6)
+
+
+def test_training_inputs_are_uniform_and_targets_carry_the_stated_noise():
+    data = learner("l2", examples=20_000, noise=0.5)
+    for seed in range(2):
+        x, noise = data.x.numpy()[seed], (data.y - f_sin(data.x)).numpy()[seed]
+        assert stats.kstest(x, "uniform", (-2, 4)).pvalue > 1e-3
+        assert stats.kstest(noise, "norm", (0, 0.5)).pvalue > 1e-3
+        assert abs(np.corrcoef(x, noise)[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_all_learners_of_a_seed_share_data_and_initial_network(name):
+    reference, other = learner("l2"), learner(name)
+    np.testing.assert_array_equal(reference.x, other.x)
+    np.testing.assert_array_equal(reference.y, other.y)
+    for mine, theirs in zip(other.network.parameters, reference.network.parameters, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_same_seed_has_the_same_targets_but_for_the_noise_level():
+    quiet, loud = learner("l2", noise=0.1), learner("l2", noise=0.5)
+    np.testing.assert_allclose(5 * (quiet.y - f_sin(quiet.x)), loud.y - f_sin(loud.x), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        ("l2", lambda e: (e**2).mean()),
+        ("full_prioritized_l2", lambda e: (e**2).mean()),
+        ("prioritized_l2", lambda e: (e**2).mean()),
+        ("plain_cubic", lambda e: (np.abs(e) ** 3).mean()),
+        ("power4", lambda e: (e**4).mean()),
+    ],
+)
+def test_each_learner_pays_its_loss(name, loss):
+    e = np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32)
+    np.testing.assert_allclose(learner(name).loss(tf.constant(e)), [loss(e[0]), loss(e[1])], rtol=1e-5)
+
+
+def test_cubic_scales_its_loss_by_the_mean_error_of_the_whole_training_set():
+    cubic = learner("cubic")
+    for step in range(3):
+        cubic.draw_examples(tf.constant(step, tf.int64))
+        e = np.ones((2, 8), np.float32)
+        expected = [2 / 3 / np.abs(errors(cubic, seed)).mean() for seed in range(2)]
+        np.testing.assert_allclose(cubic.loss(tf.constant(e)), expected, rtol=1e-5)
+        cubic.update(tf.constant(step, tf.int64))
+
+
+def test_full_prioritized_l2_draws_in_proportion_to_the_current_errors():
+    full = learner("full_prioritized_l2", batch_size=100_000)
+    draw = tf.function(full.draw_examples, jit_compile=True)
+    before = draw(tf.constant(0, tf.int64)).numpy()
+    for parameter in full.network.parameters:
+        parameter.assign(parameter * 1.7)  # other parameters, other errors
+    after = draw(tf.constant(1, tf.int64)).numpy()
+    for seed in range(2):
+        expected = np.abs(errors(full, seed))
+        counts = np.bincount(after[seed], minlength=260)
+        assert stats.chisquare(counts, expected / expected.sum() * 100_000, sum_check=False).pvalue > 1e-3
+        old = np.bincount(before[seed], minlength=260)
+        assert stats.chisquare(old, expected / expected.sum() * 100_000, sum_check=False).pvalue < 1e-6
+
+
+def test_prioritized_l2_refreshes_only_the_mini_batch_and_after_its_update():
+    prioritized = learner("prioritized_l2")
+    start = [np.abs(errors(prioritized, seed)) for seed in range(2)]
+    np.testing.assert_allclose(prioritized.priorities.priorities, start, rtol=1e-4, atol=1e-6)
+    drawn = []
+    prioritized.draw_examples = lambda step, draw=prioritized.draw_examples: drawn.append(draw(step)) or drawn[-1]
+    prioritized.update(tf.constant(0, tf.int64))
+    for seed in range(2):
+        batch = drawn[0].numpy()[seed]
+        expected = start[seed].copy()
+        expected[batch] = np.abs(errors(prioritized, seed))[batch]  # with the new parameters
+        assert not np.allclose(expected[batch], start[seed][batch], rtol=1e-3)
+        np.testing.assert_allclose(prioritized.priorities.priorities[seed], expected, rtol=1e-4, atol=1e-6)
+
+
+def test_evaluation_measures_the_errors_it_names():
+    program = RegressionProgram(Run("sin", "l2", SETTINGS, (4, 9), steps=10))
+    metrics = {name: value.numpy() for name, value in program.evaluate().items()}
+    for seed in range(2):
+        x = program.test_x.numpy()[seed].astype(np.float64)
+        squared = (
+            predict(program.learner.network, seed, x) - np.where(x < 0, np.sin(8 * np.pi * x), np.sin(np.pi * x))
+        ) ** 2
+        expected = {
+            "test_rmse": squared.mean() ** 0.5,
+            "test_rmse_high": squared[x < 0].mean() ** 0.5,
+            "test_rmse_low": squared[x >= 0].mean() ** 0.5,
+            "train_rmse": (errors(program.learner, seed) ** 2).mean() ** 0.5,
+        }
+        for name, value in expected.items():
+            np.testing.assert_allclose(metrics[name][seed], value, rtol=1e-4, err_msg=name)
