@@ -196,14 +196,16 @@ def _select(options: argparse.Namespace) -> None:
         raise UserError(f"{run.name} has one learning rate, there is nothing to select.")
     csv = results.selection_csv(plan.scale, run.name, options.results)
     results.require_writable(csv)
-    sweep, costs = [], []
-    for candidate in candidates:
-        records, cost = _execute(candidate)
-        sweep.append(records.assign(learning_rate=candidate.settings.learning_rate))
-        costs.append(cost)
-    sweep = pd.concat(sweep)
+    training = _import_quietly("dyna_td.training")
+    with progress(run.name) as show:
+        outcomes = training.execute_sweep(candidates, show)
+    sweep = pd.concat(
+        outcome.records.assign(learning_rate=candidate.settings.learning_rate)
+        for candidate, outcome in zip(candidates, outcomes, strict=True)
+    )
     details = {**results.describe(run), "seeds": candidates[0].seeds, **aggregate.select_learning_rate(run, sweep)}
-    results.write(csv, sweep, {**details, **_total(costs), **provenance.machine()})
+    cost = _total([outcome.cost for outcome in outcomes])
+    results.write(csv, sweep, {**details, **cost, **provenance.machine()})
 
 
 def _total(costs: list[dict]) -> dict:

@@ -45,7 +45,11 @@ def fake_training(monkeypatch):
             cost={"train_seconds": 1.0, "compile_seconds": 0.5, "peak_memory_mib": 10.0},
         )
 
-    monkeypatch.setitem(sys.modules, "dyna_td.training", types.SimpleNamespace(execute=execute))
+    def execute_sweep(runs, progress):
+        return [execute(run, progress) for run in runs]
+
+    training = types.SimpleNamespace(execute=execute, execute_sweep=execute_sweep)
+    monkeypatch.setitem(sys.modules, "dyna_td.training", training)
     return executed
 
 
