@@ -261,9 +261,8 @@ def _benchmark(options: argparse.Namespace) -> None:
 
 
 def _import_quietly(module: str):
-    """Imports a module that imports TensorFlow: one thread, and no greeting from its libraries."""
+    """Imports a module that imports TensorFlow, without a greeting from its libraries."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.stderr.flush()
     standard_error = os.dup(2)
     with open(os.devnull, "w") as nothing:

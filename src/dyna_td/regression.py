@@ -61,7 +61,7 @@ class L2(tf.Module):
             x, y = (tf.slice(data.read_value(), [0, start], [seeds, size]) for data in (self.x, self.y))
             return self.predict(x) - y
 
-        return map_blocks(errors, examples)
+        return map_blocks(errors, examples, max(self.settings.hidden))
 
     def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
         """The mini-batch: int32 [S, b]."""

@@ -20,7 +20,9 @@ def test_the_example_of_the_documentation():
     tree = SumTree(seeds=1, capacity=6)
     tree.assign_all(tf.constant([[3.0, 0.0, 2.0, 1.0, 4.0, 0.0]]))
     assert tree.total.numpy() == [10.0]
-    assert tree.draw(tf.constant([[0.65, 0.0, 0.29, 0.31, 0.55, BELOW_ONE]]))[0].numpy().tolist() == [[4, 0, 0, 2, 3, 4]]
+    assert tree.draw(tf.constant([[0.65, 0.0, 0.29, 0.31, 0.55, BELOW_ONE]]))[0].numpy().tolist() == [
+        [4, 0, 0, 2, 3, 4]
+    ]
 
 
 @settings(max_examples=40, deadline=None)

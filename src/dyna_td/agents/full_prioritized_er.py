@@ -43,13 +43,14 @@ class FullPrioritizedER(ER):
             return tf.abs(target - self.q_value(stored.state, stored.action))
 
         is_stored = tf.range(self.replay.capacity) < self.replay.size
-        return tf.where(is_stored, map_blocks(priorities, self.replay.capacity), 0.0)
+        return tf.where(is_stored, self._map_stored(priorities), 0.0)
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         # A loop of no or one turn: a branch around the write would make XLA copy the variables of the whole loop.
         is_due = self.target_is_due()
         while is_due:
-            self.targets.assign(
-                map_blocks(lambda start, size: self.td_target(self.replay.block(start, size)), self.replay.capacity)
-            )
+            self.targets.assign(self._map_stored(lambda start, size: self.td_target(self.replay.block(start, size))))
             is_due = tf.constant(False)
+
+    def _map_stored(self, function) -> tf.Tensor:
+        return map_blocks(function, self.replay.capacity, max(self.settings.hidden))
