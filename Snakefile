@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from dyna_td import experiments, provenance, results
+from dyna_td import catalog, experiments, provenance, results
 from dyna_td.errors import UserError
 
 ROOT = Path(workflow.basedir)
@@ -41,6 +41,11 @@ def learning_rate_of(wildcards):
     """The file that names a run's learning rate, if its rate is swept."""
     csv = results.selection_csv(SCALE, wildcards.run)
     return results.provenance_json(csv) if PLAN.runs[wildcards.run].sweep else []
+
+
+def longest_first(wildcards):
+    """A job's priority: a long one that starts last would leave the other cores idle."""
+    return catalog.work(PLAN.runs[wildcards.run])
 
 
 def runs_of(wildcards):
@@ -78,6 +83,7 @@ rule select_learning_rate:
         "results/{scale}/logs/{run}.selection.log",
     benchmark:
         "results/{scale}/benchmarks/{run}.selection.tsv"
+    priority: longest_first
     params:
         run=run_of,
         selection_seeds=selection_seeds_of,
@@ -98,6 +104,7 @@ rule train_run:
         "results/{scale}/logs/{run}.log",
     benchmark:
         "results/{scale}/benchmarks/{run}.tsv"
+    priority: longest_first
     params:
         run=run_of,
     conda:

@@ -6,8 +6,8 @@ the science is in the modules named after the paper's ideas. Importing this pack
 
 import os
 
-# One thread a process, wherever TensorFlow is imported from: the pipeline keeps all cores busy with jobs, a second thread
-# makes small stacked networks slower, and sums split between threads would not be the same to the last bit.
+# One thread a process, wherever TensorFlow is imported from: the pipeline keeps all cores busy with jobs, a second
+# thread makes small stacked networks slower, and sums split between threads would differ in their last bits.
 for _variable in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
     os.environ[_variable] = "1"
 

@@ -7,7 +7,7 @@ plan does not train, and a run's source digest must not follow an agent that it 
 from dataclasses import dataclass
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.runs import ControlSettings, RegressionSettings, Settings
+from dyna_td.runs import ControlSettings, RegressionSettings, Run, Settings
 
 # Learners of the supervised task (Section 3.3). `cubic` is scaled as in Theorem 1, `plain_cubic` (figure 9) is not.
 LEARNERS = {
@@ -22,6 +22,9 @@ CONTROL_AGENTS = {
     "schaul_prioritized_er": "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER",
     "full_prioritized_er": "dyna_td.agents.full_prioritized_er:FullPrioritizedER",
 }
+
+# Those that pass every stored example or transition through the network at each update.
+FULL_PASS = {"full_prioritized_l2", "cubic", "full_prioritized_er"}
 
 SUPERVISED_TASK = "sin"
 CONTROL_ENVIRONMENTS = ("GridWorld", "MazeGridWorld", "MountainCar-v0", "CartPole-v1", "Acrobot-v1")
@@ -88,6 +91,12 @@ def require_agent(agent: object, environment: str) -> str:
     if agent in elsewhere:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
     return require_choice(agent, here, "agent")
+
+
+def work(run: Run) -> int:
+    """How long `run` takes, in examples passed through the network: what matters is which of two takes longer."""
+    stored = getattr(run.settings, "examples", None) or run.settings.buffer_capacity
+    return run.seed_updates * (3 * run.settings.batch_size + (stored if run.agent in FULL_PASS else 0))
 
 
 def module_of(agent: str) -> str:

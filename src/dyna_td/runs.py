@@ -94,6 +94,14 @@ class Run:
             words.append(word + "x".join(str(part) for part in _as_tuple(value)))
         return f"{self.environment}/{self.agent}/{'-'.join(words)}"
 
+    @property
+    def seed_updates(self) -> int:
+        """Parameter updates of all seeds together."""
+        if isinstance(self.settings, RegressionSettings):
+            return self.steps * len(self.seeds)
+        learning_steps = max(0, self.steps - self.settings.warm_up_steps)
+        return learning_steps * self.settings.planning_updates * len(self.seeds)
+
     def with_learning_rate(self, learning_rate: float) -> "Run":
         """The same run with its learning rate fixed."""
         return replace(self, settings=replace(self.settings, learning_rate=learning_rate), sweep=())

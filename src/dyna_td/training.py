@@ -100,7 +100,7 @@ def _cost(run: Run, clock: "_Clock") -> dict[str, float]:
     return {
         **clock.seconds,
         "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
-        "seed_updates": seed_updates(run),
+        "seed_updates": run.seed_updates,
         "peak_memory_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     }
 
@@ -129,13 +129,6 @@ def make_program(run: Run):
     from dyna_td.control import ControlProgram
 
     return ControlProgram(run)
-
-
-def seed_updates(run: Run) -> int:
-    """Parameter updates of all seeds together."""
-    if is_supervised(run.environment):
-        return run.steps * len(run.seeds)
-    return max(0, run.steps - run.settings.warm_up_steps) * run.settings.planning_updates * len(run.seeds)
 
 
 class _Clock:
