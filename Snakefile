@@ -32,9 +32,9 @@ def run_of(wildcards):
     return results.describe(PLAN.runs[wildcards.run])
 
 
-def selection_seeds_of(wildcards):
-    """The seeds on which a run's learning rate is selected."""
-    return PLAN.selection_runs(PLAN.runs[wildcards.run])[0].seeds
+def candidates_of(wildcards):
+    """What the runs of a sweep are asked to do: one for each learning rate, on selection seeds."""
+    return [results.describe(run) for run in PLAN.selection_runs(PLAN.runs[wildcards.run])]
 
 
 def learning_rate_of(wildcards):
@@ -85,8 +85,8 @@ rule select_learning_rate:
         "results/{scale}/benchmarks/{run}.selection.tsv"
     priority: longest_first
     params:
-        run=run_of,
-        selection_seeds=selection_seeds_of,
+        runs=candidates_of,
+        rule=provenance.source_digest("dyna_td.aggregate"),
     conda:
         "environment.yaml"
     shell:
@@ -125,7 +125,7 @@ rule aggregate_figure:
         "results/{scale}/benchmarks/{figure}.aggregate.tsv"
     params:
         panels=lambda wildcards: PLAN.figures[wildcards.figure].as_plain_data(),
-        code=provenance.source_digest("dyna_td.aggregate"),
+        code=provenance.source_digest("dyna_td.aggregate", "dyna_td.theory"),
     conda:
         "environment.yaml"
     shell:

@@ -137,6 +137,8 @@ def _check_panel(panel: Panel, curves: pd.DataFrame, path: Path, advice: str) ->
         where = f"{path}, panel {panel.letter}, curve {curve}"
         if rows.empty:
             raise UserError(f"{where}: there is no row of the metric {panel.metric}{advice}")
+        is_single = rows["n"] == 1  # one seed has no standard error, and gets no band
+        rows = rows.assign(standard_error=rows["standard_error"].mask(is_single, 0.0))
         if not np.isfinite(rows[list(_NUMBER_COLUMNS)]).all(axis=None):
             raise UserError(f"{where}: {', '.join(_NUMBER_COLUMNS)} must be finite numbers in every row{advice}")
         lengths[curve] = len(rows)

@@ -4,18 +4,24 @@ Agents are named by the module that holds them, as text: planning must import ne
 plan does not train, and a run's source digest must not follow an agent that it does not use.
 """
 
+import importlib
 from dataclasses import dataclass
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.runs import ControlSettings, RegressionSettings, Run, Settings
 
-# Learners of the supervised task (Section 3.3). `cubic` is scaled as in Theorem 1, `plain_cubic` (figure 9) is not.
+# "module:class" of the supervised task's learners (Section 3.3). `cubic` is scaled as in Theorem 1, figure 9's
+# `plain_cubic` is not.
 LEARNERS = {
-    name: "dyna_td.regression"
-    for name in ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "plain_cubic", "power4")
+    "l2": "dyna_td.regression:L2",
+    "prioritized_l2": "dyna_td.regression:PrioritizedL2",
+    "full_prioritized_l2": "dyna_td.regression:FullPrioritizedL2",
+    "cubic": "dyna_td.regression:Cubic",
+    "plain_cubic": "dyna_td.regression:PlainCubic",
+    "power4": "dyna_td.regression:Power4",
 }
 
-# Agents for discrete actions, "module:class".
+# Agents for discrete actions.
 CONTROL_AGENTS = {
     "er": "dyna_td.agents.er:ER",
     "prioritized_er": "dyna_td.agents.prioritized_er:PrioritizedER",
@@ -33,20 +39,21 @@ ENVIRONMENTS = (SUPERVISED_TASK, *CONTROL_ENVIRONMENTS)
 
 @dataclass(frozen=True)
 class Metric:
-    """One word of the `metric` column."""
+    """One word of the `metric` column; `supervised` tells whether it belongs to the supervised task or to control."""
 
     unit: str
     meaning: str
     higher_is_better: bool
+    supervised: bool
 
 
 METRICS = {
-    "return": Metric("reward", "undiscounted return of one evaluation episode", True),
-    "episode_length": Metric("environment steps", "length of that episode", False),
-    "test_rmse": Metric("target", "root mean squared error on the noise-free test points", False),
-    "test_rmse_high": Metric("target", "test_rmse on x < 0 alone, the high-frequency half", False),
-    "test_rmse_low": Metric("target", "test_rmse on x >= 0 alone, the low-frequency half", False),
-    "train_rmse": Metric("target", "root mean squared error on the noisy training set", False),
+    "return": Metric("reward", "undiscounted return of one evaluation episode", True, False),
+    "episode_length": Metric("environment steps", "length of that episode", False, False),
+    "test_rmse": Metric("target", "root mean squared error on the noise-free test points", False, True),
+    "test_rmse_high": Metric("target", "test_rmse on x < 0 alone, the high-frequency half", False, True),
+    "test_rmse_low": Metric("target", "test_rmse on x >= 0 alone, the low-frequency half", False, True),
+    "train_rmse": Metric("target", "root mean squared error on the noisy training set", False, True),
 }
 
 # A setting's unit and meaning, for `--help`.
@@ -97,6 +104,12 @@ def work(run: Run) -> int:
     """How long `run` takes, in examples passed through the network: what matters is which of two takes longer."""
     stored = getattr(run.settings, "examples", None) or run.settings.buffer_capacity
     return run.seed_updates * (3 * run.settings.batch_size + (stored if run.agent in FULL_PASS else 0))
+
+
+def load(path: str) -> type:
+    """The class that "module:class" names."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def module_of(agent: str) -> str:

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import math
 import re
 from functools import cache
 from pathlib import Path
@@ -54,10 +55,27 @@ def check(content: object, definition: str, where: str) -> None:
         raise UserError(f"{where}: {_sentence(first)}")
 
 
+def _is_integer(_, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(_, value: object) -> bool:
+    return _is_integer(_, value) or (isinstance(value, float) and math.isfinite(value))
+
+
+# Stricter than JSON Schema, which takes 50.0 for a whole number and knows no infinity.
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number}
+    ),
+)
+
+
 @cache
 def _validator(definition: str) -> jsonschema.Draft202012Validator:
     definitions = json.loads(_SCHEMA.read_text(encoding="utf-8"))["$defs"]
-    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": definitions})
+    return _Validator({"$ref": f"#/$defs/{definition}", "$defs": definitions})
 
 
 def _order(error: jsonschema.ValidationError) -> tuple:
@@ -87,6 +105,8 @@ def _sentence(error: jsonschema.ValidationError) -> str:
             return f"{place} is {found}, expected at least {error.validator_value}."
         case "maximum":
             return f"{place} is {found}, expected at most {error.validator_value}."
+        case "pattern":
+            return f"{place} has an entry {found}, expected a name of small letters, digits and underscores."
         case "minItems":
             return f"{place} is {found}, expected a list of at least {error.validator_value} values."
         case "minProperties":

@@ -21,6 +21,8 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.progress import progress
 from dyna_td.runs import ControlSettings, RegressionSettings, Run
 
+MOST_SEEDS = 1_000  # in one job
+
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose mistakes are told like all others."""
@@ -39,6 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.command(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"error: {place}{error.strerror or error}; what was not finished is not written.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: what was not finished is not written.", file=sys.stderr)
@@ -110,8 +116,8 @@ def _setting_text(value: object) -> str:
 
 
 def _positive_integer(text: str) -> int:
-    if not re.fullmatch(r"\d+", text) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {text!r}")
+    if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {2**31 - 1}, not {text!r}")
     return int(text)
 
 
@@ -119,10 +125,13 @@ def _seeds(text: str) -> tuple[int, ...]:
     """`0-19`, `0,3,7` or a mixture, each seed once."""
     seeds = []
     for part in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
-        seeds += range(int(match[1]), int(match[2] or match[1]) + 1) if match else [None]
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        seeds += range(first, last + 1) if 0 <= last - first < MOST_SEEDS else [None]
     if not seeds or None in seeds or len(set(seeds)) < len(seeds):
-        raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, not {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected seeds such as 0-19 or 0,3,7, each once and at most {MOST_SEEDS:,}, not {text!r}"
+        )
     return tuple(sorted(seeds))
 
 
@@ -139,8 +148,9 @@ def _train(options: argparse.Namespace) -> None:
         evaluate_every=options.evaluate_every,
     )
     results.require_writable(options.output)
+    details = {**results.describe(run), **provenance.machine()}
     records, cost = _execute(run)
-    results.write(options.output, records, {**results.describe(run), **cost, **provenance.machine()})
+    results.write(options.output, records, {**details, **cost})
 
 
 def _settings_by_hand(environment: str, options: argparse.Namespace):
@@ -175,17 +185,24 @@ def _run(options: argparse.Namespace) -> None:
     results.require_writable(csv)
     trained, selection = run, None
     if run.sweep:
-        _, selection = _read_selection(plan, run, options)
+        selection = _read_selection(plan, run, options)
         trained = run.with_learning_rate(selection["learning_rate"])
-    records, cost = _execute(trained)
+    # Before the training: what is edited or committed meanwhile did not make these numbers.
     details = {**results.describe(trained), "run": run.name, "learning_rate_selection": selection}
-    results.write(csv, records, {**details, **cost, **provenance.machine()})
+    details |= provenance.machine()
+    records, cost = _execute(trained)
+    results.write(csv, records, {**details, **cost})
 
 
-def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespace) -> tuple[pd.DataFrame, dict]:
+def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespace) -> dict:
     csv = results.selection_csv(plan.scale, run.name, options.results)
-    sweep, details = results.read(csv, f"python -m dyna_td select {run.name} --scale {plan.scale}")
-    return sweep, {key: details[key] for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
+    rebuild = f"python -m dyna_td select {run.name} --scale {plan.scale}"
+    _, details = results.read(csv, rebuild)
+    selection = {key: details.get(key) for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
+    asked = list(plan.selection_runs(run)[0].seeds)
+    if selection["learning_rate"] not in run.sweep or selection["seeds"] != asked:
+        raise UserError(f"{csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
+    return selection
 
 
 def _select(options: argparse.Namespace) -> None:
@@ -196,6 +213,7 @@ def _select(options: argparse.Namespace) -> None:
         raise UserError(f"{run.name} has one learning rate, there is nothing to select.")
     csv = results.selection_csv(plan.scale, run.name, options.results)
     results.require_writable(csv)
+    machine = provenance.machine()
     training = _import_quietly("dyna_td.training")
     with progress(run.name) as show:
         outcomes = training.execute_sweep(candidates, show)
@@ -205,7 +223,7 @@ def _select(options: argparse.Namespace) -> None:
     )
     details = {**results.describe(run), "seeds": candidates[0].seeds, **aggregate.select_learning_rate(run, sweep)}
     cost = _total([outcome.cost for outcome in outcomes])
-    results.write(csv, sweep, {**details, **cost, **provenance.machine()})
+    results.write(csv, sweep, {**details, **cost, **machine})
 
 
 def _total(costs: list[dict]) -> dict:

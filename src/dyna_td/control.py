@@ -4,12 +4,10 @@ Between two evaluations the whole loop of Algorithm 1 runs in one XLA program fo
 store, n updates. Nothing returns to Python but the evaluations.
 """
 
-import importlib
-
 import tensorflow as tf
 
-from dyna_td.catalog import CONTROL_AGENTS
-from dyna_td.program import Program
+from dyna_td.catalog import CONTROL_AGENTS, load
+from dyna_td.program import Program, compiled
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
 from dyna_td.streams import Purpose, Streams
@@ -28,13 +26,12 @@ class ControlProgram(Program):
         self.settings = run.settings
         self.streams = Streams(run.seeds)
         self.twin = make_twin(run.environment)
-        module, _, name = CONTROL_AGENTS[run.agent].partition(":")
-        agent = getattr(importlib.import_module(module), name)
+        agent = load(CONTROL_AGENTS[run.agent])
         self.agent = agent(run.settings, self.streams, self.twin.state_dim, self.twin.actions, run.steps)
         self.optimizer = self.agent.optimizer
         self.episode_step = tf.Variable(tf.zeros([self.streams.count], tf.int32))
         # The agents' states; resets after step t are keyed by t >= 0.
-        self.environment_state = tf.Variable(self._reset(Purpose.RESET, -1))
+        self.environment_state = tf.Variable(compiled(lambda: self._reset(Purpose.RESET, -1)))
 
     @tf.function(jit_compile=True)
     def train(self, steps: tf.Tensor) -> None:

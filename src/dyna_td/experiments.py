@@ -4,6 +4,7 @@ A panel of a figure names its curves; a curve is a run (or a closed form). Figur
 A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `selection_runs`).
 """
 
+import difflib
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -95,7 +96,11 @@ class Plan:
           UserError: if no figure shows it.
         """
         if name not in self.runs:
-            raise UserError(f"no figure shows a run {name!r} at scale {self.scale}: see `python -m dyna_td list`.")
+            nearest = difflib.get_close_matches(name, self.runs, n=1)
+            hint = f"did you mean {nearest[0]}? " if nearest else ""
+            raise UserError(
+                f"no figure shows a run {name!r} at scale {self.scale}: {hint}See `python -m dyna_td list`."
+            )
         return self.runs[name]
 
 
@@ -141,13 +146,16 @@ def _read_figure(name: str, path: Path, extents: dict[str, dict]) -> Figure:
 def _closed_form(panel: dict) -> Panel:
     from dyna_td.theory import CLOSED_FORMS
 
-    return Panel(panel["metric"], {}, require_choice(panel["closed_form"], CLOSED_FORMS, "closed_form"))
+    form = require_choice(panel["closed_form"], CLOSED_FORMS, "closed_form")
+    metrics = CLOSED_FORMS[form]()["metric"].unique()
+    return Panel(require_choice(panel["metric"], metrics, f"metric of {form}"), {}, form)
 
 
 def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     environment = require_choice(panel["environment"], ENVIRONMENTS, "environment")
     extent = extents[_kind(environment)]
-    metric = require_choice(panel["metric"], METRICS, "metric")
+    metrics = [name for name, metric in METRICS.items() if metric.supervised == is_supervised(environment)]
+    metric = require_choice(panel["metric"], metrics, f"metric on {environment}")
     curves = {
         key: _run(environment, (curve or {}).get("agent", key), panel, (curve or {}).get("settings", {}), extent)
         for key, curve in panel["curves"].items()

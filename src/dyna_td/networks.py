@@ -84,7 +84,7 @@ def map_blocks(function, length: int, width: int) -> tf.Tensor:
     Returns:
       float32 [S, length].
     """
-    block = min(_BLOCK_ACTIVATIONS // width, length)
+    block = min(max(1, _BLOCK_ACTIVATIONS // width), length)
     count = -(-length // block)
     values = tf.TensorArray(tf.float32, count)
     for k in tf.range(count):

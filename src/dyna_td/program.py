@@ -1,5 +1,7 @@
 """What the training loop needs of a compiled program."""
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 
@@ -23,3 +25,12 @@ class Program(tf.Module):
     def state(self) -> list[tf.Variable]:
         """Every variable that training changes; to set them is to go back in time."""
         return [*self.variables, *(variable.value for variable in self.optimizer.variables)]
+
+
+def compiled(function: Callable):
+    """What `function` returns when XLA runs it.
+
+    For numbers that are made before training: TensorFlow's own kernels take another path through sin, tanh and normal
+    numbers for the last few elements of a tensor, so that a seed's would depend on its place in the stack.
+    """
+    return tf.function(function, jit_compile=True)()

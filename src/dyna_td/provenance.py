@@ -17,17 +17,18 @@ _ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"dyna_td": _ROOT / "src" / "dyna_td", "envs": _ROOT / "envs"}
 # What these say reaches a run's numbers through its settings alone, which are compared as they are. If these counted,
 # adding an agent to the catalog would make every finished run look outdated.
-_PLANNING_ONLY = {"dyna_td.catalog", "dyna_td.errors", "dyna_td.runs"}
+_PLANNING_ONLY = {"dyna_td.catalog", "dyna_td.errors", "dyna_td.progress", "dyna_td.runs"}
 
 
 def machine() -> dict:
     """Versions, CPU model, commit and whether tracked files differ from it, for a result's JSON file."""
+    changes = _git("status", "--porcelain", "--untracked-files=no")
     installed = {name: _version(name) for name in ("tensorflow", "numpy", "gymnasium")}
     return {
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
         "cpu": _cpu_model(),
         "git_commit": _git("rev-parse", "HEAD"),
-        "git_dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "git_dirty": None if changes is None else bool(changes),
     }
 
 
@@ -83,7 +84,7 @@ def _code(path: Path) -> str:
         documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         if documented and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
-    return ast.dump(tree)
+    return ast.unparse(tree)  # unlike ast.dump, the same text from every version of Python
 
 
 def imported_by(modules: Iterable[str]) -> set[str]:

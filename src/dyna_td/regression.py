@@ -7,8 +7,9 @@ below say just that. Errors are e = f_theta(x) - y; data and noise are new for e
 import numpy as np
 import tensorflow as tf
 
+from dyna_td.catalog import LEARNERS, load
 from dyna_td.networks import StackedNetwork, adam, map_blocks
-from dyna_td.program import Program
+from dyna_td.program import Program, compiled
 from dyna_td.runs import RegressionSettings, Run
 from dyna_td.streams import Purpose, Streams
 from dyna_td.sum_tree import SumTree, build_levels, draw_leaves
@@ -42,12 +43,16 @@ class L2(tf.Module):
         super().__init__()
         self.settings = settings
         self.streams = streams
-        inputs = streams.uniform(Purpose.TRAINING_INPUTS, (settings.examples,))
-        noise = streams.normal(Purpose.TRAINING_NOISE, (settings.examples,))
-        self.x = tf.Variable(4.0 * inputs - 2.0, trainable=False)  # [S, T], uniform on [-2, 2]
-        self.y = tf.Variable(f_sin(self.x) + settings.noise * noise, trainable=False)  # [S, T]
+        x, y = compiled(self._draw_training_set)
+        self.x = tf.Variable(x, trainable=False)  # [S, T], uniform on [-2, 2]
+        self.y = tf.Variable(y, trainable=False)  # [S, T]
         self.network = StackedNetwork(streams, (1, *settings.hidden, 1), tf.nn.tanh)
         self.optimizer = adam(settings.learning_rate, self.network.parameters)
+
+    def _draw_training_set(self) -> tuple[tf.Tensor, tf.Tensor]:
+        x = 4.0 * self.streams.uniform(Purpose.TRAINING_INPUTS, (self.settings.examples,)) - 2.0
+        noise = self.streams.normal(Purpose.TRAINING_NOISE, (self.settings.examples,))
+        return x, f_sin(x) + self.settings.noise * noise
 
     def predict(self, x: tf.Tensor) -> tf.Tensor:
         """f_theta(x): float32 [S, B] -> [S, B]."""
@@ -106,7 +111,7 @@ class PrioritizedL2(L2):
     def __init__(self, settings: RegressionSettings, streams: Streams):
         super().__init__(settings, streams)
         self.priorities = SumTree(streams.count, settings.examples)
-        self.priorities.assign_all(tf.abs(self.all_errors()))
+        self.priorities.assign_all(compiled(lambda: tf.abs(self.all_errors())))
 
     def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
         uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.settings.batch_size,), step=step)
@@ -119,12 +124,9 @@ class PrioritizedL2(L2):
 class Cubic(L2):
     """L2 with: the cubic loss whose expected gradient is FullPrioritizedL2's; c is recomputed at every step (paper)."""
 
-    def draw_examples(self, step: tf.Tensor) -> tf.Tensor:
-        self._c = tf.reduce_mean(tf.abs(self.all_errors()), axis=1)
-        return super().draw_examples(step)
-
     def loss(self, error: tf.Tensor) -> tf.Tensor:
-        return cubic_loss(error, self._c)
+        c = tf.reduce_mean(tf.abs(self.all_errors()), axis=1)
+        return cubic_loss(error, tf.stop_gradient(c))
 
 
 class PlainCubic(L2):
@@ -141,23 +143,13 @@ class Power4(L2):
         return tf.reduce_mean(error**4, axis=1)
 
 
-LEARNERS = {
-    "l2": L2,
-    "full_prioritized_l2": FullPrioritizedL2,
-    "prioritized_l2": PrioritizedL2,
-    "cubic": Cubic,
-    "plain_cubic": PlainCubic,
-    "power4": Power4,
-}
-
-
 class RegressionProgram(Program):
     """A learner's compiled training and evaluation. A step is one mini-batch update."""
 
     def __init__(self, run: Run):
         super().__init__()
         streams = Streams(run.seeds)
-        self.learner = LEARNERS[run.agent](run.settings, streams)
+        self.learner = load(LEARNERS[run.agent])(run.settings, streams)
         self.optimizer = self.learner.optimizer
         self.test_x = tf.Variable(4.0 * streams.uniform(Purpose.TEST_INPUTS, (TEST_EXAMPLES,)) - 2.0, trainable=False)
 

@@ -48,9 +48,7 @@ class Streams:
         return tf.cast(tf.bitwise.right_shift(bits, tf.constant(8, tf.uint32)), tf.float32) * 2.0**-24
 
     def normal(self, purpose: Purpose, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
-        """Draws from N(0, 1): float32 [S, *shape]."""
-        if tf.executing_eagerly():  # always the compiled program's way of turning bits into normal numbers
-            return tf.function(self.normal, jit_compile=True)(purpose, shape, tf.constant(step), tf.constant(inner))
+        """Draws from N(0, 1): float32 [S, *shape]; call it in compiled programs, outside the numbers are others."""
         return self._draw(lambda key: tf.random.stateless_normal(shape, key), tf.float32, purpose, step, inner)
 
     def integers(self, purpose: Purpose, shape: tuple[int, ...], high, step=0, inner=0) -> tf.Tensor:

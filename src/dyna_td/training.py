@@ -2,6 +2,7 @@
 
 import itertools
 import resource
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,10 +11,11 @@ import pandas as pd
 import tensorflow as tf
 
 from dyna_td.catalog import is_supervised
+from dyna_td.progress import Progress
 from dyna_td.runs import Run
 
 LARGEST_STACK = 20  # seeds in one program
-Progress = Callable[[int, int], None]
+SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; the pieces that training is cut into do not change a number
 
 tf.get_logger().setLevel("ERROR")  # a program for each stack of seeds is meant, not an accidental retracing
 
@@ -36,7 +38,7 @@ def execute(run: Run, progress: Progress = lambda done, total: None) -> Outcome:
 
     Args:
       run: its learning rate is fixed (no sweep).
-      progress: called with the steps done and the steps in all, after each evaluation.
+      progress: called with the steps done and the steps in all, every few seconds.
     """
     return execute_sweep([run], progress)[0]
 
@@ -73,6 +75,8 @@ def _train(program, run: Run, seeds: tuple[int, ...], clock: "_Clock", progress:
     """Trains one stack of seeds from where `program` stands, and returns its evaluations."""
     evaluations = []
     done = 0
+    pace = 50  # steps at once, adapted so that a person sees a sign of life every few seconds
+    progress(done)
     while True:
         with clock("evaluate_seconds"):
             values = {metric: value.numpy() for metric, value in program.evaluate().items()}
@@ -80,14 +84,18 @@ def _train(program, run: Run, seeds: tuple[int, ...], clock: "_Clock", progress:
             pd.DataFrame({"seed": seeds, "step": done, "metric": metric, "value": value})
             for metric, value in values.items()
         ]
-        progress(done)
         if done == run.steps:
             return pd.concat(evaluations)
-        chunk = min(run.evaluate_every, run.steps - done)
-        with clock("train_seconds"):
-            program.train(tf.constant(chunk))
-            program.step.numpy()  # waits for the program to end
-        done += chunk
+        evaluation = min(done + run.evaluate_every, run.steps)
+        while done < evaluation:
+            piece = min(pace, evaluation - done)
+            before = clock.seconds["train_seconds"]
+            with clock("train_seconds"):
+                program.train(tf.constant(piece))
+                program.step.numpy()  # waits for the program to end
+            done += piece
+            pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - before)))
+            progress(done)
 
 
 def _tidy(records: pd.DataFrame, seeds: tuple[int, ...]) -> pd.DataFrame:
@@ -101,7 +109,7 @@ def _cost(run: Run, clock: "_Clock") -> dict[str, float]:
         **clock.seconds,
         "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
         "seed_updates": run.seed_updates,
-        "peak_memory_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "peak_memory_mib": round(_peak_memory_bytes() / 2**20, 1),
     }
 
 
@@ -129,6 +137,11 @@ def make_program(run: Run):
     from dyna_td.control import ControlProgram
 
     return ControlProgram(run)
+
+
+def _peak_memory_bytes() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 class _Clock:

@@ -16,7 +16,13 @@ RUNS = {
     "l2": Run("sin", "l2", REGRESSION, (), steps=100, evaluate_every=50),
     "prioritized_l2": Run("sin", "prioritized_l2", REGRESSION, (), steps=100, evaluate_every=50),
     "full_prioritized_l2": Run("sin", "full_prioritized_l2", REGRESSION, (), steps=100, evaluate_every=50),
+    "cubic": Run("sin", "cubic", replace(REGRESSION, examples=301), (), steps=60, evaluate_every=30),
+    "power4": Run("sin", "power4", REGRESSION, (), steps=100, evaluate_every=50),
     "er": Run("CartPole-v1", "er", CONTROL, (), steps=200, evaluate_every=100),
+    "schaul_prioritized_er": Run("MazeGridWorld", "schaul_prioritized_er", CONTROL, (), steps=200, evaluate_every=100),
+    "figure_1c": Run(
+        "MountainCar-v0", "full_prioritized_er", replace(CONTROL, hidden=(16, 16)), (), steps=200, evaluate_every=200
+    ),
     "prioritized_er": Run("GridWorld", "prioritized_er", CONTROL, (), steps=200, evaluate_every=100),
     "full_prioritized_er": Run("Acrobot-v1", "full_prioritized_er", CONTROL, (), steps=200, evaluate_every=100),
 }
@@ -59,13 +65,30 @@ def test_more_seeds_than_one_stack_holds_are_trained_as_several():
     pd.testing.assert_frame_equal(common, few, check_exact=True)
 
 
+@pytest.mark.parametrize("environment", ["Acrobot-v1", "CartPole-v1", "GridWorld"])
+def test_what_is_drawn_before_training_is_the_same_wherever_a_seed_stands(environment):
+    wide = make_program(Run(environment, "er", CONTROL, tuple(range(20, 40)), steps=10))
+    narrow = make_program(Run(environment, "er", CONTROL, tuple(range(23, 28)), steps=10))
+    np.testing.assert_array_equal(narrow.environment_state, wide.environment_state[3:8])
+
+
+@pytest.mark.parametrize("examples", [300, 401, 1003])
+def test_a_seeds_training_set_is_the_same_wherever_it_stands(examples):
+    settings = replace(REGRESSION, examples=examples)
+    wide = make_program(Run("sin", "prioritized_l2", settings, tuple(range(40, 60)), steps=10)).learner
+    narrow = make_program(Run("sin", "prioritized_l2", settings, tuple(range(43, 48)), steps=10)).learner
+    np.testing.assert_array_equal(narrow.x, wide.x[3:8])
+    np.testing.assert_array_equal(narrow.y, wide.y[3:8])
+    np.testing.assert_array_equal(narrow.priorities.priorities, wide.priorities.priorities[3:8])
+
+
 def test_two_seeds_start_with_different_weights_and_draw_different_mini_batches():
     program = make_program(Run("GridWorld", "er", CONTROL, (0, 1), steps=10))
     kernel = program.agent.q.kernels[0].numpy()
     assert not np.array_equal(kernel[0], kernel[1])
     for place in range(10):
         program.agent.replay._added.assign(place + 1)
-    places = program.agent.draw_places(step=0, k=0).numpy()
+    places = program.agent.draw(step=0, k=0)[0].numpy()
     assert not np.array_equal(places[0], places[1])
 
 

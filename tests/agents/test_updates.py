@@ -45,12 +45,12 @@ def td_errors(online, target, batch, discount):
     return batch.reward + discount * (1 - batch.terminated) * bootstrap - chosen
 
 
-def gradients(online, target, batch, discount):
-    """Of mean squared TD error, by hand-written backpropagation."""
+def gradients(online, target, batch, discount, weight):
+    """Of the weighted mean squared TD error, by hand-written backpropagation."""
     _, layers = forward(online, batch.state)
     delta = td_errors(online, target, batch, discount)
     signal = np.zeros_like(layers[-1])
-    signal[batch.action.astype(int), np.arange(len(delta))] = -2 * delta / len(delta)
+    signal[batch.action.astype(int), np.arange(len(delta))] = -2 * weight * delta / len(delta)
     kernels, biases = [], []
     for layer in (2, 1, 0):
         kernels.insert(0, signal @ layers[layer].T)
@@ -63,11 +63,11 @@ def parameters_of(network, seed):
     return [parameter.numpy()[seed].astype(np.float64) for parameter in network.parameters]
 
 
-@pytest.mark.parametrize("name", ["er", "prioritized_er", "full_prioritized_er"])
+@pytest.mark.parametrize("name", ["er", "prioritized_er", "full_prioritized_er", "schaul_prioritized_er"])
 def test_updates_equal_backpropagation_and_adam_by_hand(name):
     agent = agent_after(name)
     batches = []
-    agent.draw_places = lambda step, k, draw=agent.draw_places: batches.append(draw(step, k)) or batches[-1]
+    agent.draw = lambda step, k, draw=agent.draw: batches.append(draw(step, k)) or batches[-1]
     before = [(parameters_of(agent.q, seed), parameters_of(agent.q_target, seed)) for seed in range(SEEDS)]
     for k in range(5):
         agent.update(tf.constant(7, tf.int64), tf.constant(k))
@@ -75,9 +75,10 @@ def test_updates_equal_backpropagation_and_adam_by_hand(name):
     for seed in range(SEEDS):
         online, target = before[seed]
         m, v = ([np.zeros_like(parameter) for parameter in online] for _ in range(2))
-        for t, places in enumerate(batches, start=1):
+        for t, (places, weight) in enumerate(batches, start=1):
+            weight = np.broadcast_to(weight, places.shape)[seed]
             batch = Transition(*(part[seed][places.numpy()[seed]] for part in stored(agent)))
-            for i, gradient in enumerate(gradients(online, target, batch, agent.settings.discount)):
+            for i, gradient in enumerate(gradients(online, target, batch, agent.settings.discount, weight)):
                 m[i] = 0.9 * m[i] + 0.1 * gradient
                 v[i] = 0.999 * v[i] + 0.001 * gradient**2
                 step = agent.settings.learning_rate * (1 - 0.999**t) ** 0.5 / (1 - 0.9**t)
@@ -90,9 +91,38 @@ def test_updates_equal_backpropagation_and_adam_by_hand(name):
             np.testing.assert_allclose(mine, expected, atol=2e-4)
 
 
+class _Gradients:
+    """Stands in for Adam, which hides a gradient's scale, and keeps the gradients."""
+
+    def apply_gradients(self, pairs):
+        self.kept = [gradient.numpy() for gradient, _ in pairs]
+
+
+def test_the_loss_is_the_mean_squared_td_error_neither_halved_nor_summed():
+    agent = agent_after("er")
+    agent.optimizer = _Gradients()
+    places, weight = agent.draw(tf.constant(0, tf.int64), tf.constant(0))
+    agent.update(tf.constant(0, tf.int64), tf.constant(0))
+    for seed in range(SEEDS):
+        batch = Transition(*(part[seed][places.numpy()[seed]] for part in stored(agent)))
+        online, target = parameters_of(agent.q, seed), parameters_of(agent.q_target, seed)
+        expected = gradients(online, target, batch, agent.settings.discount, np.ones(len(places[seed])))
+        for mine, theirs in zip(agent.optimizer.kept, expected, strict=True):
+            np.testing.assert_allclose(mine[seed], theirs, rtol=1e-3, atol=1e-6)
+    assert weight.numpy() == 1.0
+
+
+def test_schauls_draws_are_stratified():
+    agent = agent_after("schaul_prioritized_er", steps=60, batch_size=4)
+    agent.priorities.assign_all(tf.ones([2, 60]))  # one share of the total is 15 leaves
+    for k in range(20):
+        places = agent.draw(tf.constant(0, tf.int64), tf.constant(k))[0].numpy()
+        np.testing.assert_array_equal(places // 15, [[0, 1, 2, 3]] * 2)
+
+
 def test_er_draws_every_stored_transition_equally_often_and_no_other():
     agent = agent_after("er", steps=40)
-    places = np.concatenate([agent.draw_places(3, k).numpy().ravel() for k in range(200)])
+    places = np.concatenate([agent.draw(3, k)[0].numpy().ravel() for k in range(200)])
     counts = np.bincount(places, minlength=60)
     assert not counts[40:].any()
     assert abs(counts[:40] / counts.sum() - 1 / 40).max() < 0.006
@@ -129,7 +159,7 @@ def test_prioritized_er_refreshes_the_mini_batch_and_leaves_all_other_priorities
 def test_half_of_a_prioritized_mini_batch_follows_the_priorities_and_half_is_uniform():
     agent = agent_after("prioritized_er", steps=60)
     agent.priorities.assign_all(tf.one_hot([[11], [37]], 60)[:, 0])
-    places = agent.draw_places(0, 0).numpy()
+    places = agent.draw(0, 0)[0].numpy()
     assert (places[0, :16] == 11).all() and (places[1, :16] == 37).all()
     assert len(set(places[0, 16:])) > 8
 
@@ -139,7 +169,7 @@ def test_full_prioritized_er_always_knows_every_current_td_error(steps):
     agent = agent_after("full_prioritized_er", steps=steps)
     for k in range(4):  # one of them copies the target network
         agent.update(tf.constant(0, tf.int64), tf.constant(k))
-        priorities = agent.all_priorities().numpy()
+        priorities = agent.current_priorities().numpy()
         everything = stored(agent)
         for seed in range(SEEDS):
             batch = Transition(*(part[seed] for part in everything))

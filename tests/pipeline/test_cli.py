@@ -1,5 +1,6 @@
 """The command line does what its help says, and tells every mistake in one sentence."""
 
+import errno
 import json
 import os
 import subprocess
@@ -51,8 +52,14 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--seeds", "3-1"), "--seeds: expected seeds such as 0-19"),
         (train("--seeds", "0,0"), "--seeds: expected seeds such as 0-19"),
         (train("--seeds", "-1"), "--seeds"),
-        (train("--steps", "0"), "--steps: expected a whole number above 0, not '0'"),
-        (train("--evaluate-every", "half"), "--evaluate-every: expected a whole number above 0, not 'half'"),
+        (train("--seeds", "0-9999999999"), "--seeds: expected seeds such as 0-19"),
+        (train("--seeds", "0-5000"), "at most 1,000"),
+        (train("--steps", "99999999999"), "--steps: expected a whole number from 1 to 2147483647"),
+        (train("--steps", "0"), "--steps: expected a whole number from 1 to 2147483647, not '0'"),
+        (
+            train("--evaluate-every", "half"),
+            "--evaluate-every: expected a whole number from 1 to 2147483647, not 'half'",
+        ),
         (train("--momentum", "0.9"), "unknown argument '--momentum'"),
         (train("--output", "x.txt"), "--output is 'x.txt', expected a name that ends in .csv"),
         (train("--output", "file/x.csv"), "cannot write file/x.csv: file is not a folder; choose another place"),
@@ -220,3 +227,42 @@ def test_an_interrupt_from_a_shell_ends_with_status_130():
 def test_results_may_go_to_another_folder(fake_training):
     assert cli.main(["select", L2, "--scale", "smoke", "--results", "elsewhere"]) == 0
     assert Path(f"elsewhere/smoke/runs/{L2}.selection.csv").exists() and not Path("results").exists()
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_an_older_result_as_it_was(fake_training, monkeypatch, capsys):
+    Path("x.csv").write_text("old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "x.csv")
+
+    monkeypatch.setattr(cli.results, "write", full)
+    assert cli.main(train()) == 2
+    assert capsys.readouterr().err.endswith(
+        "error: x.csv: No space left on device; what was not finished is not written.\n"
+    )
+    assert Path("x.csv").read_text() == "old"
+
+
+def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsys):
+    cli.main(["select", L2, "--scale", "paper"])
+    Path("results/quick/runs").mkdir(parents=True)
+    for suffix in ("csv", "json"):
+        target = Path(f"results/quick/runs/{L2}.selection.{suffix}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(Path(f"results/paper/runs/{L2}.selection.{suffix}").read_bytes())
+    capsys.readouterr()
+    assert cli.main(["run", L2]) == 2
+    assert (
+        "is not the sweep that the plan asks for; rebuild it with `python -m dyna_td select" in capsys.readouterr().err
+    )
+
+
+def test_provenance_is_that_of_the_moment_before_training(fake_training, monkeypatch):
+    order = []
+    monkeypatch.setattr(cli.provenance, "machine", lambda: order.append("machine") or {})
+    execute = sys.modules["dyna_td.training"].execute
+    monkeypatch.setattr(
+        sys.modules["dyna_td.training"], "execute", lambda *args: order.append("training") or execute(*args)
+    )
+    assert cli.main(train()) == 0
+    assert order == ["machine", "training"]

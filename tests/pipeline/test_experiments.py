@@ -116,11 +116,14 @@ def test_every_agent_names_a_module_that_exists():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("metric: test_rmse", "metric: test_rms", ["panels.a", "metric 'test_rms'", "'test_rmse'"]),
+        ("metric: test_rmse", "metric: test_rms", ["panels.a", "metric on sin 'test_rms'", "'test_rmse'"]),
+        ("metric: test_rmse", "metric: return", ["panels.a", "metric on sin 'return'", "choose one of test_rmse"]),
         ("environment: sin", "environment: sine", ["panels.a", "environment 'sine'", "'sin'"]),
         ("prioritized_l2:", "prioritised_l2:", ["panels.a", "agent 'prioritised_l2'", "'prioritized_l2'"]),
         ("      l2:", "      er:", ["panels.a", "'er' does not train on sin"]),
         ("seeds: 50", "seeds: 0", ["panels.a.seeds is 0", "at least 1"]),
+        ("seeds: 50", "seeds: 50.0", ["panels.a.seeds is 50.0", "whole number"]),
+        ("seeds: 50", "seeds: 1001", ["panels.a.seeds is 1001", "at most 1000"]),
         ("seeds: 50", "seeds: []", ["panels.a.seeds is []", "whole number"]),
         ("seeds: 50", "seeds:", ["panels.a.seeds is null", "whole number"]),
         ("seeds: 50", "seed: 50", ["unknown key 'seed' in panels.a", "'seeds'"]),
@@ -132,6 +135,9 @@ def test_every_agent_names_a_module_that_exists():
         ("[1.0e-3, 1.0e-4]", "1.0e3", ['panels.c.settings.learning_rate is "1.0e3"', "write 1.0e+3"]),
         ("[1.0e-3, 1.0e-4]", "0", ["panels.c.settings.learning_rate is 0", "above 0"]),
         ("[1.0e-3, 1.0e-4]", "-0.1", ["panels.c.settings.learning_rate is -0.1", "above 0"]),
+        ("[1.0e-3, 1.0e-4]", ".nan", ["panels.c.settings.learning_rate is NaN", "number"]),
+        ("[1.0e-3, 1.0e-4]", "[1.0e-3, .inf]", ["panels.c.settings.learning_rate.1 is Infinity", "number"]),
+        ("      er:", "      ../../er:", ["panels.c.curves", '"../../er"', "small letters"]),
         ("[1.0e-3, 1.0e-4]", "[]", ["panels.c.settings.learning_rate is []", "at least 2"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3, 1e-4]", ["panels.c.settings.learning_rate.1", "write 1.0e-4"]),
         ("hidden: [16, 16]", "hidden: 16", ["panels.c.settings.hidden is 16", "a list"]),
@@ -151,6 +157,11 @@ def test_a_mistake_in_a_figure_is_refused_with_its_place_and_remedy(experiments_
 def test_an_unknown_closed_form_is_refused(experiments_copy):
     edit(experiments_copy / "figure_7.yaml", "figure_7a", "figure_7")
     assert "panels.a: unknown closed_form 'figure_7': did you mean 'figure_7a'?" in refusal(experiments_copy)
+
+
+def test_a_metric_that_a_closed_form_does_not_have_is_refused(experiments_copy):
+    edit(experiments_copy / "figure_7.yaml", "metric: gap_function", "metric: gap")
+    assert "panels.a: unknown metric of figure_7a 'gap'" in refusal(experiments_copy)
 
 
 def test_an_empty_file_is_refused(experiments_copy):

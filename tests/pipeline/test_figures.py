@@ -14,6 +14,7 @@ import pytest
 import style
 from matplotlib.colors import to_rgb
 
+from dyna_td.experiments import load_plan
 from dyna_td.theory import CLOSED_FORMS
 
 ROOT = Path(__file__).parents[2]
@@ -336,3 +337,18 @@ def test_a_script_of_the_figures_imports_nothing_that_imports_tensorflow(script)
 def test_a_figure_has_a_caption(figure):
     caption = (ROOT / "figures" / "captions" / f"{figure}.rst").read_text()
     assert len(caption.split()) > 30
+
+
+def test_one_seed_is_drawn_without_a_band(tmp_path):
+    curves = trained_curves("figure_9").assign(n=1, standard_error=np.nan)
+    curves.to_csv(tmp_path / "curves.csv", index=False)
+    assert draw("figure_9", tmp_path) == 0
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_script_draws_the_metric_and_the_curves_that_its_experiment_declares(figure):
+    declared = load_plan("paper").figures[figure].panels
+    for panel in importlib.import_module(figure).PANELS:
+        assert panel.metric == declared[panel.letter].metric
+        if panel.trained:
+            assert set(panel.curves) == set(declared[panel.letter].curves)

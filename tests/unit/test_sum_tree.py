@@ -26,35 +26,48 @@ def test_the_example_of_the_documentation():
 
 
 @settings(max_examples=40, deadline=None)
-@given(data=st.data(), capacity=st.integers(1, 700), seeds=st.integers(1, 3))
-def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds):
+@given(data=st.data(), capacity=st.integers(1, 700), seeds=st.integers(1, 3), batch=st.integers(1, 40))
+def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds, batch):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    tree, twin = SumTree(seeds, capacity), np.zeros((seeds, capacity), np.float32)
-    for _ in range(data.draw(st.integers(1, 6))):
-        batch = data.draw(st.integers(1, 40))
+    tree = SumTree(seeds, capacity)
+    compare_with_cumulative_sum(rng, tree, tree.assign, tree.draw, batch)
+
+
+@pytest.mark.parametrize("capacity", [1, 300])
+def test_random_operations_agree_with_a_cumulative_sum_when_compiled(capacity):
+    tree = SumTree(2, capacity)
+    assign, draw = (tf.function(method, jit_compile=True) for method in (tree.assign, tree.draw))
+    compare_with_cumulative_sum(np.random.default_rng(capacity), tree, assign, draw, batch=30, rounds=20)
+
+
+def compare_with_cumulative_sum(rng, tree, assign, draw, batch, rounds=4):
+    seeds, capacity = tree.priorities.shape
+    twin = np.zeros((seeds, capacity), np.float32)
+    for _ in range(rounds):
         leaves = rng.integers(0, capacity, (seeds, batch))  # duplicates are common in small trees
         priorities = rng.exponential(size=(seeds, batch)).astype(np.float32) * rng.integers(0, 2, (seeds, batch))
-        tree.assign(tf.constant(leaves, tf.int32), tf.constant(priorities, tf.float32))
+        assign(tf.constant(leaves, tf.int32), tf.constant(priorities, tf.float32))
         for seed in range(seeds):
             for leaf, priority in zip(leaves[seed], priorities[seed], strict=True):
                 twin[seed, leaf] = priority  # of a leaf named twice, the last one counts
         np.testing.assert_array_equal(tree.priorities, twin)
         np.testing.assert_allclose(tree.total, twin.sum(axis=1), rtol=1e-5)
+        compare_draws(twin, draw, rng.random((seeds, 64)).astype(np.float32))
 
-    uniforms = rng.random((seeds, 64)).astype(np.float32)
-    drawn = tree.draw(tf.constant(uniforms))[0].numpy()
-    for seed in range(seeds):
-        if not twin[seed].any():
+
+def compare_draws(twin, draw, uniforms):
+    drawn = draw(tf.constant(uniforms))[0].numpy()
+    for priorities, leaves, u in zip(twin, drawn, uniforms, strict=True):
+        if not priorities.any():
             continue
-        cumulative = np.cumsum(twin[seed].astype(np.float64)) / twin[seed].sum(dtype=np.float64)
-        near_edge = np.abs(cumulative[None] - uniforms[seed][:, None]).min(axis=1) < 1e-5
-        expected = naive_draw(twin[seed], uniforms[seed])
-        np.testing.assert_array_equal(drawn[seed][~near_edge], expected[~near_edge])
-        assert (twin[seed][drawn[seed]] > 0).all(), "a leaf of priority zero was drawn"
+        cumulative = np.cumsum(priorities.astype(np.float64)) / priorities.sum(dtype=np.float64)
+        near_edge = np.abs(cumulative[None] - u[:, None]).min(axis=1) < 1e-5
+        np.testing.assert_array_equal(leaves[~near_edge], naive_draw(priorities, u)[~near_edge])
+        assert (priorities[leaves] > 0).all(), "a leaf of priority zero was drawn"
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
-@pytest.mark.parametrize("capacity", [2, 16, 17, 256, 4097, 70_000])
+@pytest.mark.parametrize("capacity", [2, 17, 256, 70_000])
 def test_zero_priorities_are_never_drawn_even_at_the_ends_of_the_interval(capacity, scale):
     rng = np.random.default_rng(capacity)
     priorities = (rng.exponential(size=(1, capacity)) * (rng.random((1, capacity)) < 0.3) * scale).astype(np.float32)
@@ -62,7 +75,8 @@ def test_zero_priorities_are_never_drawn_even_at_the_ends_of_the_interval(capaci
     priorities[0, capacity // 2] = scale
     priorities[0, 0 if capacity == 2 else -1] = 0.0
     uniforms = np.concatenate([[0.0, BELOW_ONE], rng.random(5000)]).astype(np.float32)[None]
-    drawn = draw_leaves(build_levels(tf.constant(priorities)), tf.constant(uniforms))[0].numpy()
+    draw = tf.function(lambda p, u: draw_leaves(build_levels(p), u), jit_compile=True)
+    drawn = draw(tf.constant(priorities), tf.constant(uniforms))[0].numpy()
     assert (priorities[0][drawn[0]] > 0).all()
 
 
@@ -82,7 +96,7 @@ def test_sums_do_not_drift_after_many_changes():
     rng = np.random.default_rng(0)
     tree = SumTree(seeds=1, capacity=40)
     assign = tf.function(tree.assign, jit_compile=True)
-    for _ in range(2000):  # huge and tiny priorities in turn: a sum kept by increments would lose the tiny ones
+    for _ in range(500):  # huge and tiny priorities in turn: a sum kept by increments would lose the tiny ones
         assign(
             tf.constant(rng.integers(0, 40, (1, 8)), tf.int32),
             tf.constant(10.0 ** rng.uniform(-6, 6, (1, 8)), tf.float32),

@@ -46,9 +46,9 @@ class ER(tf.Module):
         random = tf.cast(uniforms[:, 1] * self.actions, tf.int32)
         return tf.where(uniforms[:, 0] < epsilon, random, greedy)
 
-    def observe(self, transition: Transition) -> None:
-        """Adds the newest transition (B = 1) to B_er."""
-        self.replay.add(transition)
+    def observe(self, transition: Transition) -> tf.Tensor:
+        """Adds the newest transition (B = 1) to B_er and returns the place it took: int32 scalar."""
+        return self.replay.add(transition)
 
     def learn(self, step: tf.Tensor, planning_updates: tf.Tensor) -> None:
         """The n mini-batch updates after an environment step; n is an int32 scalar tensor."""
@@ -59,27 +59,23 @@ class ER(tf.Module):
 
     def update(self, step: tf.Tensor, k: tf.Tensor) -> None:
         """One update of theta on a mini-batch from B_er; every tau updates the target network follows."""
-        places = self.draw_places(step, k)  # [S, b]
+        places, weight = self.draw(step, k)  # [S, b]
         batch = self.replay.gather(places)
         target = self.td_target(batch)
         with tf.GradientTape() as tape:
             td_error = target - self.q_value(batch.state, batch.action)  # delta, [S, b]
-            loss = tf.reduce_sum(self.loss(td_error))  # seeds share no parameter, so the sum parts again
+            loss = tf.reduce_mean(weight * td_error**2, axis=1)  # [S]; mean squared error, neither clipped nor Huber's
+            loss = tf.reduce_sum(loss)  # seeds share no parameter, so the sum parts again
         gradients = tape.gradient(loss, self.q.parameters)
         self.optimizer.apply_gradients(zip(gradients, self.q.parameters, strict=True))
         self.updates.assign_add(1)
         self.q_target.copy_from(self.q, when=self.target_is_due())
         self.after_update(places, td_error)
 
-    def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
-        """Which transitions of B_er make the k-th mini-batch of this step: int32 [S, b]."""
-        return self.streams.integers(
-            Purpose.UNIFORM_BATCH, (self.settings.batch_size,), self.replay.size, step=step, inner=k
-        )
-
-    def loss(self, td_error: tf.Tensor) -> tf.Tensor:
-        """Mean squared TD error: [S, b] -> [S]."""
-        return tf.reduce_mean(td_error**2, axis=1)
+    def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The k-th mini-batch of this step: places in B_er, int32 [S, b], and what each counts in the loss."""
+        shape = (self.settings.batch_size,)
+        return self.streams.integers(Purpose.UNIFORM_BATCH, shape, self.replay.size, step=step, inner=k), tf.ones([])
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         """Called after each update with the mini-batch; uniform replay has nothing to do."""

@@ -2,16 +2,15 @@
 
 import tensorflow as tf
 
-from dyna_td.agents.er import ER
+from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.networks import map_blocks
 from dyna_td.replay import Transition
 from dyna_td.runs import ControlSettings
-from dyna_td.streams import Purpose, Streams
-from dyna_td.sum_tree import build_levels, draw_leaves
+from dyna_td.streams import Streams
 
 
-class FullPrioritizedER(ER):
-    """This is PrioritizedER with: all of B_er's priorities at the current parameters before every draw.
+class FullPrioritizedER(PrioritizedER):
+    """This is PrioritizedER with: all of B_er's priorities recomputed at the current parameters before every draw.
 
     The targets y change only when the target network does, so they are kept between two copies; recomputing |y - Q|
     for the whole buffer then costs one forward pass instead of two and gives the same numbers.
@@ -19,22 +18,22 @@ class FullPrioritizedER(ER):
 
     def __init__(self, settings: ControlSettings, streams: Streams, state_dim: int, actions: int, steps: int):
         super().__init__(settings, streams, state_dim, actions, steps)
-        self.targets = tf.Variable(tf.zeros([streams.count, self.replay.capacity]))  # y of every stored transition
-        self.prioritized = settings.batch_size // 2
+        targets = tf.zeros([streams.count, self.replay.capacity])
+        self.targets = tf.Variable(targets, trainable=False)  # y of every stored transition
 
-    def observe(self, transition: Transition) -> None:
-        place = self.replay.add(transition)
+    def observe(self, transition: Transition) -> tf.Tensor:
+        place = super().observe(transition)
         seeds = tf.range(self.streams.count)
         index = tf.stack([seeds, tf.fill([self.streams.count], place)], axis=-1)
         target = self.td_target(transition)[:, 0]
         self.targets.assign(tf.tensor_scatter_nd_update(self.targets.read_value(), index, target))
+        return place
 
-    def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
-        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
-        prioritized, _ = draw_leaves(build_levels(self.all_priorities()), uniforms)
-        return tf.concat([prioritized, super().draw_places(step, k)[:, self.prioritized :]], axis=1)
+    def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        self.priorities.assign_all(self.current_priorities())
+        return super().draw(step, k)
 
-    def all_priorities(self) -> tf.Tensor:
+    def current_priorities(self) -> tf.Tensor:
         """|delta| of every stored transition at the current parameters, 0 at places not written yet: [S, C]."""
 
         def priorities(start, size):

@@ -20,17 +20,19 @@ class PrioritizedER(ER):
     def __init__(self, settings: ControlSettings, streams: Streams, state_dim: int, actions: int, steps: int):
         super().__init__(settings, streams, state_dim, actions, steps)
         self.priorities = SumTree(streams.count, self.replay.capacity)
-        self.prioritized = settings.batch_size // 2
 
-    def observe(self, transition: Transition) -> None:
-        place = self.replay.add(transition)
+    def observe(self, transition: Transition) -> tf.Tensor:
+        place = super().observe(transition)
         td_error = self.td_target(transition) - self.q_value(transition.state, transition.action)  # [S, 1]
         self.priorities.assign(tf.fill(td_error.shape, place), tf.abs(td_error))
+        return place
 
-    def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
-        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
+    def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        half = self.settings.batch_size // 2
+        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (half,), step=step, inner=k)
         prioritized, _ = self.priorities.draw(uniforms)
-        return tf.concat([prioritized, super().draw_places(step, k)[:, self.prioritized :]], axis=1)
+        uniform, weight = super().draw(step, k)
+        return tf.concat([prioritized, uniform[:, half:]], axis=1), weight
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         self.priorities.assign(places, tf.abs(td_error))

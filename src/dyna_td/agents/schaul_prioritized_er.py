@@ -19,22 +19,20 @@ class SchaulPrioritizedER(PrioritizedER):
 
     def __init__(self, settings: ControlSettings, streams: Streams, state_dim: int, actions: int, steps: int):
         super().__init__(settings, streams, state_dim, actions, steps)
-        self.prioritized = settings.batch_size
         self.steps = steps
-        self.largest = tf.Variable(tf.ones([streams.count]))  # p_1 = 1
+        self.largest = tf.Variable(tf.ones([streams.count]), trainable=False)  # p_1 = 1
 
-    def observe(self, transition: Transition) -> None:
+    def observe(self, transition: Transition) -> tf.Tensor:
         place = self.replay.add(transition)
         self.priorities.assign(tf.fill([self.streams.count, 1], place), self.largest[:, None])
+        return place
 
-    def draw_places(self, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
+    def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         # Stratified: one draw from each of b equal shares of the total (Appendix B.2.1).
-        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.prioritized,), step=step, inner=k)
-        places, priorities = self.priorities.draw(
-            (tf.range(self.prioritized, dtype=tf.float32) + uniforms) / self.prioritized
-        )
-        self._weight = self.importance_weights(priorities, step)
-        return places
+        b = self.settings.batch_size
+        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (b,), step=step, inner=k)
+        places, priorities = self.priorities.draw((tf.range(b, dtype=tf.float32) + uniforms) / b)
+        return places, self.importance_weights(priorities, step)
 
     def importance_weights(self, priorities: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         """(N P(i))^-beta, relative to the largest of the mini-batch: [S, b] -> [S, b]."""
@@ -42,9 +40,6 @@ class SchaulPrioritizedER(PrioritizedER):
         probability = priorities / self.priorities.total[:, None]
         weight = (tf.cast(self.replay.size, tf.float32) * probability) ** -beta
         return weight / tf.reduce_max(weight, axis=1, keepdims=True)
-
-    def loss(self, td_error: tf.Tensor) -> tf.Tensor:
-        return tf.reduce_mean(self._weight * td_error**2, axis=1)
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         priority = (tf.abs(td_error) + PRIORITY_FLOOR) ** PRIORITY_EXPONENT
