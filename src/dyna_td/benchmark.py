@@ -8,15 +8,16 @@ from dyna_td.errors import UserError
 from dyna_td.runs import ControlSettings, RegressionSettings, Run
 
 SEEDS = 20
+FILL = 50_000  # environment steps that fill the buffer before anything is timed
 UPDATES = 30  # n, mini-batch updates an environment step
 KERAS_UPDATES = 300  # of the plain Keras DQN in one timed chunk
 CASES = {
-    "er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=100)),
-    "prioritized_er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=100)),
-    "schaul_prioritized_er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=100)),
+    "er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=FILL)),
+    "prioritized_er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=FILL)),
+    "schaul_prioritized_er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=FILL)),
     "full_prioritized_er": (
         "MountainCar-v0",
-        ControlSettings(planning_updates=10, warm_up_steps=100, hidden=(16, 16), buffer_capacity=10_000),
+        ControlSettings(planning_updates=10, warm_up_steps=FILL, hidden=(16, 16), buffer_capacity=10_000),
     ),
     "l2": ("sin", RegressionSettings()),
     "prioritized_l2": ("sin", RegressionSettings()),
