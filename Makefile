@@ -26,8 +26,8 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-test: setup  ## run all tests
-	$(BIN)/python -m pytest
+test: setup  ## run all tests, on two cores
+	$(BIN)/python -m pytest --numprocesses 2
 
 smoke: setup  ## every figure, as short as can be: does all of it run?
 	$(BIN)/snakemake all_figures --config scale=smoke
