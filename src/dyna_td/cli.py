@@ -22,6 +22,7 @@ from dyna_td.progress import progress
 from dyna_td.runs import ControlSettings, RegressionSettings, Run
 
 MOST_SEEDS = 1_000  # in one job
+MOST_STEPS = 60_000_000  # the random streams tell apart a few more
 
 
 class _Parser(argparse.ArgumentParser):
@@ -116,8 +117,8 @@ def _setting_text(value: object) -> str:
 
 
 def _positive_integer(text: str) -> int:
-    if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {2**31 - 1}, not {text!r}")
+    if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) <= MOST_STEPS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MOST_STEPS}, not {text!r}")
     return int(text)
 
 
@@ -125,7 +126,7 @@ def _seeds(text: str) -> tuple[int, ...]:
     """`0-19`, `0,3,7` or a mixture, each seed once."""
     seeds = []
     for part in text.split(","):
-        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
+        match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         seeds += range(first, last + 1) if 0 <= last - first < MOST_SEEDS else [None]
     if not seeds or None in seeds or len(set(seeds)) < len(seeds):

@@ -3,7 +3,8 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from dyna_td.streams import Purpose, Streams
+from dyna_td.errors import UserError
+from dyna_td.streams import SEEDS, STEPS, Purpose, Streams
 
 
 def test_a_seeds_draws_do_not_depend_on_its_neighbours():
@@ -16,24 +17,41 @@ def test_a_seeds_draws_do_not_depend_on_its_neighbours():
         )
 
 
-def test_draws_differ_between_seeds_purposes_steps_and_inner_steps():
-    streams = Streams((0, 1, 255, 256))
-    draws = []
-    for purpose in Purpose:
-        draw = tf.function(
-            lambda step, inner, purpose=purpose: streams.uniform(purpose, (3,), step=step, inner=inner),
-            jit_compile=True,
-        )
-        draws += [draw(tf.constant(step), tf.constant(inner)).numpy() for step in range(3) for inner in range(3)]
-    draws = np.concatenate(draws)
-    assert len(np.unique(draws, axis=0)) == len(draws) == len(Purpose) * 9 * 4
+@pytest.mark.parametrize("purpose", [Purpose.WEIGHTS, Purpose.EVALUATION_ENVIRONMENT])
+def test_draws_differ_between_seeds_purposes_steps_and_inner_steps(purpose):
+    streams = Streams((0, 1, 255, 256, 4096, SEEDS - 1))
+    draw = tf.function(lambda step, inner: streams.uniform(purpose, (3,), step=step, inner=inner), jit_compile=True)
+    steps = [-1, 0, 1, 2, 63, 64, 255, 256, 257, 512, 4096, 65_536, 2**20, 2**24, 2**25, STEPS - 1]
+    inners = [0, 1, 31, 255, 256, 1999, 4095]
+    draws = np.concatenate([draw(tf.constant(step), tf.constant(inner)).numpy() for step in steps for inner in inners])
+    assert len(np.unique(draws, axis=0)) == len(draws) == len(steps) * len(inners) * 6
+
+
+def test_no_draw_of_a_long_run_ever_repeats():
+    streams = Streams((0, 1))
+    draw = tf.function(lambda step: streams.integers(Purpose.UNIFORM_BATCH, (3,), 2**30, step=step), jit_compile=True)
+    draws = np.concatenate([draw(tf.constant(step)).numpy() for step in range(3000)])
+    assert len(np.unique(draws, axis=0)) == len(draws)
+
+
+def test_purposes_have_streams_of_their_own():
+    streams = Streams((0, 7))
+    draws = np.concatenate([streams.uniform(purpose, (3,), step=5).numpy() for purpose in Purpose])
+    assert len(np.unique(draws, axis=0)) == 2 * len(Purpose)
+
+
+def test_a_seed_out_of_range_is_refused():
+    with pytest.raises(UserError, match="expected whole numbers from 0 to"):
+        Streams((SEEDS,))
 
 
 @pytest.mark.parametrize(("kind", "bound"), [("uniform", ()), ("integers", (50_000,))])
 def test_the_same_key_gives_the_same_draw_inside_and_outside_a_compiled_program(kind, bound):
     draw = getattr(Streams((3, 4)), kind)
     compiled = tf.function(lambda step: draw(Purpose.ENVIRONMENT, (600,), *bound, step=step), jit_compile=True)
-    np.testing.assert_array_equal(compiled(tf.constant(9)), draw(Purpose.ENVIRONMENT, (600,), *bound, step=9))
+    for step in (-1, 0, 9, 256, 50_000, STEPS - 1):
+        expected = draw(Purpose.ENVIRONMENT, (600,), *bound, step=step)
+        np.testing.assert_array_equal(compiled(tf.constant(step)), expected)
 
 
 @pytest.mark.parametrize("high", [2, 1000, 50_000])
