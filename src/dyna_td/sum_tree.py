@@ -22,7 +22,7 @@ def build_levels(priorities: tf.Tensor) -> list[tf.Tensor]:
     """Sums priorities [S, N] >= 0 into levels [S, groups, WIDTH], leaves first, top (one group) last."""
     levels = [_grouped(priorities)]
     while levels[-1].shape[1] > 1:
-        levels.append(_grouped(tf.reduce_sum(levels[-1], axis=-1)))
+        levels.append(_grouped(_total(levels[-1])))
     return levels
 
 
@@ -37,15 +37,15 @@ def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tuple[tf.Tensor
       Leaf numbers, int32 [S, B], and their priorities, float32 [S, B]; leaf 0 where all priorities are zero.
     """
     node = tf.zeros_like(uniforms, tf.int32)
-    remaining = uniforms * tf.reduce_sum(levels[-1], axis=[1, 2])[:, None]
+    remaining = tf.cast(uniforms, tf.float64) * tf.reduce_sum(tf.cast(levels[-1], tf.float64), axis=[1, 2])[:, None]
     for level in reversed(levels):
         children = tf.gather_nd(level, node[..., None], batch_dims=1)  # [S, B, WIDTH]
-        running = tf.cumsum(children, axis=-1)
+        running = tf.cumsum(tf.cast(children, tf.float64), axis=-1)
         # Rounding may leave `remaining` at or above the group's own total: then the last non-zero child is meant,
         # the first whose running sum reaches the total.
         passed = (running <= remaining[..., None]) & (running < running[..., -1:])
         child = tf.reduce_sum(tf.cast(passed, tf.int32), axis=-1)
-        remaining -= tf.reduce_max(tf.where(passed, running, 0.0), axis=-1)
+        remaining -= tf.reduce_max(tf.where(passed, running, tf.zeros([], tf.float64)), axis=-1)
         node = node * WIDTH + child
     return node, tf.reduce_sum(children * tf.one_hot(child, WIDTH), axis=-1)
 
@@ -82,7 +82,7 @@ class SumTree(tf.Module):
             place = tf.stack([seed, node, child], axis=-1)
             level.assign(tf.tensor_scatter_nd_update(level.read_value(), place, priorities))
             children = tf.gather_nd(level.read_value(), node[..., None], batch_dims=1)  # [S, B, WIDTH]
-            leaves, priorities = node, tf.reduce_sum(children, axis=-1)
+            leaves, priorities = node, _total(children)
 
     def assign_all(self, priorities: tf.Tensor) -> None:
         """Sets every leaf: float32 [S, capacity] >= 0."""
@@ -96,6 +96,11 @@ class SumTree(tf.Module):
         drawn leaf's priority later would cost XLA a copy of the tree, because an update may come in between.)
         """
         return draw_leaves([level.read_value() for level in self._levels], uniforms)
+
+
+def _total(groups: tf.Tensor) -> tf.Tensor:
+    """Sums groups [..., WIDTH] in float64: rounded once, the sum is the same in whatever order XLA adds."""
+    return tf.cast(tf.reduce_sum(tf.cast(groups, tf.float64), axis=-1), tf.float32)
 
 
 def _grouped(values: tf.Tensor) -> tf.Tensor:

@@ -40,14 +40,7 @@ def final_weights(name, seeds):
     return [parameter.numpy() for parameter in network.parameters]
 
 
-# A defect, not a tolerance: once in some thousand draws from the tree a sum is rounded otherwise in a stack of 20 than
-# in one of 2 or 5, another example is drawn, and the curves part. The order of the tree's sums is to be fixed.
-KNOWN_DEFECT = pytest.mark.xfail(reason="a draw from the sum tree may depend on the stack's size in its last bit")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=KNOWN_DEFECT if name == "prioritized_l2" else ()) for name in RUNS]
-)
+@pytest.mark.parametrize("name", RUNS)
 def test_the_rows_of_a_seed_are_the_same_whatever_seeds_share_its_job(name):
     twenty = train(name, range(20))
     for seeds in ([3], range(5)):
