@@ -53,6 +53,18 @@ def runs_of(wildcards):
     return [results.run_csv(SCALE, run.name) for run in PLAN.figures[wildcards.figure].runs]
 
 
+def states_of(wildcards):
+    """The sampled states that a figure shows."""
+    panels = PLAN.figures[wildcards.figure].panels.values()
+    runs = [run for panel in panels if panel.states for run in panel.curves.values()]
+    return [results.states_csv(results.run_csv(SCALE, run.name)) for run in dict.fromkeys(runs)]
+
+
+def any_of(names):
+    """A wildcard's pattern: one of `names`, or nothing at all if there are none."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
 def refuse(wildcards):
     """Says in one sentence why a figure cannot be drawn."""
     try:
@@ -61,10 +73,16 @@ def refuse(wildcards):
         sys.exit(f"error: {error}")
 
 
+SAMPLED = {name for name, run in PLAN.runs.items() if run.environment == catalog.SAMPLED_ENVIRONMENT}
+DRAWING = sorted(set((ROOT / "figures").glob("*.py")) - set((ROOT / "figures").glob("figure_*.py")))
+DRAWING += [ROOT / "envs" / "grid_world.py"]  # the walls that drawings show
+SHOWING_STATES = {name for name, figure in PLAN.figures.items() if figure.shows_states}
+
+
 wildcard_constraints:
     scale=SCALE,
-    run="|".join(map(re.escape, PLAN.runs)),
-    figure="|".join(PLAN.figures),
+    run=any_of(PLAN.runs),
+    figure=any_of(PLAN.figures),
 
 
 rule all_figures:
@@ -95,6 +113,8 @@ rule select_learning_rate:
 
 rule train_run:
     """Train a run with its reported seeds."""
+    wildcard_constraints:
+        run=any_of(set(PLAN.runs) - SAMPLED),
     input:
         learning_rate=learning_rate_of,
     output:
@@ -113,8 +133,19 @@ rule train_run:
         "python -m dyna_td run {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 
 
+use rule train_run as train_sampled_run with:
+    wildcard_constraints:
+        run=any_of(SAMPLED),
+    output:
+        records="results/{scale}/runs/{run}.csv",
+        provenance="results/{scale}/runs/{run}.json",
+        states="results/{scale}/runs/{run}.states.csv",
+
+
 rule aggregate_figure:
     """Turn a figure's runs into curves: statistics over seeds at every evaluation."""
+    wildcard_constraints:
+        figure=any_of(set(PLAN.figures) - SHOWING_STATES),
     input:
         runs=runs_of,
     output:
@@ -132,6 +163,17 @@ rule aggregate_figure:
         "python -m dyna_td aggregate {wildcards.figure} --scale {wildcards.scale} > {log} 2>&1"
 
 
+use rule aggregate_figure as aggregate_figure_with_states with:
+    wildcard_constraints:
+        figure=any_of(SHOWING_STATES),
+    input:
+        runs=runs_of,
+        states=states_of,
+    output:
+        curves="results/{scale}/{figure}/curves.csv",
+        states="results/{scale}/{figure}/states.csv",
+
+
 # The targets that people name: a rule per figure, which draws it.
 for figure in PLAN.figures:
 
@@ -140,6 +182,7 @@ for figure in PLAN.figures:
             figure
         input:
             curves=f"results/{SCALE}/{figure}/curves.csv",
+            states=f"results/{SCALE}/{figure}/states.csv" if figure in SHOWING_STATES else [],
         output:
             png=report(
                 f"results/{SCALE}/{figure}/{figure}.png",
@@ -154,7 +197,7 @@ for figure in PLAN.figures:
         params:
             script=f"{ROOT}/figures/{figure}.py",
             scale=SCALE,
-            code=provenance.code_digest(ROOT / "figures" / f"{name}.py" for name in (figure, "panels", "style")),
+            code=provenance.code_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
         conda:
             "environment.yaml"
         shell:

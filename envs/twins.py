@@ -35,6 +35,7 @@ class Twin:
       noise_dim: standard normal numbers that `step` needs.
       low: lower corner of the box of states, float32 [state_dim].
       high: upper corner, alike.
+      shares_one_unit: whether all coordinates of a state are alike, so that no rescaling of them is called for.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Twin:
     noise_dim: int = 0
     low: np.ndarray
     high: np.ndarray
+    shares_one_unit: bool = False
 
     @property
     def time_limit(self) -> int:
@@ -68,6 +70,14 @@ class Twin:
         """
         raise NotImplementedError
 
+    def is_terminal(self, state: tf.Tensor) -> tf.Tensor:
+        """Whether an episode ends in each state, float32 [..., state_dim] -> bool [...]: what `step` says of it."""
+        raise NotImplementedError
+
+    def nearest_state(self, point: tf.Tensor) -> tf.Tensor:
+        """Takes points, float32 [..., state_dim], into the space of states by clipping them to its box."""
+        return tf.clip_by_value(point, self.low, self.high)
+
 
 class GridWorldTwin(Twin):
     """Twin of `envs.grid_world.GridWorld`."""
@@ -79,6 +89,7 @@ class GridWorldTwin(Twin):
     noise_dim = 1
     low = np.zeros(2, np.float32)
     high = np.ones(2, np.float32)
+    shares_one_unit = True
     walls: Sequence[Wall] = GRID_WALLS
 
     def reset(self, uniforms):
@@ -97,6 +108,10 @@ class GridWorldTwin(Twin):
         next_y = tf.clip_by_value(tf.where(blocked, y, moved_y), 0.0, 1.0)
         terminated = in_goal(next_x, next_y)
         return tf.stack([next_x, next_y], axis=-1), tf.where(terminated, 0.0, -1.0), terminated
+
+    def is_terminal(self, state):
+        """See `Twin.is_terminal`."""
+        return in_goal(state[..., 0], state[..., 1])
 
 
 class MazeGridWorldTwin(GridWorldTwin):
@@ -128,8 +143,12 @@ class MountainCarTwin(Twin):
         velocity = tf.clip_by_value(velocity + push - 0.0025 * tf.cos(3.0 * position), -0.07, 0.07)
         position = tf.clip_by_value(position + velocity, -1.2, 0.6)
         velocity = tf.where(position <= -1.2, tf.maximum(velocity, 0.0), velocity)  # the left end stops the car
-        terminated = (position >= 0.5) & (velocity >= 0.0)
-        return tf.stack([position, velocity], axis=-1), -tf.ones_like(position), terminated
+        next_state = tf.stack([position, velocity], axis=-1)
+        return next_state, -tf.ones_like(position), self.is_terminal(next_state)
+
+    def is_terminal(self, state):
+        """See `Twin.is_terminal`."""
+        return (state[..., 0] >= 0.5) & (state[..., 1] >= 0.0)
 
 
 class CartPoleTwin(Twin):
@@ -157,8 +176,12 @@ class CartPoleTwin(Twin):
         x_acceleration = push - 0.05 / 1.1 * theta_acceleration * cos
         next_x, next_theta = x + 0.02 * x_dot, theta + 0.02 * theta_dot
         next_state = [next_x, x_dot + 0.02 * x_acceleration, next_theta, theta_dot + 0.02 * theta_acceleration]
-        terminated = (tf.abs(next_x) > 2.4) | (tf.abs(next_theta) > 12 * pi / 180)
-        return tf.stack(next_state, axis=-1), tf.ones_like(x), terminated
+        next_state = tf.stack(next_state, axis=-1)
+        return next_state, tf.ones_like(x), self.is_terminal(next_state)
+
+    def is_terminal(self, state):
+        """See `Twin.is_terminal`."""
+        return (tf.abs(state[..., 0]) > 2.4) | (tf.abs(state[..., 2]) > 12 * pi / 180)
 
 
 class AcrobotTwin(Twin):
@@ -191,6 +214,23 @@ class AcrobotTwin(Twin):
         next_state = tf.cast(_acrobot_observation(theta1, theta2, velocity1, velocity2), tf.float32)
         terminated = -tf.cos(theta1) - tf.cos(theta1 + theta2) > 1.0
         return next_state, tf.where(terminated, 0.0, -1.0), terminated
+
+    def is_terminal(self, state):
+        """See `Twin.is_terminal`; -cos t1 - cos(t1 + t2) > 1, the free end is above the line."""
+        cos1, sin1, cos2, sin2, _, _ = tf.unstack(state, axis=-1)
+        return -cos1 - (cos1 * cos2 - sin1 * sin2) > 1.0
+
+    def nearest_state(self, point):
+        """See `Twin.nearest_state`; a pair (cos, sin) is also brought back to the unit circle, from 0 to angle 0."""
+        cos1, sin1, cos2, sin2, velocity1, velocity2 = tf.unstack(super().nearest_state(point), axis=-1)
+        return tf.stack([*_on_circle(cos1, sin1), *_on_circle(cos2, sin2), velocity1, velocity2], axis=-1)
+
+
+def _on_circle(cos, sin):
+    length = tf.sqrt(tf.square(cos) + tf.square(sin))
+    at_centre = length < 1e-6
+    length = tf.where(at_centre, 1.0, length)
+    return tf.where(at_centre, 1.0, cos / length), tf.where(at_centre, 0.0, sin / length)
 
 
 def _acrobot_observation(theta1, theta2, velocity1, velocity2):

@@ -2,7 +2,8 @@
 
 import sys
 
-from panels import ENVIRONMENT_STEPS, UPDATES, Panel, render
+from panels import ENVIRONMENT_STEPS, UPDATES, Panel
+from rendering import render
 from style import recoloured
 
 REGRESSION = ("l2", "prioritized_l2", "full_prioritized_l2")

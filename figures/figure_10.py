@@ -2,7 +2,8 @@
 
 import sys
 
-from panels import UPDATES, Panel, render
+from panels import UPDATES, Panel
+from rendering import render
 
 CURVES = ("l2", "prioritized_l2", "full_prioritized_l2")
 

@@ -3,7 +3,8 @@
 import sys
 
 from matplotlib.axes import Axes
-from panels import Panel, render
+from panels import Panel
+from rendering import render
 
 
 def mark_maximum(axes: Axes) -> None:

@@ -4,7 +4,8 @@ import sys
 from functools import partial
 
 from matplotlib.axes import Axes
-from panels import Panel, render
+from panels import Panel
+from rendering import render
 from style import FOREST_GREEN, CurveStyle, graded
 
 from dyna_td.theory import STARTS, TARGETS, start_curve, target_curve

@@ -2,7 +2,8 @@
 
 import sys
 
-from panels import UPDATES, Panel, render
+from panels import UPDATES, Panel
+from rendering import render
 
 CURVES = ("power4", "l2", "cubic")
 

@@ -19,44 +19,73 @@ SELECTION_RULE = (
 )
 
 
-def learning_curves(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
+def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
     """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first.
+
+    Two metrics are no evaluations: a row `diverged_seed` names, as its mean, a seed whose training diverged, with the
+    step at which it was noticed; and in a panel against training seconds, the one number here that no seed determines,
+    `train_seconds` is the job's training time up to `step`, divided by its seeds.
 
     Args:
       figure: what to show.
-      read: gives the records `seed,step,metric,value` of a run.
+      read: gives the records `seed,step,metric,value` of a run and the contents of its JSON file.
     """
     parts = []
     for panel_key, panel in figure.panels.items():
         if panel.closed_form:
             parts.append(_exact_curves(panel_key, panel))
         for curve_key, run in panel.curves.items():
-            curve = summarise(read(run)).assign(panel=panel_key, curve=curve_key)
+            records, details = read(run)
+            seconds = {step: total / len(run.seeds) for step, total in details.get("train_seconds_at", [])}
+            diverged = [(step, int(seed)) for seed, step in details.get("diverged_seeds", {}).items()]
+            curve = summarise(records)
             first = curve["metric"] == panel.metric
-            parts += [curve[first], curve[~first]]
+            facts = [curve[first], curve[~first], *(_exact("diverged_seed", [fact]) for fact in diverged)]
+            if panel.against == "train_seconds":
+                facts.append(_exact("train_seconds", list(seconds.items()), n=len(run.seeds)))
+            parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
     return pd.concat(parts)[COLUMNS]
+
+
+def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
+    """The states that the panels of `figure` show: panel, curve, seed, x, y.
+
+    Args:
+      figure: what to show.
+      read: gives the states `seed,step,source,x,y` of a run.
+    """
+    parts = []
+    for panel_key, panel in figure.panels.items():
+        for curve_key, run in panel.curves.items() if panel.states else ():
+            states = read(run)
+            moment = run.moments[panel.states["moment"]]
+            shown = states[(states["step"] == moment) & (states["source"] == panel.states["source"])]
+            parts.append(shown.assign(panel=panel_key, curve=curve_key))
+    return pd.concat(parts)[["panel", "curve", "seed", "x", "y"]]
 
 
 def summarise(records: pd.DataFrame) -> pd.DataFrame:
     """Statistics over seeds for each step and metric.
 
     `low95` and `high95` bound Student's 95% interval of the mean; `iqm` is the mean of the middle half of the seeds.
-    With one seed the standard error and the interval are not defined (NaN).
+    A value that is not finite, of a seed that diverged, is left out, and `n` counts the others. With one seed the
+    standard error and the interval are not defined (NaN).
     """
-    table = records.pivot(index="seed", columns=["metric", "step"], values="value").sort_index(axis="columns")
-    values = table.to_numpy()  # [seeds, metrics x steps]
-    count = len(values)
-    mean = values.mean(axis=0)
-    error = values.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.full_like(mean, np.nan)
-    half_width = stats.t.ppf(0.975, count - 1) * error
-    return table.columns.to_frame(index=False).assign(
-        mean=mean,
-        standard_error=error,
-        low95=mean - half_width,
-        high95=mean + half_width,
-        iqm=stats.trim_mean(values, 0.25, axis=0),
-        n=count,
-    )
+    finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
+    table = finite.pivot(index="seed", columns=["metric", "step"], values="value").sort_index(axis="columns")
+    count = table.count()
+    mean = table.mean()
+    error = table.std(ddof=1) / np.sqrt(count)
+    half_width = stats.t.ppf(0.975, (count - 1).where(count > 1)) * error
+    columns = {
+        "mean": mean,
+        "standard_error": error,
+        "low95": mean - half_width,
+        "high95": mean + half_width,
+        "iqm": table.apply(lambda values: stats.trim_mean(values.dropna(), 0.25) if values.notna().any() else np.nan),
+        "n": count,
+    }
+    return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})
 
 
 def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
@@ -86,6 +115,13 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
         "metric": metric,
         "rule": SELECTION_RULE.format(metric=metric, best="highest" if higher else "lowest"),
     }
+
+
+def _exact(metric: str, points: list[tuple[int, float]], n: int = 1) -> pd.DataFrame:
+    """Numbers without spread, (step, value) each, in the columns of measured curves."""
+    points = pd.DataFrame(points, columns=["step", "mean"])
+    mean = points["mean"]
+    return points.assign(metric=metric, standard_error=0.0, low95=mean, high95=mean, iqm=mean, n=n)
 
 
 def _exact_curves(panel_key: str, panel: Panel) -> pd.DataFrame:

@@ -2,69 +2,142 @@
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import pandas as pd
+
+from dyna_td import results
+from dyna_td.catalog import settings_type
 from dyna_td.errors import UserError
-from dyna_td.runs import ControlSettings, RegressionSettings, Run
+from dyna_td.runs import ControlSettings, Run, Settings
 
 SEEDS = 20
 FILL = 50_000  # environment steps that fill the buffer before anything is timed
-UPDATES = 30  # n, mini-batch updates an environment step
 KERAS_UPDATES = 300  # of the plain Keras DQN in one timed chunk
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the table: an agent with all but its settings' defaults named."""
+
+    agent: str
+    environment: str
+    settings: Settings
+    seeds: int = SEEDS
+
+    @property
+    def updates(self) -> int:
+        """Parameter updates of one seed in a step of the program."""
+        return getattr(self.settings, "planning_updates", 1)
+
+
+def _case(agent: str, environment: str, seeds: int = SEEDS, **settings) -> Case:
+    if environment != "sin":
+        settings = {"planning_updates": 30, "warm_up_steps": FILL, **settings}
+    if "model" in settings:
+        settings["model_start"] = FILL
+    return Case(agent, environment, settings_type(environment, agent)(**settings), seeds)
+
+
 CASES = {
-    "er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=FILL)),
-    "prioritized_er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=FILL)),
-    "schaul_prioritized_er": ("GridWorld", ControlSettings(planning_updates=UPDATES, warm_up_steps=FILL)),
-    "full_prioritized_er": (
-        "MountainCar-v0",
-        ControlSettings(planning_updates=10, warm_up_steps=FILL, hidden=(16, 16), buffer_capacity=10_000),
+    "er": _case("er", "GridWorld"),
+    "prioritized_er": _case("prioritized_er", "GridWorld"),
+    "schaul_prioritized_er": _case("schaul_prioritized_er", "GridWorld"),
+    "full_prioritized_er": _case(
+        "full_prioritized_er", "MountainCar-v0", planning_updates=10, hidden=(16, 16), buffer_capacity=10_000
     ),
-    "l2": ("sin", RegressionSettings()),
-    "prioritized_l2": ("sin", RegressionSettings()),
-    "full_prioritized_l2": ("sin", RegressionSettings()),
-    "cubic": ("sin", RegressionSettings()),
+    "dyna_td": _case("dyna_td", "GridWorld"),
+    "dyna_td_learned": _case("dyna_td", "GridWorld", model="learned"),
+    "dyna_value": _case("dyna_value", "GridWorld"),
+    "dyna_frequency": _case("dyna_frequency", "GridWorld"),
+    "l2": _case("l2", "sin"),
+    "prioritized_l2": _case("prioritized_l2", "sin"),
+    "full_prioritized_l2": _case("full_prioritized_l2", "sin"),
+    "cubic": _case("cubic", "sin"),
+}
+
+# How Dyna-TD's cost grows, one quantity at a time. Chains are compared on Acrobot, where they use all their steps; on
+# GridWorld they have their m states after about 25.
+SCALING = {
+    "seeds": {seeds: _case("dyna_td", "GridWorld", seeds=seeds) for seeds in (2, 5, 10, 20)},
+    "planning_updates": {n: _case("dyna_td", "GridWorld", planning_updates=n) for n in (5, 10, 30)},
+    "chain_steps": {k: _case("dyna_td", "Acrobot-v1", planning_updates=10, chain_steps=k) for k in (10, 30, 100, 300)},
 }
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Prints one line a case: microseconds per seed-update (best and median of the chunks), and the ratio to Keras."""
+    """Prints one line a case, best and median of the timed chunks, and the ratio to Keras; then how costs grow.
+
+    With `--output`, the same numbers go to a CSV file.
+    """
     parser = argparse.ArgumentParser(prog="python -m dyna_td benchmark", description=__doc__)
-    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES), help="default: all")
+    parser.add_argument("--cases", nargs="*", choices=list(CASES), default=list(CASES), help="default: all")
+    scaling_help = "also measure how Dyna-TD's cost grows with these (default: all)"
+    parser.add_argument("--scaling", nargs="*", choices=list(SCALING), default=list(SCALING), help=scaling_help)
     parser.add_argument("--repeats", type=int, default=7, help="timed chunks of each case (default: 7)")
+    parser.add_argument("--output", type=Path, metavar="CSV", help="file for the numbers, a .csv file")
     options = parser.parse_args(arguments)
     if options.repeats < 1:
         raise UserError(f"--repeats is {options.repeats}, expected at least 1.")
+    if options.output:
+        results.require_writable(options.output)
 
-    keras_seconds = _time(*keras_dqn(), options.repeats)
-    print(f"{SEEDS} seeds, one thread; compilation excluded; microseconds per seed-update")
-    print(f"{'case':24}{'environment':16}{'n':>4}{'best':>10}{'median':>10}{'keras / this':>14}")
-    print(f"{'plain Keras DQN, 1 seed':24}{'-':16}{'-':>4}{keras_seconds[0]:10.1f}{keras_seconds[1]:10.1f}{1:14.1f}")
-    for name in options.cases:
-        environment, settings = CASES[name]
-        updates = getattr(settings, "planning_updates", 1)
-        best, median = _time(*_program(name, environment, settings), options.repeats)
-        comparable = isinstance(settings, ControlSettings) and settings.hidden == (32, 32)
-        ratio = f"{keras_seconds[1] / median:14.1f}" if comparable else f"{'-':>14}"
-        print(f"{name:24}{environment:16}{updates:4}{best:10.1f}{median:10.1f}{ratio}", flush=True)
+    rows = [*_measure_cases(options.cases, options.repeats), *_measure_scaling(options.scaling, options.repeats)]
+    if options.output:
+        with results.write_whole(options.output) as file:
+            pd.DataFrame(rows).to_csv(file, index=False, float_format="%.4g", lineterminator="\n")
 
 
-def _program(agent: str, environment: str, settings) -> tuple[Callable[[], None], int]:
+def _measure_cases(names: Sequence[str], repeats: int) -> Iterator[dict]:
+    keras = _time(*keras_dqn(), repeats)
+    print(f"{SEEDS} seeds, one thread; compilation excluded; microseconds per update of one seed")
+    print(f"{'case':24}{'environment':16}{'n':>4}{'best':>10}{'median':>10}{'ms per step':>13}{'keras / this':>14}")
+    print(f"{'plain Keras DQN, 1 seed':24}{'-':16}{'-':>4}{keras[0]:10.1f}{keras[1]:10.1f}{'-':>13}{1:14.1f}")
+    for name in names:
+        case = CASES[name]
+        best, median = _time(*_program(case), repeats)
+        step = median * case.updates * case.seeds / 1e3
+        comparable = isinstance(case.settings, ControlSettings) and case.settings.hidden == (32, 32)
+        ratio = f"{keras[1] / median:14.1f}" if comparable else f"{'-':>14}"
+        print(
+            f"{name:24}{case.environment:16}{case.updates:4}{best:10.1f}{median:10.1f}{step:13.2f}{ratio}", flush=True
+        )
+        yield {"table": "cases", "case": name, "microseconds_per_update": median, "milliseconds_per_step": step}
+
+
+def _measure_scaling(names: Sequence[str], repeats: int) -> Iterator[dict]:
+    for name in names:
+        environment = next(iter(SCALING[name].values())).environment
+        print(f"\nDyna-TD on {environment}: milliseconds per environment step by {name}")
+        for value, case in SCALING[name].items():
+            step = _time(*_program(case), repeats)[1] * case.updates * case.seeds / 1e3
+            print(f"{value:8}{step:10.2f}", flush=True)
+            yield {"table": name, "case": value, "milliseconds_per_step": step}
+
+
+def _program(case: Case) -> tuple[Callable[[], None], int]:
     """A function that trains some steps of all seeds, and its number of seed-updates; warm-up is already done."""
     import tensorflow as tf
 
     from dyna_td.training import make_program
 
-    updates = getattr(settings, "planning_updates", 1)
-    steps = max(10, 1500 // updates // (10 if agent.startswith("full") or agent == "cubic" else 1))
+    slow = case.agent.startswith("full") or case.agent == "cubic"
+    steps = max(10, 1500 // case.updates // (10 if slow else 1))
     # `steps` of the run sizes the buffer: as large as in a paper-scale run, and the tree as deep.
-    program = make_program(Run(environment, agent, settings, tuple(range(SEEDS)), steps=50_000))
-    program.train(tf.constant(getattr(settings, "warm_up_steps", 0)))
+    warm_up = getattr(case.settings, "warm_up_steps", 0)
+    settings = replace(case.settings, warm_up_steps=5_000) if warm_up else case.settings  # sizes the queue
+    run = Run(case.environment, case.agent, settings, tuple(range(case.seeds)), steps=50_000)
+    program = make_program(run)
+    program.settings = case.settings  # read when `train` is compiled
+    program.train(tf.constant(warm_up))
 
     def train() -> None:
         program.train(tf.constant(steps))
         program.step.numpy()
 
-    return train, steps * updates * SEEDS
+    return train, steps * case.updates * case.seeds
 
 
 def _time(train: Callable[[], None], seed_updates: int, repeats: int) -> tuple[float, float]:

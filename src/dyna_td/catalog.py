@@ -8,7 +8,15 @@ import importlib
 from dataclasses import dataclass
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.runs import ControlSettings, RegressionSettings, Run, Settings
+from dyna_td.runs import (
+    ControlSettings,
+    DynaFrequencySettings,
+    DynaSettings,
+    DynaTDLongSettings,
+    RegressionSettings,
+    Run,
+    Settings,
+)
 
 # "module:class" of the supervised task's learners (Section 3.3). `cubic` is scaled as in Theorem 1, figure 9's
 # `plain_cubic` is not.
@@ -27,7 +35,20 @@ CONTROL_AGENTS = {
     "prioritized_er": "dyna_td.agents.prioritized_er:PrioritizedER",
     "schaul_prioritized_er": "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER",
     "full_prioritized_er": "dyna_td.agents.full_prioritized_er:FullPrioritizedER",
+    "dyna_td": "dyna_td.agents.dyna_td:DynaTD",
+    "dyna_td_long": "dyna_td.agents.dyna_td:DynaTDLong",
+    "dyna_value": "dyna_td.agents.dyna_value:DynaValue",
+    "dyna_frequency": "dyna_td.agents.dyna_frequency:DynaFrequency",
 }
+
+# The numbers of the agents that have more than ControlSettings.
+_DYNA_SETTINGS = {
+    "dyna_td": DynaSettings,
+    "dyna_td_long": DynaTDLongSettings,
+    "dyna_value": DynaSettings,
+    "dyna_frequency": DynaFrequencySettings,
+}
+DYNA_AGENTS = tuple(_DYNA_SETTINGS)
 
 # Those that pass every stored example or transition through the network at each update.
 FULL_PASS = {"full_prioritized_l2", "cubic", "full_prioritized_er"}
@@ -54,7 +75,46 @@ METRICS = {
     "test_rmse_high": Metric("target", "test_rmse on x < 0 alone, the high-frequency half", False, True),
     "test_rmse_low": Metric("target", "test_rmse on x >= 0 alone, the low-frequency half", False, True),
     "train_rmse": Metric("target", "root mean squared error on the noisy training set", False, True),
+    "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False, False),
+    "chain_steps": Metric("steps", "steps of search-control chains so far", False, False),
+    "chain_restarts": Metric("restarts", "new starts of search-control chains so far", False, False),
+    "chain_states": Metric("states", "states accepted into the search-control queue so far", True, False),
+    "chain_vanished_gradients": Metric("steps", "chain steps so far with a gradient shorter than 1e-5", False, False),
+    "chain_nonfinite_gradients": Metric(
+        "steps", "chain steps so far with a gradient that is not finite: the chain starts anew", False, False
+    ),
+    "queue_size": Metric("states", "states in the search-control queue", True, False),
 }
+
+# The environment whose sampling distributions are measured at every evaluation (Section 4.2), and from what states:
+# the suffix of the metric and its meaning.
+SAMPLED_ENVIRONMENT = "GridWorld"
+_SOURCES = {
+    "": "states drawn as the agent draws them: from its queue, by priority, or uniformly from B_er",
+    "_buffer": "states drawn uniformly from B_er",
+    "_recent": "states drawn uniformly from the newest 20,000 of the search-control queue",
+}
+_CONTROLS = {
+    "_floor": "as many states drawn from p* itself: no sampler can be expected to be closer",
+    "_exact_uniform": "the uniform distribution itself",
+}
+_DISTANCES = {
+    "distance_uniform": "mean over the 50x50 cells of |p - p*|",
+    "distance_on_policy": "sum over the 50x50 cells of d_pi |p - p*|",
+}
+_COVERAGES = {
+    "entropy_10": ("nats", "entropy of the histogram on 10x10 cells"),
+    "entropy_50": ("nats", "entropy of the histogram on 50x50 cells"),
+    "occupied_cells": ("cells", "cells of 50x50 that hold one of 2000 states"),
+    "mass_top_left": ("share", "share of states with x < 0.5 and y > 0.5"),
+    "mass_right": ("share", "share of states with x > 0.6, right of the wall"),
+}
+for _suffix, _source in {**_SOURCES, **_CONTROLS}.items():
+    for _name, _meaning in _DISTANCES.items():
+        METRICS[_name + _suffix] = Metric("probability", f"{_meaning}; p: {_source}", False, False)
+for _suffix, _source in _SOURCES.items():
+    for _name, (_unit, _meaning) in _COVERAGES.items():
+        METRICS[_name + _suffix] = Metric(_unit, f"{_meaning}; {_source}", True, False)
 
 # A setting's unit and meaning, for `--help`.
 SETTINGS = {
@@ -70,6 +130,18 @@ SETTINGS = {
     "evaluation_exploration": "epsilon of the evaluated policy",
     "discount": "gamma, per environment step",
     "target_period": "parameter updates between two copies of the target network",
+    "activation": "of the hidden units: relu or tanh",
+    "model": "what completes the states of search control: true or learned",
+    "search_control": "rule of a chain step: released (the authors' code), algorithm_4 (the paper's box) or langevin",
+    "mixing_rate": "rho, share of a mini-batch that comes from the search-control queue",
+    "states_per_fill": "m, states that search control fetches at once",
+    "chain_steps": "k_b, steps of a chain at most",
+    "search_every": "environment steps from one chain to the next",
+    "queue_capacity": "states in the search-control queue",
+    "model_hidden": "units of a learned model's hidden layers",
+    "model_learning_rate": "Adam's step size of a learned model",
+    "model_batch_size": "transitions in a learned model's mini-batch",
+    "model_start": "environment steps before a learned model is used",
 }
 
 
@@ -78,9 +150,9 @@ def is_supervised(environment: str) -> bool:
     return environment == SUPERVISED_TASK
 
 
-def settings_type(environment: str) -> type[Settings]:
-    """The dataclass of the numbers that an agent has on `environment`."""
-    return RegressionSettings if is_supervised(environment) else ControlSettings
+def settings_type(environment: str, agent: str) -> type[Settings]:
+    """The dataclass of the numbers that `agent` has on `environment`."""
+    return RegressionSettings if is_supervised(environment) else _DYNA_SETTINGS.get(agent, ControlSettings)
 
 
 def headline_metric(environment: str) -> str:
@@ -103,7 +175,9 @@ def require_agent(agent: object, environment: str) -> str:
 def work(run: Run) -> int:
     """How long `run` takes, in examples passed through the network: what matters is which of two takes longer."""
     stored = getattr(run.settings, "examples", None) or run.settings.buffer_capacity
-    return run.seed_updates * (3 * run.settings.batch_size + (stored if run.agent in FULL_PASS else 0))
+    updates = run.seed_updates * (3 * run.settings.batch_size + (stored if run.agent in FULL_PASS else 0))
+    chains = run.steps * len(run.seeds) * 10 * getattr(run.settings, "chain_steps", 0)
+    return updates + chains
 
 
 def load(path: str) -> type:

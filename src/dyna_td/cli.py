@@ -19,7 +19,7 @@ from dyna_td import aggregate, catalog, experiments, provenance, results
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError, require_choice
 from dyna_td.progress import progress
-from dyna_td.runs import ControlSettings, RegressionSettings, Run
+from dyna_td.runs import ControlSettings, DynaSettings, RegressionSettings, Run
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more
@@ -105,6 +105,8 @@ def _option(setting: str) -> str:
 def _defaults_text(setting: str) -> str:
     """The default of `setting` on each kind of environment that has it."""
     kinds = {f"on {catalog.SUPERVISED_TASK}": RegressionSettings(), "in control": ControlSettings()}
+    if not any(hasattr(defaults, setting) for defaults in kinds.values()):
+        kinds = {"of Dyna agents": DynaSettings()}
     having = {kind: asdict(defaults) for kind, defaults in kinds.items() if hasattr(defaults, setting)}
     texts = {kind: _setting_text(defaults[setting]) for kind, defaults in having.items()}
     if len(set(texts.values())) == 1 and len(texts) == len(kinds):
@@ -138,37 +140,38 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 def _train(options: argparse.Namespace) -> None:
     environment = require_choice(options.env, catalog.ENVIRONMENTS, "environment")
+    agent = catalog.require_agent(options.agent, environment)
     if options.output.suffix != ".csv":
         raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
     run = Run(
         environment=environment,
-        agent=catalog.require_agent(options.agent, environment),
-        settings=_settings_by_hand(environment, options),
+        agent=agent,
+        settings=_settings_by_hand(environment, agent, options),
         seeds=options.seeds,
         steps=options.steps,
         evaluate_every=options.evaluate_every,
     )
     results.require_writable(options.output)
     details = {**results.describe(run), **provenance.machine()}
-    records, cost = _execute(run)
-    results.write(options.output, records, {**details, **cost})
+    outcome = _execute(run)
+    results.write(options.output, outcome.records, {**details, **outcome.cost}, outcome.states)
 
 
-def _settings_by_hand(environment: str, options: argparse.Namespace):
+def _settings_by_hand(environment: str, agent: str, options: argparse.Namespace):
     """The settings that the options ask for; those that are not given keep the paper's values."""
     given = {name: text for name in catalog.SETTINGS if (text := getattr(options, name)) is not None}
-    defaults = {setting.name: setting.default for setting in fields(catalog.settings_type(environment))}
+    defaults = {setting.name: setting.default for setting in fields(catalog.settings_type(environment, agent))}
     numbers = {}
     for name, text in given.items():
         if name not in defaults:
-            raise UserError(f"{_option(name)} does not apply to {environment}: leave it out.")
+            raise UserError(f"{_option(name)} does not apply to {agent} on {environment}: leave it out.")
         try:
             numbers[name] = _number(text, defaults[name])
         except ValueError as error:
             example = _setting_text(defaults[name])
             raise UserError(f"{_option(name)} is {text!r}, expected a number such as {example}.") from error
     check(numbers, "settings", "train")
-    return experiments.make_settings(environment, numbers)
+    return experiments.make_settings(environment, agent, numbers)
 
 
 def _number(text: str, default: object) -> int | float | list[int]:
@@ -191,8 +194,8 @@ def _run(options: argparse.Namespace) -> None:
     # Before the training: what is edited or committed meanwhile did not make these numbers.
     details = {**results.describe(trained), "run": run.name, "learning_rate_selection": selection}
     details |= provenance.machine()
-    records, cost = _execute(trained)
-    results.write(csv, records, {**details, **cost})
+    outcome = _execute(trained)
+    results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states)
 
 
 def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespace) -> dict:
@@ -229,15 +232,18 @@ def _select(options: argparse.Namespace) -> None:
 
 def _total(costs: list[dict]) -> dict:
     """What several trainings in one process cost together."""
-    return {key: (max if key == "peak_memory_mib" else sum)(cost[key] for cost in costs) for key in costs[0]}
+    numbers = [key for key, value in costs[0].items() if isinstance(value, int | float)]
+    return {key: (max if key == "peak_memory_mib" else sum)(cost[key] for cost in costs) for key in numbers}
 
 
-def _execute(run: Run) -> tuple[pd.DataFrame, dict]:
-    """Trains `run` and returns its records and its cost."""
+def _execute(run: Run):
+    """Trains `run` and returns its `training.Outcome`; tells on standard error which seeds diverged."""
     training = _import_quietly("dyna_td.training")
     with progress(run.name) as show:
         outcome = training.execute(run, show)
-    return outcome.records, outcome.cost
+    for seed, step in outcome.cost["diverged_seeds"].items():
+        print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
+    return outcome
 
 
 def _aggregate(options: argparse.Namespace) -> None:
@@ -246,13 +252,24 @@ def _aggregate(options: argparse.Namespace) -> None:
     output = results.curves_csv(plan.scale, figure.name, options.results)
     results.require_writable(output)
 
-    def read(run: Run) -> pd.DataFrame:
+    def place(run: Run) -> tuple[Path, str]:
         rebuild = f"python -m dyna_td run {run.name} --scale {plan.scale}"
-        return results.read_run(results.run_csv(plan.scale, run.name, options.results), run, rebuild)
+        return results.run_csv(plan.scale, run.name, options.results), rebuild
+
+    def read(run: Run) -> tuple[pd.DataFrame, dict]:
+        csv, rebuild = place(run)
+        return results.read_run(csv, run, rebuild)
+
+    def read_states(run: Run) -> pd.DataFrame:
+        return results.read_states(*place(run))
 
     curves = aggregate.learning_curves(figure, read)
     with results.write_whole(output) as file:
         curves.to_csv(file, index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
+    if figure.shows_states:
+        states = aggregate.sampled_states(figure, read_states)
+        with results.write_whole(results.states_csv(output)) as file:
+            states.to_csv(file, index=False, lineterminator="\n")
 
 
 def _check(options: argparse.Namespace) -> None:

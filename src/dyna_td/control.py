@@ -6,10 +6,11 @@ store, n updates. Nothing returns to Python but the evaluations.
 
 import tensorflow as tf
 
-from dyna_td.catalog import CONTROL_AGENTS, load
+from dyna_td.catalog import CONTROL_AGENTS, SAMPLED_ENVIRONMENT, load
 from dyna_td.program import Program, compiled
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
+from dyna_td.sampling import SamplingDistributions
 from dyna_td.streams import Purpose, Streams
 from envs.twins import make_twin
 
@@ -27,8 +28,11 @@ class ControlProgram(Program):
         self.streams = Streams(run.seeds)
         self.twin = make_twin(run.environment)
         agent = load(CONTROL_AGENTS[run.agent])
-        self.agent = agent(run.settings, self.streams, self.twin.state_dim, self.twin.actions, run.steps)
-        self.optimizer = self.agent.optimizer
+        self.agent = agent(run.settings, self.streams, self.twin, run.steps)
+        self.optimizers = self.agent.optimizers
+        self.sampling = None
+        if run.environment == SAMPLED_ENVIRONMENT:
+            self.sampling = SamplingDistributions(self.agent, self.streams, self.twin)
         self.episode_step = tf.Variable(tf.zeros([self.streams.count], tf.int32))
         # The agents' states; resets after step t are keyed by t >= 0.
         self.environment_state = tf.Variable(compiled(lambda: self._reset(Purpose.RESET, -1)))
@@ -45,7 +49,8 @@ class ControlProgram(Program):
         warming_up = step < self.settings.warm_up_steps
         state = self.environment_state.read_value()
         explore = self.streams.uniform(Purpose.EXPLORE, (2,), step=step)
-        action = self.agent.act(state, tf.where(warming_up, 1.0, self.settings.exploration), explore)
+        epsilon = tf.where(warming_up, 1.0, self.settings.exploration)
+        action = self.agent.act(state[:, None], epsilon, explore[:, None])[:, 0]
         next_state, reward, terminated = self.twin.step(state, action, self._noise(Purpose.ENVIRONMENT, step))
         transition = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
         self.agent.observe(Transition(*(part[:, None] for part in transition)))
@@ -67,14 +72,22 @@ class ControlProgram(Program):
         t = tf.constant(0)
         while (t < self.twin.time_limit) & tf.reduce_any(running):
             explore = self.streams.uniform(Purpose.EVALUATION_EXPLORE, (2,), step=step, inner=t)
-            action = self.agent.act(state, self.settings.evaluation_exploration, explore)
+            action = self.agent.act(state[:, None], self.settings.evaluation_exploration, explore[:, None])[:, 0]
             noise = self._noise(Purpose.EVALUATION_ENVIRONMENT, step, t)
             state, reward, terminated = self.twin.step(state, action, noise)
             total += tf.where(running, reward, 0.0)
             length += tf.where(running, 1.0, 0.0)
             running &= ~terminated
             t += 1
-        return {"return": total, "episode_length": length}
+        return {"return": total, "episode_length": length, **self.agent.counters()}
+
+    def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        """See `Program.measure`: sampling distributions, on GridWorld."""
+        return self._measure_sampling() if self.sampling else ({}, {})
+
+    @tf.function(jit_compile=True)
+    def _measure_sampling(self):
+        return self.sampling.measure(self.step.read_value())
 
     def _reset(self, purpose: Purpose, step) -> tf.Tensor:
         return self.twin.reset(self.streams.uniform(purpose, (self.twin.reset_dim,), step=step))

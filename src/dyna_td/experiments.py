@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
-from dyna_td.catalog import ENVIRONMENTS, METRICS, is_supervised, require_agent, settings_type
+from dyna_td.catalog import ENVIRONMENTS, METRICS, SAMPLED_ENVIRONMENT, is_supervised, require_agent, settings_type
 from dyna_td.checked_yaml import read_checked
 from dyna_td.errors import UserError, require_choice
 from dyna_td.runs import Run
@@ -21,11 +21,17 @@ FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never 
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none."""
+    """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none.
+
+    A panel of sampled states says by `states` from which `source` (own or buffer) and at which `moment` (early, late);
+    `against` is what a panel's x-axis shows, `step` or `train_seconds`.
+    """
 
     metric: str
     curves: dict[str, Run]
     closed_form: str | None = None
+    states: dict[str, str] | None = None
+    against: str = "step"
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,18 @@ class Figure:
         """The runs that the figure shows, each once, in the order of its panels."""
         return list(dict.fromkeys(run for panel in self.panels.values() for run in panel.curves.values()))
 
+    @property
+    def shows_states(self) -> bool:
+        """Whether a panel shows sampled states, which are then aggregated too."""
+        return any(panel.states for panel in self.panels.values())
+
     def as_plain_data(self) -> dict:
         """What is drawn where: by panel its metric and its curves' runs, or its closed form."""
         return {
             key: {
                 "metric": panel.metric,
+                **({"states": panel.states} if panel.states else {}),
+                **({"against": panel.against} if panel.against != "step" else {}),
                 "curves": panel.closed_form or {curve: run.name for curve, run in panel.curves.items()},
             }
             for key, panel in self.panels.items()
@@ -160,7 +173,10 @@ def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
         key: _run(environment, (curve or {}).get("agent", key), panel, (curve or {}).get("settings", {}), extent)
         for key, curve in panel["curves"].items()
     }
-    return Panel(metric, curves)
+    states = panel.get("states")
+    if states and environment != SAMPLED_ENVIRONMENT:
+        raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
+    return Panel(metric, curves, states=states, against=panel.get("against", "step"))
 
 
 def _run(environment: str, agent: str, panel: dict, overrides: dict, extent: dict) -> Run:
@@ -168,12 +184,18 @@ def _run(environment: str, agent: str, panel: dict, overrides: dict, extent: dic
     seeds, steps, evaluate_every = (
         min(panel[key], extent.get(key, panel[key])) for key in ("seeds", "steps", "evaluate_every")
     )
-    numbers = {**panel.get("settings", {}), **overrides, **extent.get("settings", {})}
-    sweep = numbers.pop("learning_rate") if isinstance(numbers.get("learning_rate"), list) else ()
+    kind = settings_type(environment, require_agent(agent, environment))
+    bounds = {name: value for name, value in extent.get("settings", {}).items() if hasattr(kind, name)}
+    numbers = {**panel.get("settings", {}), **overrides, **bounds}
+    sweep = ()
+    if isinstance(numbers.get("learning_rate"), list):
+        sweep = numbers.pop("learning_rate")[: extent.get("learning_rates")]
+    if len(sweep) == 1:
+        numbers["learning_rate"], sweep = sweep[0], ()
     return Run(
         environment=environment,
-        agent=require_agent(agent, environment),
-        settings=make_settings(environment, numbers),
+        agent=agent,
+        settings=make_settings(environment, agent, numbers),
         seeds=tuple(range(seeds)),
         steps=steps,
         evaluate_every=evaluate_every,
@@ -181,17 +203,17 @@ def _run(environment: str, agent: str, panel: dict, overrides: dict, extent: dic
     )
 
 
-def make_settings(environment: str, numbers: dict):
-    """The settings dataclass of `environment`, with `numbers` in the place of its defaults.
+def make_settings(environment: str, agent: str, numbers: dict):
+    """The settings of `agent` on `environment`, with `numbers` in the place of their defaults.
 
     Raises:
-      UserError: for a number that agents on `environment` do not have.
+      UserError: for a number that the agent does not have there.
     """
-    kind = settings_type(environment)
+    kind = settings_type(environment, agent)
     known = {setting.name: setting for setting in fields(kind)}
     for name in numbers:
         if name not in known:
-            raise UserError(f"{name} is no setting on {environment}: choose among {', '.join(known)}.")
+            raise UserError(f"{name} is no setting of {agent} on {environment}: choose among {', '.join(known)}.")
     return kind(**{name: _as_type_of(known[name].default, value) for name, value in numbers.items()})
 
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from dyna_td.streams import Purpose, Streams
 
+ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
 _BLOCK_ACTIVATIONS = 6_400  # of one seed's layer at once; the fastest of those tried (20 seeds: half a MiB a layer)
 OUTPUT_LIMIT = 0.003  # output layers of value networks start in U(-0.003, 0.003) (paper, "Common settings")
 
@@ -59,6 +60,11 @@ class StackedNetwork(tf.Module):
 def as_columns(rows: tf.Tensor) -> tf.Tensor:
     """Turns rows [S, B, features] into the columns [S, features, B] that networks take."""
     return tf.stack(tf.unstack(rows, axis=-1), axis=1)
+
+
+def as_rows(columns: tf.Tensor) -> tf.Tensor:
+    """Turns columns [S, features, B] into rows [S, B, features]."""
+    return tf.stack(tf.unstack(columns, axis=1), axis=-1)
 
 
 def adam(learning_rate: float, parameters: list[tf.Variable]):

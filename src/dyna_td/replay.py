@@ -65,6 +65,10 @@ class Replay(tf.Module):
         # read_value: gathering from the variable itself has no XLA kernel.
         return self._unpack(tf.gather_nd(self._rows.read_value(), places[..., None], batch_dims=1))
 
+    def place_of(self, ages: tf.Tensor) -> tf.Tensor:
+        """The places of the transitions that were added `ages` (int32, 0 is the newest) before; alike."""
+        return tf.cast((self._added - 1 - tf.cast(ages, tf.int64)) % self.capacity, tf.int32)
+
     def block(self, start: tf.Tensor, length: int) -> Transition:
         """The transitions at places start, ..., start + length - 1, never written ones included."""
         rows = self._rows.read_value()

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from dyna_td import provenance
@@ -34,6 +33,11 @@ def run_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
 def selection_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
     """The CSV of a run's learning-rate sweep on selection seeds; its JSON file names the winner."""
     return Path(directory) / scale / "runs" / f"{run_name}.selection.csv"
+
+
+def states_csv(csv: Path) -> Path:
+    """The states that were sampled from the run of `csv`, or that go with a figure's curves.csv."""
+    return csv.with_name("states.csv" if csv.name == "curves.csv" else f"{csv.stem}.states.csv")
 
 
 def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
@@ -88,15 +92,26 @@ def to_csv_text(records: pd.DataFrame) -> str:
     return ordered.assign(value=ordered["value"].map("{:.9g}".format)).to_csv(index=False, lineterminator="\n")
 
 
-def write(csv: Path, records: pd.DataFrame, details: dict) -> None:
-    """Writes `records` to `csv`, and `details`, with the checksum that binds the two files, beside it."""
-    text = to_csv_text(records)
-    with write_whole(csv) as file:
-        file.write(text)
-    checksum = hashlib.sha256(text.encode()).hexdigest()
+def write(csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame | None = None) -> None:
+    """Writes `records` to `csv`, and `details`, with the checksums that bind the files, beside it.
+
+    States, if there are any, go to `states_csv(csv)`.
+    """
+    texts = {csv: to_csv_text(records)}
+    checksums = {"csv_sha256": _checksum(texts[csv].encode())}
+    if states is not None and len(states):
+        texts[states_csv(csv)] = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
+        checksums["states_sha256"] = _checksum(texts[states_csv(csv)].encode())
+    for path, text in texts.items():
+        with write_whole(path) as file:
+            file.write(text)
     with write_whole(provenance_json(csv)) as file:
-        json.dump({**details, "csv_sha256": checksum}, file, indent=2, allow_nan=False)
+        json.dump({**details, **checksums}, file, indent=2, allow_nan=False)
         file.write("\n")
+
+
+def _checksum(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 def describe(run: Run) -> dict:
@@ -104,22 +119,32 @@ def describe(run: Run) -> dict:
     return {"run": run.name, **asdict(run), "source_digest": provenance.run_digest(run)}
 
 
-def read_run(csv: Path, run: Run, rebuild: str) -> pd.DataFrame:
-    """The records of `run` from `csv`, with the seeds and steps that it was asked for, all finite.
+def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
+    """The records of `run` from `csv`, with the seeds and steps that it was asked for, and its JSON file's contents.
 
     Raises:
       UserError: naming the file and `rebuild`, the command that makes it anew.
     """
-    records, _ = read(csv, rebuild)
+    records, details = read(csv, rebuild)
     _require_complete(csv, records, run, rebuild)
-    bad = records[~np.isfinite(records["value"])]
-    if len(bad):
-        first = bad.iloc[0]
-        raise UserError(
-            f"{csv} has {len(bad)} values that are not finite, the first is {first.metric} of seed {first.seed} at "
-            f"step {first.step}: training diverged; lower its learning rate, or rebuild it with `{rebuild}`."
-        )
-    return records
+    return records, details
+
+
+def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
+    """The states that were sampled from the run of `csv`: seed, step, source, x, y.
+
+    Raises:
+      UserError: if they are missing or damaged.
+    """
+    _, details = read(csv, rebuild)
+    path = states_csv(csv)
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; make it with `{rebuild}`.") from error
+    if _checksum(text) != details.get("states_sha256"):
+        raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
+    return pd.read_csv(io.BytesIO(text))
 
 
 def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
@@ -136,7 +161,7 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
         raise UserError(f"cannot read {error.filename}: {error.strerror}; make it with `{rebuild}`.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{provenance_json(csv)} is damaged; rebuild it with `{rebuild}`.") from error
-    if hashlib.sha256(text).hexdigest() != checksum:
+    if _checksum(text) != checksum:
         raise UserError(f"{csv} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
     return pd.read_csv(io.BytesIO(text)), details
 

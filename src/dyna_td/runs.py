@@ -5,11 +5,14 @@ setting; `paper` marks what the paper states and `code` what only the released c
 """
 
 from dataclasses import dataclass, field, fields, replace
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
 class RegressionSettings:
     """The supervised task of Section 3.3 (figures 1, 9, 10, 11)."""
+
+    always_named: ClassVar[tuple[str, ...]] = ("examples", "noise", "batch_size")  # in a run's name, whatever the value
 
     examples: int = 4000  # |T|, paper
     noise: float = 0.5  # sigma of the training targets, paper
@@ -22,10 +25,13 @@ class RegressionSettings:
 class ControlSettings:
     """Deep Q-learning on discrete actions (paper, appendix "Common settings")."""
 
+    always_named: ClassVar[tuple[str, ...]] = ("planning_updates",)
+
     planning_updates: int = 10  # n, mini-batch updates after each environment step, paper
     learning_rate: float = 1.0e-3  # Adam's step size; the paper sweeps {1e-3, 1e-4}
     batch_size: int = 32  # b, paper
-    hidden: tuple[int, ...] = (32, 32)  # ReLU units, paper
+    hidden: tuple[int, ...] = (32, 32)  # units, paper
+    activation: str = "relu"  # of the hidden units, paper
     buffer_capacity: int = 50_000  # transitions in the ER buffer, paper
     warm_up_steps: int = 5_000  # random environment steps before learning starts, paper
     exploration: float = 0.1  # epsilon of the behaviour policy, paper
@@ -34,7 +40,40 @@ class ControlSettings:
     target_period: int = 1_000  # tau, parameter updates between two copies of the target network, paper
 
 
+@dataclass(frozen=True)
+class DynaSettings(ControlSettings):
+    """HC-Dyna (Algorithms 1, 3 and 4): the numbers of search control and of the model."""
+
+    model: str = "true"  # whose transitions complete the states of search control: true or learned
+    search_control: str = "released"  # rule of a chain step: released, algorithm_4 or langevin
+    mixing_rate: float = 0.5  # rho, share of a mini-batch that comes from the search-control queue, paper
+    states_per_fill: int = 20  # m, states that search control fetches at once, paper
+    chain_steps: int = 100  # k_b, steps of the chain at most, paper (code: 200)
+    search_every: int = 1  # environment steps from one fill to the next, paper
+    queue_capacity: int = 1_000_000  # states in the search-control queue, code
+    model_hidden: tuple[int, ...] = (64, 64)  # ReLU units of a learned model, paper
+    model_learning_rate: float = 1.0e-4  # its Adam's step size, paper
+    model_batch_size: int = 128  # transitions in its mini-batch, paper
+    model_start: int = 5_000  # environment steps before a learned model is used, paper
+
+
+@dataclass(frozen=True)
+class DynaTDLongSettings(DynaSettings):
+    """Dyna-TD-Long, whose chains are long enough to become stationary."""
+
+    chain_steps: int = 1_000  # paper, Section 4.2
+
+
+@dataclass(frozen=True)
+class DynaFrequencySettings(DynaSettings):
+    """Dyna-Frequency, whose criterion needs activations with higher derivatives."""
+
+    activation: str = "tanh"  # paper, appendix
+
+
 Settings = RegressionSettings | ControlSettings
+
+_EARLY = 10_000  # environment steps; unstated in the paper, our choice (README, deviations)
 
 # The short words that stand for a setting in a run's name; a setting without one is spelled out.
 _SHORT_NAMES = {
@@ -44,12 +83,14 @@ _SHORT_NAMES = {
     "planning_updates": "n",
     "learning_rate": "lr",
     "hidden": "net",
+    "activation": "",
     "buffer_capacity": "buffer",
-}
-# Settings that every name shows, whatever their value.
-_ALWAYS_NAMED = {
-    RegressionSettings: ("examples", "noise", "batch_size"),
-    ControlSettings: ("planning_updates",),
+    "model": "",
+    "search_control": "",
+    "mixing_rate": "rho",
+    "states_per_fill": "m",
+    "chain_steps": "chain",
+    "queue_capacity": "queue",
 }
 
 
@@ -88,7 +129,7 @@ class Run:
                 if self.sweep:
                     words.append("lrselected")
                     continue
-            elif value == setting.default and setting.name not in _ALWAYS_NAMED[type(self.settings)]:
+            elif value == setting.default and setting.name not in self.settings.always_named:
                 continue
             word = _SHORT_NAMES.get(setting.name, setting.name.replace("_", ""))
             words.append(word + "x".join(str(part) for part in _as_tuple(value)))
@@ -101,6 +142,12 @@ class Run:
             return self.steps * len(self.seeds)
         learning_steps = max(0, self.steps - self.settings.warm_up_steps)
         return learning_steps * self.settings.planning_updates * len(self.seeds)
+
+    @property
+    def moments(self) -> dict[str, int]:
+        """The evaluations, by name, at which sampled states are kept: early in learning (figure 2), late (figure 5)."""
+        early = -(-min(_EARLY, self.steps) // self.evaluate_every) * self.evaluate_every
+        return {"early": min(early, self.steps), "late": self.steps}
 
     def with_learning_rate(self, learning_rate: float) -> "Run":
         """The same run with its learning rate fixed."""

@@ -33,6 +33,21 @@ class Purpose(enum.IntEnum):
     EVALUATION_RESET = 9
     EVALUATION_EXPLORE = 10
     EVALUATION_ENVIRONMENT = 11
+    MODEL_BATCH = 12
+    CHAIN_NOISE = 13
+    CHAIN_START = 14
+    CHAIN_MODEL = 15
+    CHAIN_CRITERION = 16  # which criterion a fill climbs
+    SIMULATED_STATES = 17
+    SIMULATED_EXPLORE = 18
+    SIMULATED_ENVIRONMENT = 19
+    IDEAL_ENVIRONMENT = 20
+    IDEAL_DRAWS = 21
+    OWN_DRAWS = 22
+    BUFFER_DRAWS = 23
+    RECENT_DRAWS = 24
+    CHAIN_RESTART = 25  # from the queue
+    RECENT_STATES = 26
 
 
 class Streams:
@@ -64,14 +79,21 @@ class Streams:
         return self._draw(lambda key: tf.random.stateless_normal(shape, key), tf.float32, purpose, step, inner)
 
     def integers(self, purpose: Purpose, shape: tuple[int, ...], high, step=0, inner=0) -> tf.Tensor:
-        """Draws uniformly from {0, ..., high - 1}: int32 [S, *shape]; `high` may be a scalar tensor."""
-        high = tf.cast(high, tf.int32)
+        """Draws uniformly from {0, ..., high - 1}: int32 [S, *shape]; `high` is one for all seeds or [S], above 0."""
+        high = tf.broadcast_to(tf.cast(high, tf.int32), [self.count])
         return self._draw(
-            lambda key: tf.random.stateless_uniform(shape, key, 0, high, tf.int32), tf.int32, purpose, step, inner
+            lambda key, high: tf.random.stateless_uniform(shape, key, 0, high, tf.int32),
+            tf.int32,
+            purpose,
+            step,
+            inner,
+            high,
         )
 
-    def _draw(self, draw, dtype, purpose, step, inner) -> tf.Tensor:
+    def _draw(self, draw, dtype, purpose, step, inner, *by_seed) -> tf.Tensor:
         first = self._seeds * _INNER_STEPS + tf.cast(inner, tf.int64)  # [S]
         second = (tf.cast(step, tf.int64) + 1) * _PURPOSES + int(purpose)  # step -1 is the time before the first
         # map_fn compiles to one small loop over the seeds: measured free, where vectorized_map tripled the step's time.
-        return tf.map_fn(lambda word: draw(tf.stack([word, second])), first, fn_output_signature=dtype)
+        return tf.map_fn(
+            lambda parts: draw(tf.stack([parts[0], second]), *parts[1:]), (first, *by_seed), fn_output_signature=dtype
+        )

@@ -22,7 +22,7 @@ def build_levels(priorities: tf.Tensor) -> list[tf.Tensor]:
     """Sums priorities [S, N] >= 0 into levels [S, groups, WIDTH], leaves first, top (one group) last."""
     levels = [_grouped(priorities)]
     while levels[-1].shape[1] > 1:
-        levels.append(_grouped(_total(levels[-1])))
+        levels.append(_grouped(total(levels[-1])))
     return levels
 
 
@@ -82,7 +82,7 @@ class SumTree(tf.Module):
             place = tf.stack([seed, node, child], axis=-1)
             level.assign(tf.tensor_scatter_nd_update(level.read_value(), place, priorities))
             children = tf.gather_nd(level.read_value(), node[..., None], batch_dims=1)  # [S, B, WIDTH]
-            leaves, priorities = node, _total(children)
+            leaves, priorities = node, total(children)
 
     def assign_all(self, priorities: tf.Tensor) -> None:
         """Sets every leaf: float32 [S, capacity] >= 0."""
@@ -98,9 +98,9 @@ class SumTree(tf.Module):
         return draw_leaves([level.read_value() for level in self._levels], uniforms)
 
 
-def _total(groups: tf.Tensor) -> tf.Tensor:
-    """Sums groups [..., WIDTH] in float64: rounded once, the sum is the same in whatever order XLA adds."""
-    return tf.cast(tf.reduce_sum(tf.cast(groups, tf.float64), axis=-1), tf.float32)
+def total(values: tf.Tensor) -> tf.Tensor:
+    """Sums over the last axis in float64: rounded once, a sum is the same in whatever order XLA adds."""
+    return tf.cast(tf.reduce_sum(tf.cast(values, tf.float64), axis=-1), tf.float32)
 
 
 def _grouped(values: tf.Tensor) -> tf.Tensor:

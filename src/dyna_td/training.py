@@ -4,9 +4,9 @@ import itertools
 import resource
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 import tensorflow as tf
 
@@ -26,66 +26,72 @@ class Outcome:
 
     Attributes:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
-      cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory.
+      states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
+      cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory; the
+        training seconds up to each evaluation; and which seeds diverged at which step.
     """
 
     records: pd.DataFrame
-    cost: dict[str, float]
+    states: pd.DataFrame
+    cost: dict
 
 
 def execute(run: Run, progress: Progress = lambda done, total: None) -> Outcome:
     """Trains all seeds of `run` and evaluates them at step 0, every `run.evaluate_every` steps, and at the last step.
 
+    After step 0, an evaluation includes the program's measurements (`Program.measure`).
+
     Args:
       run: its learning rate is fixed (no sweep).
       progress: called with the steps done and the steps in all, every few seconds.
     """
-    return execute_sweep([run], progress)[0]
+    return _execute([run], progress, measures=True)[0]
 
 
 def execute_sweep(runs: list[Run], progress: Progress = lambda done, total: None) -> list[Outcome]:
-    """Like `execute` for runs that differ in their learning rates alone, which then share one compiled program."""
-    clocks = [_Clock() for _ in runs]
-    records = [[] for _ in runs]
+    """Like `execute`, without measurements, for runs that differ in their learning rate alone: they share a program."""
+    return _execute(runs, progress, measures=False)
+
+
+def _execute(runs: list[Run], progress: Progress, measures: bool) -> list[Outcome]:
+    logs = [_Log(run) for run in runs]
     stacks = stack_seeds(runs[0].seeds)
     total = len(stacks) * sum(run.steps for run in runs)
     finished = 0
     for stack in stacks:
-        with clocks[0]("compile_seconds"):
+        with logs[0].clock("compile_seconds"):
             program = make_program(replace(runs[0], seeds=stack))
             program.train(tf.constant(0))  # no step: compiles without changing anything
             program.evaluate()  # pure: compiles, and its first answer is thrown away
             beginning = [variable.numpy() for variable in program.state]
-        for run, clock, frames in zip(runs, clocks, records, strict=True):
+        for run, log in zip(runs, logs, strict=True):
             for variable, value in zip(program.state, beginning, strict=True):
                 variable.assign(value)
-            program.optimizer.learning_rate.assign(run.settings.learning_rate)
+            program.optimizers[0].learning_rate.assign(run.settings.learning_rate)
             before = finished
-            frames.append(
-                _train(program, run, stack, clock, lambda done, before=before: progress(before + done, total))
-            )
+            _train(program, run, stack, log, measures, lambda done, before=before: progress(before + done, total))
             finished += run.steps
-    return [
-        Outcome(_tidy(pd.concat(frames), run.seeds), _cost(run, clock))
-        for run, clock, frames in zip(runs, clocks, records, strict=True)
-    ]
+    return [log.outcome() for log in logs]
 
 
-def _train(program, run: Run, seeds: tuple[int, ...], clock: "_Clock", progress: Callable[[int], None]) -> pd.DataFrame:
-    """Trains one stack of seeds from where `program` stands, and returns its evaluations."""
-    evaluations = []
+def _train(program, run: Run, seeds: tuple[int, ...], log: "_Log", measures: bool, progress) -> None:
+    """Trains one stack of seeds from where `program` stands, and logs its evaluations."""
+    clock = log.clock
     done = 0
     pace = 50  # steps at once, adapted so that a person sees a sign of life every few seconds
+    begun = clock.seconds["train_seconds"]
     progress(done)
     while True:
         with clock("evaluate_seconds"):
-            values = {metric: value.numpy() for metric, value in program.evaluate().items()}
-        evaluations += [
-            pd.DataFrame({"seed": seeds, "step": done, "metric": metric, "value": value})
-            for metric, value in values.items()
-        ]
+            metrics = {metric: value.numpy() for metric, value in program.evaluate().items()}
+            if measures and done:
+                measured, states = program.measure()
+                metrics |= {metric: value.numpy() for metric, value in measured.items()}
+                if done in run.moments.values():
+                    log.add_states(seeds, done, {source: drawn.numpy() for source, drawn in states.items()})
+        log.add_metrics(seeds, done, metrics, clock.seconds["train_seconds"] - begun)
         if done == run.steps:
-            return pd.concat(evaluations)
+            return
         evaluation = min(done + run.evaluate_every, run.steps)
         while done < evaluation:
             piece = min(pace, evaluation - done)
@@ -98,19 +104,58 @@ def _train(program, run: Run, seeds: tuple[int, ...], clock: "_Clock", progress:
             progress(done)
 
 
-def _tidy(records: pd.DataFrame, seeds: tuple[int, ...]) -> pd.DataFrame:
-    """The records of `seeds`, sorted; a companion seed of `stack_seeds` is left out."""
-    records = records[records["seed"].isin(seeds)]
-    return records.sort_values(["seed", "step", "metric"], ignore_index=True)
+class _Log:
+    """Collects what the stacks of a run bring."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.clock = _Clock()
+        self._metrics, self._states = [], []
+        self._seconds_at: dict[int, float] = {}
+
+    def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
+        """One evaluation of a stack: values [S] by metric, and how long it has trained so far."""
+        self._metrics += [
+            pd.DataFrame({"seed": seeds, "step": step, "metric": metric, "value": value})
+            for metric, value in metrics.items()
+        ]
+        self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds
+
+    def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
+        """States [S, N, 2] by source, sampled from a stack."""
+        self._states += [
+            pd.DataFrame({"seed": seed, "step": step, "source": source, "x": points[:, 0], "y": points[:, 1]})
+            for source, drawn in states.items()
+            for seed, points in zip(seeds, drawn, strict=True)
+        ]
+
+    def outcome(self) -> Outcome:
+        """All of it, without the companion seed that `stack_seeds` may have added."""
+        records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
+        empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
+        states = self._of_run(self._states or [empty]).sort_values(
+            ["seed", "step", "source"], kind="stable", ignore_index=True
+        )
+        run = self.run
+        cost = {
+            **self.clock.seconds,
+            "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
+            "seed_updates": run.seed_updates,
+            "peak_memory_mib": round(_peak_memory_bytes() / 2**20, 1),
+            "train_seconds_at": [[step, round(seconds, 3)] for step, seconds in sorted(self._seconds_at.items())],
+            "diverged_seeds": diverged_seeds(records),
+        }
+        return Outcome(records, states, cost)
+
+    def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
+        table = pd.concat(frames)
+        return table[table["seed"].isin(self.run.seeds)]
 
 
-def _cost(run: Run, clock: "_Clock") -> dict[str, float]:
-    return {
-        **clock.seconds,
-        "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
-        "seed_updates": run.seed_updates,
-        "peak_memory_mib": round(_peak_memory_bytes() / 2**20, 1),
-    }
+def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
+    """The seeds whose parameters or numbers ceased to be finite, with the step at which that was first seen."""
+    is_bad = ~np.isfinite(records["value"]) | ((records["metric"] == "diverged") & (records["value"] > 0))
+    return {str(seed): int(step) for seed, step in records[is_bad].groupby("seed")["step"].min().items()}
 
 
 def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -1,116 +1,145 @@
-"""Tiny MDPs whose action values are known exactly; the first agent that gets one wrong has its bug named by it."""
+"""Tiny MDPs whose action values are known exactly; the first one that an agent gets wrong names its bug.
+
+All of them are rooms of one environment, so that an agent is trained once: a state is (number of the room, x).
+"""
+
+import functools
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from dyna_td import control
-from dyna_td.catalog import CONTROL_AGENTS
-from dyna_td.runs import ControlSettings, Run
+from dyna_td import control, search_control
+from dyna_td.agents.dyna import Dyna
+from dyna_td.agents.dyna_frequency import DynaFrequency
+from dyna_td.catalog import CONTROL_AGENTS, DYNA_AGENTS, settings_type
+from dyna_td.runs import Run
 
 DISCOUNT = 0.8
 
 
-class Probe:
-    """A twin with one-dimensional states and two actions; episodes start in the states of `starts`, equally often."""
-
-    state_dim = 1
-    actions = 2
-    reset_dim = 1
-    noise_dim = 0
-    time_limit = 4
-    starts = (0.0,)
-
-    def reset(self, uniforms):
-        number = tf.cast(uniforms * len(self.starts), tf.int32)
-        return tf.gather(tf.constant(self.starts), number)
-
-    def step(self, state, action, noise):
-        x, action = state[..., 0], tf.cast(action, tf.float32)
-        next_x, reward, terminated = self.outcome(x, action)
-        ones = tf.ones_like(x)
-        return (next_x * ones)[..., None], reward * ones, tf.cast(terminated * ones, tf.bool)
-
-
-class OneReward(Probe):
+class OneReward:
     """Every action gives 1 and ends the episode."""
 
+    starts = (0.0,)
     values = {0.0: (1.0, 1.0)}
 
     def outcome(self, x, action):
-        return 0.0, 1.0, 1.0
+        return x, 1.0, 1.0
 
 
-class RewardByState(Probe):
+class RewardByState:
     """The reward is the state, +1 or -1."""
 
     starts = (-1.0, 1.0)
     values = {-1.0: (-1.0, -1.0), 1.0: (1.0, 1.0)}
 
     def outcome(self, x, action):
-        return 0.0, x, 1.0
+        return x, x, 1.0
 
 
-class DelayedReward(Probe):
+class DelayedReward:
     """Two steps, the reward comes with the second: its value must be discounted once."""
 
+    starts = (0.0,)
     values = {0.0: (DISCOUNT, DISCOUNT), 1.0: (1.0, 1.0)}
 
     def outcome(self, x, action):
-        return x + 1.0, x, x
+        return tf.minimum(x + 1.0, 1.0), x, tf.maximum(x, 0.0)
 
 
-class RewardByAction(Probe):
+class RewardByAction:
     """Action 0 gives -1, action 1 gives +1."""
 
+    starts = (0.0,)
     values = {0.0: (-1.0, 1.0)}
 
     def outcome(self, x, action):
-        return 0.0, 2.0 * action - 1.0, 1.0
+        return x, 2.0 * action - 1.0, 1.0
 
 
-class ChooseThenEarn(Probe):
+class ChooseThenEarn:
     """Action 1 leads from 0 to 1, where action 0 earns 1: the target must take the best action of the next state."""
 
+    starts = (0.0,)
     values = {0.0: (0.0, DISCOUNT), 1.0: (1.0, 0.0)}
 
     def outcome(self, x, action):
-        return 1.0, x * (1.0 - action), tf.maximum(x, 1.0 - action)
+        return 1.0, tf.maximum(x, 0.0) * (1.0 - action), tf.maximum(x, 1.0 - action)
 
 
-class Endless(Probe):
+class Endless:
     """Reward 1 for ever; only the time limit ends an episode, and it must not cut the bootstrap."""
 
+    starts = (0.0,)
     values = {0.0: (1 / (1 - DISCOUNT), 1 / (1 - DISCOUNT))}
 
     def outcome(self, x, action):
-        return 0.0, 1.0, 0.0
+        return x, 1.0, 0.0
 
 
-PROBES = [OneReward, RewardByState, DelayedReward, RewardByAction, ChooseThenEarn, Endless]
+ROOMS = (OneReward, RewardByState, DelayedReward, RewardByAction, ChooseThenEarn, Endless)
 
 
-def learned_values(monkeypatch, agent: str, probe: type[Probe], seeds=(0, 1, 2)) -> dict[float, np.ndarray]:
-    """Trains `agent` on `probe` for a moment; its Q-values [S, 2] at each state that has known ones."""
-    monkeypatch.setattr(control, "make_twin", lambda environment: probe())
-    settings = ControlSettings(
-        planning_updates=8,
-        learning_rate=5e-3,
-        hidden=(16, 16),
-        warm_up_steps=100,
-        exploration=0.5,
-        discount=DISCOUNT,
-        target_period=12,
-        buffer_capacity=300,
+class Rooms:
+    """A twin of all rooms. States are whole numbers: a chain's steps end on the nearest of them."""
+
+    state_dim = 2
+    actions = 2
+    reset_dim = 1
+    noise_dim = 0
+    time_limit = 4
+    shares_one_unit = True
+    low = np.array([0.0, -1.0], np.float32)
+    high = np.array([len(ROOMS) - 1.0, 1.0], np.float32)
+    starts = tuple((float(number), x) for number, room in enumerate(ROOMS) for x in room.starts)
+
+    def reset(self, uniforms):
+        number = tf.cast(uniforms[..., 0] * len(self.starts), tf.int32)
+        return tf.gather(tf.constant(self.starts), number)
+
+    def step(self, state, action, noise):
+        place, x, action = state[..., 0], state[..., 1], tf.cast(action, tf.float32)
+        parts = [tf.zeros_like(x)] * 3
+        for number, room in enumerate(ROOMS):
+            parts = [
+                tf.where(place == number, new * tf.ones_like(x), old)
+                for new, old in zip(room().outcome(x, action), parts, strict=True)
+            ]
+        return tf.stack([place, parts[0]], axis=-1), parts[1], tf.cast(parts[2], tf.bool)
+
+    def nearest_state(self, point):
+        return tf.clip_by_value(tf.round(point), self.low, self.high)
+
+    def is_terminal(self, state):
+        return tf.zeros(state.shape[:-1], tf.bool)
+
+
+@functools.cache
+def trained(agent: str):
+    """`agent` after a short training in all rooms."""
+    settings = settings_type("rooms", agent)(
+        planning_updates=8, learning_rate=5e-3, warm_up_steps=200, exploration=0.5, discount=DISCOUNT, target_period=12
     )
-    program = control.ControlProgram(Run("probe", agent, settings, seeds, steps=500))
-    program.train(tf.constant(500))
-    states = {x: tf.fill([len(seeds), 1, 1], x) for x in probe.values}
-    return {x: program.agent.q(state).numpy()[..., 0] for x, state in states.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(control, "make_twin", lambda environment: Rooms())
+        # Chain steps as long as the distance between two states.
+        patch.setattr(search_control, "NOISE_SCALE", 0.5)
+        patch.setattr(Dyna, "step_size", 1.0)
+        patch.setattr(DynaFrequency, "step_size", 1.0)
+        program = control.ControlProgram(Run("rooms", agent, settings, (0, 1, 2), steps=1500))
+        program.train(tf.constant(1500))
+    return program.agent
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.__name__)
+@pytest.mark.parametrize("number", range(len(ROOMS)), ids=[room.__name__ for room in ROOMS])
 @pytest.mark.parametrize("agent", CONTROL_AGENTS)
-def test_the_agent_learns_the_known_values(monkeypatch, agent, probe):
-    for state, q in learned_values(monkeypatch, agent, probe).items():
-        np.testing.assert_allclose(q, np.broadcast_to(probe.values[state], q.shape), atol=0.1, err_msg=f"state {state}")
+def test_the_agent_learns_the_known_values(agent, number):
+    for x, values in ROOMS[number].values.items():
+        q = trained(agent).q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
+        np.testing.assert_allclose(q, np.broadcast_to(values, q.shape), atol=0.15, err_msg=f"x = {x}")
+
+
+@pytest.mark.parametrize("agent", DYNA_AGENTS)
+def test_a_dyna_agent_has_learnt_them_from_its_queue_too(agent):
+    assert (trained(agent).queue.size.numpy() > 1000).all()

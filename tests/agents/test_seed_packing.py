@@ -1,13 +1,13 @@
 """Seed k's numbers do not depend on which seeds share its job, and the same seeds give the same numbers."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
 
-from dyna_td.runs import ControlSettings, RegressionSettings, Run
+from dyna_td.runs import ControlSettings, DynaFrequencySettings, DynaSettings, RegressionSettings, Run
 from dyna_td.training import LARGEST_STACK, execute, execute_sweep, make_program, stack_seeds
 
 REGRESSION = RegressionSettings(examples=300, learning_rate=1e-2)
@@ -26,11 +26,37 @@ RUNS = {
     "prioritized_er": Run("GridWorld", "prioritized_er", CONTROL, (), steps=200, evaluate_every=100),
     "full_prioritized_er": Run("Acrobot-v1", "full_prioritized_er", CONTROL, (), steps=200, evaluate_every=100),
 }
+NUMBERS = {**asdict(CONTROL), "chain_steps": 30, "model_start": 130}
+DYNA_RUNS = {
+    "dyna_td": Run("GridWorld", "dyna_td", DynaSettings(**NUMBERS), (), steps=160, evaluate_every=80),
+    "dyna_td_learned": Run(
+        "Acrobot-v1", "dyna_td", DynaSettings(**NUMBERS, model="learned"), (), steps=180, evaluate_every=90
+    ),
+    "dyna_td_langevin": Run(
+        "CartPole-v1", "dyna_td", DynaSettings(**NUMBERS, search_control="langevin"), (), steps=140, evaluate_every=70
+    ),
+    "dyna_value_algorithm_4": Run(
+        "MountainCar-v0",
+        "dyna_value",
+        DynaSettings(**NUMBERS, search_control="algorithm_4"),
+        (),
+        steps=160,
+        evaluate_every=80,
+    ),
+    "dyna_frequency": Run(
+        "CartPole-v1",
+        "dyna_frequency",
+        DynaFrequencySettings(**{**NUMBERS, "activation": "tanh"}),
+        (),
+        steps=140,
+        evaluate_every=70,
+    ),
+}
 
 
 def train(name, seeds, **changes):
     """The records of a short run, and nothing else."""
-    return execute(replace(RUNS[name], seeds=tuple(seeds), **changes)).records
+    return execute(replace((RUNS | DYNA_RUNS)[name], seeds=tuple(seeds), **changes)).records
 
 
 def final_weights(name, seeds):
@@ -49,6 +75,14 @@ def test_the_rows_of_a_seed_are_the_same_whatever_seeds_share_its_job(name):
         pd.testing.assert_frame_equal(
             *(frame[frame["seed"].isin(common)].reset_index(drop=True) for frame in (twenty, other)), check_exact=True
         )
+
+
+@pytest.mark.parametrize("name", DYNA_RUNS)
+def test_the_rows_of_a_dyna_seed_are_the_same_whatever_seeds_share_its_job(name):
+    wide, narrow = train(name, range(20)), train(name, [3, 4])
+    common = wide[wide["seed"].isin([3, 4])].reset_index(drop=True)
+    assert (narrow["value"][narrow["metric"] == "chain_states"] > 0).any()
+    pd.testing.assert_frame_equal(common, narrow, check_exact=True)
 
 
 @pytest.mark.parametrize("name", ["full_prioritized_l2", "prioritized_er"])

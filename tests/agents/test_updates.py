@@ -202,5 +202,6 @@ def test_actions_are_greedy_but_for_an_epsilon():
     state = tf.constant(np.random.default_rng(0).normal(size=(SEEDS, 4)), tf.float32)
     greedy = [forward(parameters_of(agent.q, seed), state.numpy()[seed][None])[0].argmax() for seed in range(SEEDS)]
     explore = tf.constant([[0.1, 0.0], [0.1, 0.999]])
-    np.testing.assert_array_equal(agent.act(state, 0.1, explore), greedy)
-    np.testing.assert_array_equal(agent.act(state, 0.11, explore), [0, 1])
+    act = [agent.act(state[:, None], epsilon, explore[:, None])[:, 0] for epsilon in (0.1, 0.11)]
+    np.testing.assert_array_equal(act[0], greedy)
+    np.testing.assert_array_equal(act[1], [0, 1])

@@ -180,6 +180,64 @@ def test_gradients_with_respect_to_the_state_are_finite(name):
     assert np.isfinite(tape.gradient(next_states, states)).all()
 
 
+def height_of_acrobot(states):
+    """-cos t1 - cos(t1 + t2) of Acrobot's observations, by way of the angles in float64."""
+    cos1, sin1, cos2, sin2 = states.astype(np.float64).T[:4]
+    angle1, angle2 = np.arctan2(sin1, cos1), np.arctan2(sin2, cos2)
+    return -np.cos(angle1) - np.cos(angle1 + angle2)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_state_is_terminal_where_a_step_into_it_ends_the_episode(name):
+    twin = make_twin(name)
+    rng = np.random.default_rng(4)
+    states = random_states(twin, 50_000, rng)
+    if name in ("GridWorld", "MazeGridWorld"):
+        states[::2] = rng.uniform(0.85, 1.0, size=states[::2].shape)  # near the goal, which is small
+    actions = rng.integers(twin.actions, size=len(states)).astype(np.int32)
+    noise = rng.normal(size=(len(states), twin.noise_dim)).astype(np.float32)
+    next_states, _, terminated = (
+        result.numpy()
+        for result in tf.function(twin.step, jit_compile=True)(*map(tf.constant, (states, actions, noise)))
+    )
+    is_terminal = tf.function(twin.is_terminal, jit_compile=True)(tf.constant(next_states)).numpy()
+    if name == "Acrobot-v1":  # whose step decides before it rounds its angles to an observation
+        clear = np.abs(height_of_acrobot(next_states) - 1) > 1e-6
+        assert clear.mean() > 0.999
+        is_terminal, terminated = is_terminal[clear], terminated[clear]
+    assert 100 < terminated.sum() < len(terminated) - 100
+    np.testing.assert_array_equal(is_terminal, terminated)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_nearest_state_of_any_point_lies_in_the_space_of_states(name):
+    twin = make_twin(name)
+    rng = np.random.default_rng(5)
+    points = rng.uniform(twin.low - 3, twin.high + 3, size=(10_000, twin.state_dim)).astype(np.float32)
+    nearest = tf.function(twin.nearest_state, jit_compile=True)(tf.constant(points)).numpy()
+    assert ((nearest >= twin.low) & (nearest <= twin.high)).all()
+    if name == "Acrobot-v1":
+        for pair in (nearest[:, :2], nearest[:, 2:4]):
+            np.testing.assert_allclose(np.hypot(*pair.T), 1.0, rtol=1e-6)
+        points, nearest, low, high = points[:, 4:], nearest[:, 4:], twin.low[4:], twin.high[4:]
+    else:
+        low, high = twin.low, twin.high
+    np.testing.assert_array_equal(nearest, np.clip(points, low, high))
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_state_is_its_own_nearest_state(name):
+    twin = make_twin(name)
+    states = random_states(twin, 1000, np.random.default_rng(6))
+    np.testing.assert_allclose(twin.nearest_state(tf.constant(states)), states, rtol=3e-7, atol=1e-9)
+
+
+def test_a_pair_of_acrobots_keeps_its_angle_on_the_way_to_the_circle():
+    point = np.float32([[0.3, -0.4, -0.02, 0.0, 1.0, 2.0], [0.0, 0.0, 1e-9, 0.0, 0.0, 0.0]])
+    expected = [[0.6, -0.8, -1.0, 0.0, 1.0, 2.0], [1.0, 0.0, 1.0, 0.0, 0.0, 0.0]]  # the centre has none: angle 0
+    np.testing.assert_allclose(make_twin("Acrobot-v1").nearest_state(tf.constant(point)), expected, rtol=1e-6)
+
+
 def step_once(name, state, action, noise=()):
     next_state, reward, terminated = make_twin(name).step(
         tf.constant(state, tf.float32), tf.constant(action), tf.constant(noise, tf.float32)

@@ -42,7 +42,14 @@ def fake_training(monkeypatch):
         progress(run.steps, run.steps)
         return types.SimpleNamespace(
             records=pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]),
-            cost={"train_seconds": 1.0, "compile_seconds": 0.5, "peak_memory_mib": 10.0},
+            states=pd.DataFrame(columns=["seed", "step", "source", "x", "y"]),
+            cost={
+                "train_seconds": 1.0,
+                "compile_seconds": 0.5,
+                "peak_memory_mib": 10.0,
+                "train_seconds_at": [[run.steps, 1.0]],
+                "diverged_seeds": {},
+            },
         )
 
     def execute_sweep(runs, progress):

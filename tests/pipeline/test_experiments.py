@@ -12,7 +12,7 @@ from dyna_td import catalog, results
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
-from dyna_td.runs import ControlSettings, RegressionSettings
+from dyna_td.runs import ControlSettings, DynaSettings, RegressionSettings
 
 ROOT = Path(__file__).parents[2]
 SCALES = ("smoke", "quick", "paper")
@@ -99,9 +99,9 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
 
 
 def test_the_schema_knows_every_setting_and_no_other():
-    settings = (*fields(RegressionSettings), *fields(ControlSettings))
+    settings = (*fields(RegressionSettings), *fields(DynaSettings))
     assert {setting.name for setting in settings} == set(catalog.SETTINGS)
-    defaults = {setting.name: setting.default for setting in settings} | {"hidden": [32, 32]}
+    defaults = {setting.name: setting.default for setting in settings} | {"hidden": [32, 32], "model_hidden": [64, 64]}
     check(defaults, "settings", "the defaults")
     with pytest.raises(UserError, match="unknown key 'momentum'"):
         check({"momentum": 0.9}, "settings", "a setting that nobody has")
@@ -185,8 +185,8 @@ def test_two_figures_that_disagree_about_a_run_are_refused_by_name(experiments_c
 
 def test_a_figure_without_agents_is_not_available_and_one_that_does_not_exist_is_unknown():
     plan = load_plan("quick")
-    with pytest.raises(UserError, match=r"^figure_3 is not available yet: its agents are not built; available: fig"):
-        plan.figure("figure_3")
+    with pytest.raises(UserError, match=r"^figure_6 is not available yet: its agents are not built; available: fig"):
+        plan.figure("figure_6")
     with pytest.raises(UserError, match=r"^unknown figure 'figure_99'"):
         plan.figure("figure_99")
 

@@ -52,7 +52,7 @@ def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
     panel = Panel("train_rmse", {"l2": SUPERVISED})
     figure = Figure("figure_10", "title", Path("figure_10.yaml"), {"a": panel})
     frame = pd.concat([records([1, 3], metric, step) for metric in ("test_rmse", "train_rmse") for step in (50, 0)])
-    curves = aggregate.learning_curves(figure, lambda run: frame)
+    curves = aggregate.learning_curves(figure, lambda run: (frame, {}))
     assert ",".join(curves) == "panel,curve,step,metric,mean,standard_error,low95,high95,iqm,n"
     assert list(zip(curves["metric"], curves["step"], strict=True)) == [
         ("train_rmse", 0),
@@ -61,6 +61,48 @@ def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
         ("test_rmse", 50),
     ]
     assert set(curves["panel"]) == {"a"} and set(curves["curve"]) == {"l2"}
+
+
+def test_training_seconds_and_diverged_seeds_are_rows_of_their_own():
+    figure = Figure("figure_1", "title", Path("figure_1.yaml"), {"a": None})
+    figure.panels["a"] = Panel("test_rmse", {"l2": SUPERVISED}, against="train_seconds")
+    details = {"train_seconds_at": [[0, 0.0], [50, 3.0]], "diverged_seeds": {"1": 50}}
+    frame = pd.concat([records([1, 3], step=0), records([5, np.nan], step=50)])
+    curves = aggregate.learning_curves(figure, lambda run: (frame, details)).set_index(["metric", "step"])
+    assert curves.loc[("train_seconds", 50), ["mean", "n"]].tolist() == [1.5, 2]  # of a job of two seeds
+    assert curves.loc[("diverged_seed", 50), "mean"] == 1
+    assert curves.loc[("test_rmse", 50), ["mean", "iqm", "n"]].tolist() == [5, 5, 1]
+    assert curves.loc[("test_rmse", 0), ["mean", "n"]].tolist() == [2, 2]
+
+
+def test_where_every_seed_has_diverged_nothing_is_left():
+    (row,) = aggregate.summarise(records([np.nan, np.inf])).to_dict("records")
+    assert row["n"] == 0 and np.isnan(row["mean"]) and np.isnan(row["iqm"])
+
+
+def test_a_panel_of_states_shows_those_of_its_source_and_moment():
+    run = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=30_000)
+    states = pd.DataFrame(
+        [
+            (seed, step, source, seed + step / 1e6, len(source))
+            for seed in (0, 1)
+            for step in (10_000, 30_000)
+            for source in ("own", "buffer")
+        ],
+        columns=["seed", "step", "source", "x", "y"],
+    )
+    panels = {
+        "a": Panel("return", {"er": run}),
+        "b": Panel("entropy_10", {"er": run}, states={"source": "buffer", "moment": "early"}),
+        "c": Panel("entropy_10", {"er": run}, states={"source": "own", "moment": "late"}),
+    }
+    shown = aggregate.sampled_states(Figure("figure_2", "title", Path("x.yaml"), panels), lambda run: states)
+    assert shown.to_numpy().tolist() == [
+        ["b", "er", 0, 0.01, 6],
+        ["b", "er", 1, 1.01, 6],
+        ["c", "er", 0, 0.03, 3],
+        ["c", "er", 1, 1.03, 3],
+    ]
 
 
 def test_a_closed_form_is_exact():

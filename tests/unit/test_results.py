@@ -65,7 +65,9 @@ def test_every_float32_survives_the_file(tmp_path):
 
 def test_reading_gives_what_was_written(csv):
     expected = records().sort_values(["seed", "step", "metric"]).reset_index(drop=True)
-    pd.testing.assert_frame_equal(results.read_run(csv, RUN, ""), expected, check_dtype=False)
+    read, details = results.read_run(csv, RUN, "")
+    pd.testing.assert_frame_equal(read, expected, check_dtype=False)
+    assert details["run"] == "sin/l2"
 
 
 def test_the_json_beside_a_csv_holds_its_checksum_and_its_details(csv):
@@ -139,12 +141,34 @@ def test_a_seed_with_fewer_evaluations_than_the_others_is_refused(tmp_path):
     assert "every seed" in refusal(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_value_that_is_not_finite_is_refused_by_its_place(tmp_path, value):
+def test_values_that_are_not_finite_are_kept_as_they_are(tmp_path):
     frame = records().sort_values(["seed", "step", "metric"]).reset_index(drop=True)
-    frame.loc[7, "value"] = value
+    frame.loc[[7, 8], "value"] = [np.nan, np.inf]
     results.write(tmp_path / "x.csv", frame, {})
-    assert "1 values that are not finite, the first is train_rmse of seed 1 at step 0" in refusal(tmp_path / "x.csv")
+    read, _ = results.read_run(tmp_path / "x.csv", RUN, "")
+    assert np.isnan(read["value"][7]) and np.isinf(read["value"][8])
+
+
+STATES = pd.DataFrame({"seed": [0, 1], "step": 10, "source": "own", "x": [0.25, 0.5], "y": [1.0, 0.123456789]})
+
+
+def test_states_are_written_beside_the_records_and_read_again(tmp_path):
+    results.write(tmp_path / "x.csv", records(), {}, STATES)
+    assert (tmp_path / "x.states.csv").read_text() == "seed,step,source,x,y\n0,10,own,0.25,1\n1,10,own,0.5,0.12346\n"
+    assert len(results.read_states(tmp_path / "x.csv", "")) == 2
+    results.write(tmp_path / "y.csv", records(), {}, STATES[:0])
+    assert not (tmp_path / "y.states.csv").exists()
+
+
+def test_damaged_or_missing_states_are_refused(tmp_path):
+    results.write(tmp_path / "x.csv", records(), {}, STATES)
+    states = tmp_path / "x.states.csv"
+    states.write_text(states.read_text()[:-3])
+    with pytest.raises(UserError, match=r"x.states.csv is truncated .*; rebuild it with `again`\.$"):
+        results.read_states(tmp_path / "x.csv", "again")
+    states.unlink()
+    with pytest.raises(UserError, match=r"^cannot read .*x.states.csv: No such file .*; make it with `again`\.$"):
+        results.read_states(tmp_path / "x.csv", "again")
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):

@@ -16,8 +16,8 @@ class FullPrioritizedER(PrioritizedER):
     for the whole buffer then costs one forward pass instead of two and gives the same numbers.
     """
 
-    def __init__(self, settings: ControlSettings, streams: Streams, state_dim: int, actions: int, steps: int):
-        super().__init__(settings, streams, state_dim, actions, steps)
+    def __init__(self, settings: ControlSettings, streams: Streams, twin, steps: int):
+        super().__init__(settings, streams, twin, steps)
         targets = tf.zeros([streams.count, self.replay.capacity])
         self.targets = tf.Variable(targets, trainable=False)  # y of every stored transition
 

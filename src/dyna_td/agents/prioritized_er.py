@@ -17,8 +17,8 @@ class PrioritizedER(ER):
     that update: all other priorities are outdated, which is the limitation that the paper studies.
     """
 
-    def __init__(self, settings: ControlSettings, streams: Streams, state_dim: int, actions: int, steps: int):
-        super().__init__(settings, streams, state_dim, actions, steps)
+    def __init__(self, settings: ControlSettings, streams: Streams, twin, steps: int):
+        super().__init__(settings, streams, twin, steps)
         self.priorities = SumTree(streams.count, self.replay.capacity)
 
     def observe(self, transition: Transition) -> tf.Tensor:
@@ -36,3 +36,7 @@ class PrioritizedER(ER):
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         self.priorities.assign(places, tf.abs(td_error))
+
+    def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        uniforms = self.streams.uniform(Purpose.OWN_DRAWS, (count,), step=step)
+        return self.replay.gather(self.priorities.draw(uniforms)[0]).state

@@ -1,0 +1,19 @@
+"""Learning curves on the benchmarks, as figures 4, 12 and 14 show them."""
+
+from panels import ENVIRONMENT_STEPS, Panel
+
+WINDOW = 30  # evaluations in the moving average (paper, figure 4's caption)
+
+# The lowest return of an episode (its longest, at reward -1 a step; CartPole: none) and the highest, with some room.
+RETURNS = {
+    "MountainCar": (-2050, 0),
+    "Acrobot": (-515, 0),
+    "GridWorld": (-2050, 0),
+    "MazeGridWorld": (-2050, 0),
+    "CartPole": (0, 515),
+}
+
+
+def benchmark_panel(letter: str, title: str, domain: str, curves: tuple[str, ...]) -> Panel:
+    """The smoothed evaluation return on `domain`, a key of `RETURNS`."""
+    return Panel(letter, title, "return", curves, ENVIRONMENT_STEPS, y_limits=RETURNS[domain], window=WINDOW)

@@ -1,0 +1,188 @@
+"""From panels to a picture: arranges them on a grid with titles, legends and a footer, and writes PNG and PDF."""
+
+import argparse
+import contextlib
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
+from panels import AnyPanel
+from style import DOTS_PER_INCH, PANEL_SIZE
+from tables import Tables, read_curves, read_states, states_beside
+
+from dyna_td.errors import UserError
+
+LEGEND_DROP = 36  # points from the x-axis to a legend under it
+LEGEND_ENTRY_WIDTH = 1.9  # inches, of the longest label
+FOOTER_SIZE = 7  # points
+
+
+def render(
+    panels: Sequence[AnyPanel],
+    argv: Sequence[str] | None = None,
+    columns: int = 0,
+    same_y: Iterable[str] = (),
+    finish: Callable[[Figure], None] | None = None,
+) -> int:
+    """Draws a figure from the command line's curves.csv; returns the exit status.
+
+    Args:
+      panels: the figure's panels, in reading order.
+      argv: command line without the program's name; None reads sys.argv.
+      columns: panels in a row; 0 puts all in one row.
+      same_y: groups of panel letters, such as "ab", whose y-axes get the same limits so that they compare by eye.
+      finish: does to the drawn figure what concerns several panels.
+    """
+    arguments = _parse(argv)
+    try:
+        tables = read_tables(arguments.curves, panels)
+        figure = draw_figure(panels, tables, arguments.scale, columns or len(panels), same_y)
+        if finish:
+            finish(figure)
+        save(figure, arguments.output)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def read_tables(path: Path, panels: Sequence[AnyPanel]) -> Tables:
+    """Reads curves.csv, and states.csv if a panel shows it, and checks that all panels' data are there.
+
+    Raises:
+      UserError: if a file is missing, cut off or damaged, or lacks what a panel shows.
+    """
+    shows_states = any(panel.shows_states for panel in panels)
+    tables = Tables(read_curves(path), read_states(states_beside(path)) if shows_states else None)
+    for panel in panels:
+        panel.check(tables, path)
+    return tables
+
+
+def draw_figure(
+    panels: Sequence[AnyPanel], tables: Tables, scale: str, columns: int, same_y: Iterable[str] = ()
+) -> Figure:
+    """All panels on a grid, and under them the scale, the seeds and the steps."""
+    rows = -(-len(panels) // columns)
+    width, height = PANEL_SIZE
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(columns * width, rows * height), layout="constrained", squeeze=False
+    )
+    axes = {panel.letter: ax for panel, ax in zip(panels, grid.flat, strict=True)}
+    for panel in panels:
+        panel.draw(axes[panel.letter], tables)
+        letter = f"({panel.letter}) " if len(panels) > 1 else ""
+        axes[panel.letter].set_title(letter + panel.heading(tables))
+    for group in same_y:
+        low = min(axes[letter].get_ylim()[0] for letter in group)
+        high = max(axes[letter].get_ylim()[1] for letter in group)
+        for letter in group:
+            axes[letter].set_ylim(low, high)
+    _draw_legends(figure, axes, panels)
+    _draw_footer(figure, describe(panels, tables, scale))
+    return figure
+
+
+def _draw_footer(figure: Figure, text: str) -> None:
+    letters_a_line = int(figure.get_figwidth() * 72 / (0.57 * FOOTER_SIZE))  # of the font's mean width
+    lines = [textwrap.fill(line, letters_a_line) for line in text.splitlines()]
+    figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.99, ha="right")
+
+
+def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[AnyPanel]) -> None:
+    """One legend for the figure if a look means the same in all panels, else one under each; never over the data."""
+    legends = {panel.letter: panel.legend() for panel in panels if panel.legend()}
+    styles = list(dict.fromkeys(style for legend in legends.values() for style in legend))
+    looks = {(style.colour, style.dash) for style in styles}
+    if len(legends) > 1 and len(looks) == len(styles):
+        drawn = {line.get_label(): line for letter in legends for line in axes[letter].lines}
+        handles = [drawn[style.label] for style in styles]
+        ncols = min(len(handles), int(figure.get_figwidth() / LEGEND_ENTRY_WIDTH))
+        figure.legend(handles=handles, loc="outside upper center", ncols=ncols)
+        return
+    for letter, legend in legends.items():
+        if len(legend) > 1:
+            _draw_legend_below(axes[letter], ncols=1 if len(legend) < 4 else 2)
+
+
+def _draw_legend_below(axes: Axes, ncols: int) -> None:
+    """Hangs the legend a fixed length under the axes, clear of the tick labels and the axis label."""
+    below = ScaledTranslation(0, -LEGEND_DROP / 72, axes.figure.dpi_scale_trans)
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=axes.transAxes + below,
+        borderaxespad=0.0,
+        ncols=ncols,
+    )
+
+
+def describe(panels: Sequence[AnyPanel], tables: Tables, scale: str) -> str:
+    """The line under the picture: the scale, and the data's seeds and steps, for each panel where they differ.
+
+    For example "scale quick, 5 seeds, 20,000 mini-batch updates". A second line names the seeds that diverged, if any.
+    """
+    facts = {panel.letter: fact for panel in panels if (fact := panel.describe(tables))}
+    if len(set(facts.values())) == 1:
+        line = f"scale {scale}, {next(iter(facts.values()))}"
+    else:
+        letters = {fact: [letter for letter in facts if facts[letter] == fact] for fact in facts.values()}
+        line = f"scale {scale}; " + "; ".join(f"{', '.join(letters[fact])}: {fact}" for fact in letters)
+    return "\n".join(filter(None, [line, _describe_divergence(panels, tables)]))
+
+
+def _describe_divergence(panels: Sequence[AnyPanel], tables: Tables) -> str:
+    """For example "diverged: Dyna-Frequency seed 3 (b, d); Dyna-TD seeds 1, 2 (a)"; nothing if no seed has."""
+    letters: dict[str, list[str]] = {}
+    for panel in panels:
+        for curve in panel.curves:
+            seeds = [f"{seed:.0f}" for seed in panel.diverged_seeds(tables, curve)]
+            if seeds:
+                who = f"{panel.style_table()[curve].label} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
+                letters.setdefault(who, []).append(panel.letter)
+    return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
+
+
+def save(figure: Figure, output: Path) -> None:
+    """Writes `output` (a PNG) and the PDF of the same stem, each whole or not at all, without dates inside.
+
+    Raises:
+      UserError: if the place cannot be written.
+    """
+    pictures = {output: {"Software": None}, output.with_suffix(".pdf"): {"CreationDate": None}}
+    partial = {path: path.with_name(f".{path.stem}.partial{path.suffix}") for path in pictures}
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        for path, metadata in pictures.items():
+            figure.savefig(partial[path], dpi=DOTS_PER_INCH, metadata=metadata)
+        for path in pictures:
+            os.replace(partial[path], path)
+    except OSError as error:
+        raise UserError(
+            f"{output} cannot be written ({error.strerror}): choose an --output in a folder where you may write."
+        ) from error
+    finally:
+        plt.close(figure)
+        for path in partial.values():
+            with contextlib.suppress(OSError):  # a folder that cannot be written holds no partial file either
+                path.unlink()
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Draws one figure of the paper from its curves.csv.")
+    parser.add_argument("--curves", type=Path, required=True, help="curves.csv of the figure")
+    parser.add_argument("--scale", required=True, help="scale that made the curves; printed under the picture")
+    parser.add_argument("--output", type=_png, required=True, help="picture to write, .png; the .pdf goes beside it")
+    return parser.parse_args(argv)
+
+
+def _png(text: str) -> Path:
+    if Path(text).suffix != ".png":
+        raise argparse.ArgumentTypeError(f"{text} does not end in .png; write for example figure_1.png.")
+    return Path(text)

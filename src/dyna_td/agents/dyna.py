@@ -1,0 +1,110 @@
+"""HC-Dyna: experience replay mixed with experience simulated from states of search control (Algorithm 1)."""
+
+import tensorflow as tf
+
+from dyna_td.agents.er import ER
+from dyna_td.models import make_model
+from dyna_td.networks import as_columns
+from dyna_td.replay import Transition
+from dyna_td.runs import DynaSettings
+from dyna_td.search_control import STEP_SIZE, SearchControl, StateQueue
+from dyna_td.streams import Purpose, Streams
+
+
+class Dyna(ER):
+    """This is ER with: a share rho of each mini-batch simulated from states of the search-control queue B_sc.
+
+    The agents below it say which criterion h their chains climb. Search control, and a learned model with it, begin
+    when learning does; as long as a seed's queue is empty its mini-batches are ER's.
+    """
+
+    step_size = STEP_SIZE  # alpha_h
+
+    def __init__(self, settings: DynaSettings, streams: Streams, twin, steps: int):
+        super().__init__(settings, streams, twin, steps)
+        self.twin = twin
+        self.simulated = round(settings.mixing_rate * settings.batch_size)  # b rho
+        self.model = make_model(settings, streams, twin)
+        self.search_control = SearchControl(settings, streams, twin, self.step_size)
+        fills = max(0, steps - settings.warm_up_steps) // settings.search_every + 1
+        capacity = min(settings.queue_capacity, fills * settings.states_per_fill)
+        self.queue = StateQueue(streams.count, max(capacity, settings.states_per_fill), twin.state_dim)
+
+    @property
+    def optimizers(self) -> list:
+        return [self.optimizer, *([self.model.optimizer] if self.settings.model == "learned" else [])]
+
+    def observe(self, transition: Transition) -> tf.Tensor:
+        self.search_control.visited.observe(transition)
+        return super().observe(transition)
+
+    def learn(self, step: tf.Tensor, planning_updates: tf.Tensor) -> None:
+        self.model.learn(step, self.replay)
+        is_due = (planning_updates > 0) & self.model.is_ready(step) & tf.equal(step % self.settings.search_every, 0)
+        self.search(step, tf.where(is_due, self.settings.chain_steps, 0))
+        super().learn(step, planning_updates)
+
+    def search(self, step: tf.Tensor, chain_steps: tf.Tensor) -> None:
+        """Fills B_sc with up to m states from a chain of at most `chain_steps` steps (SGLD sampling of Alg. 1)."""
+        states, count = self.search_control.fill(
+            step,
+            chain_steps,
+            gradient=lambda state, i: self.criterion_gradient(state, step, i),
+            start=lambda i: self.start(step, i),
+        )
+        self.queue.add(states, count)
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        """grad h of the states [S, d] at the i-th step of this environment step's chain: [S, d]."""
+        raise NotImplementedError
+
+    def start(self, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        """States of B_er from which chains start, at the chain's i-th step: [S, d]."""
+        place = self.streams.integers(Purpose.CHAIN_START, (1,), self.replay.size, step=step, inner=i)
+        return self.replay.gather(place).state[:, 0]
+
+    def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
+        batch, places, weight = super().mini_batch(step, k)
+        if self.simulated:
+            simulated = self.simulate(step, k)
+            is_filled = self.queue.size > 0  # [S]
+            batch = Transition(*(_replace_first(*parts, is_filled) for parts in zip(batch, simulated, strict=True)))
+        return batch, places, weight
+
+    def simulate(self, step: tf.Tensor, k: tf.Tensor) -> Transition:
+        """b rho states of B_sc with on-policy actions, completed by the model: [S, b rho]."""
+        b = self.simulated
+        state = self.queue.draw(self.streams, Purpose.SIMULATED_STATES, b, step, k)
+        explore = self.streams.uniform(Purpose.SIMULATED_EXPLORE, (b, 2), step=step, inner=k)
+        action = self.act(state, self.settings.exploration, explore)
+        noise = self.noise(Purpose.SIMULATED_ENVIRONMENT, b, step, k)
+        next_state, reward, terminated = self.model.predict(state, action, noise)
+        return Transition(state, action, reward, next_state, terminated)
+
+    def target_by_model(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        """y of the greedy action in each state [S, d], through the model: [S]."""
+        rows = state[:, None]
+        action = tf.argmax(self.q(as_columns(rows)), axis=1, output_type=tf.int32)
+        next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))
+        return self.td_target(Transition(rows, action, reward, next_state, terminated))[:, 0]
+
+    def noise(self, purpose: Purpose, count: int, step, inner) -> tf.Tensor:
+        """What `count` queries of the model draw: standard normals [S, count, noise_dim]."""
+        if not self.twin.noise_dim:
+            return tf.zeros([self.streams.count, count, 0])
+        return self.streams.normal(purpose, (count, self.twin.noise_dim), step=step, inner=inner)
+
+    def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        queued = self.queue.draw(self.streams, Purpose.OWN_DRAWS, count, step)
+        return tf.where(self.queue.size[:, None, None] > 0, queued, super().sample_states(step, count))
+
+    def counters(self) -> dict[str, tf.Tensor]:
+        counted = {name: tf.cast(number, tf.float64) for name, number in self.search_control.counters.items()}
+        return {**super().counters(), **counted, "queue_size": tf.cast(self.queue.size, tf.float64)}
+
+
+def _replace_first(real, simulated, condition):
+    """Puts `simulated` [S, k, ...] in the place of the first k of `real` [S, b, ...] where `condition` [S] holds."""
+    k = simulated.shape[1]
+    condition = tf.reshape(condition, [-1] + [1] * (len(real.shape) - 1))
+    return tf.concat([tf.where(condition, simulated, real[:, :k]), real[:, k:]], axis=1)

@@ -1,0 +1,31 @@
+"""Dyna-Frequency: search control on how fast the value changes in space (Pan et al., 2020)."""
+
+import tensorflow as tf
+
+from dyna_td.agents.dyna import Dyna
+from dyna_td.criteria import frequency, gradient, value
+from dyna_td.streams import Purpose
+
+
+class DynaFrequency(Dyna):
+    """This is HC-Dyna with: h(s) = ||grad V||^2 + ||Hessian V||_F^2 in every other fill, on average, and V in the rest.
+
+    A fill climbs V from states of B_er, or, with probability 1/2, the frequency from states of B_sc (released code).
+    """
+
+    step_size = 0.01  # alpha_h of both criteria (code)
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        columns = state[..., None]
+        by_value = gradient(lambda s: value(self.q, s), columns)
+        by_frequency = gradient(lambda s: frequency(self.q, s), columns)
+        return tf.where(self.climbs_frequency(step)[:, None], by_frequency[..., 0], by_value[..., 0])
+
+    def start(self, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        queued = self.queue.draw(self.streams, Purpose.CHAIN_RESTART, 1, step, i)[:, 0]
+        return tf.where(self.climbs_frequency(step)[:, None], queued, super().start(step, i))
+
+    def climbs_frequency(self, step: tf.Tensor) -> tf.Tensor:
+        """Whether this fill climbs the frequency: bool [S]; never from an empty queue."""
+        coin = self.streams.uniform(Purpose.CHAIN_CRITERION, (1,), step=step)[:, 0]
+        return (coin < 0.5) & (self.queue.size > 0)

@@ -1,0 +1,99 @@
+"""The model M(s, a) that completes states of search control: the environment's twin, or a network that learns it."""
+
+import tensorflow as tf
+
+from dyna_td.networks import StackedNetwork, adam, as_columns, as_rows
+from dyna_td.replay import Replay
+from dyna_td.runs import DynaSettings
+from dyna_td.streams import Purpose, Streams
+
+_NETWORK_INDEX = 1  # its initial weights are other draws than the value network's
+
+
+class TrueModel(tf.Module):
+    """The environment's own dynamics, with fresh noise at each query where they are noisy.
+
+    Args:
+      twin: the environment's twin (`envs.twins.Twin`).
+    """
+
+    def __init__(self, twin):
+        super().__init__()
+        self.twin = twin
+
+    def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """(s', r, whether s' is terminal as 0 or 1) of [S, B, d], int32 [S, B] and standard normals [S, B, noise_dim].
+
+        Returns float32 [S, B, d], [S, B] and [S, B].
+        """
+        next_state, reward, terminated = self.twin.step(state, action, noise)
+        return next_state, reward, tf.cast(terminated, tf.float32)
+
+    def is_ready(self, step: tf.Tensor) -> tf.Tensor:
+        """Whether the model may be used at this environment step: scalar bool."""
+        return tf.constant(True)
+
+    def learn(self, step: tf.Tensor, replay: Replay) -> None:
+        """Nothing: the truth needs no experience."""
+        return
+
+
+class LearnedModel(tf.Module):
+    """A network that predicts s' - s and r, trained online by mean squared error (appendix "Hyper-parameter settings").
+
+    The prediction is deterministic; s' is brought into the box of states, and whether it is terminal is decided by the
+    environment's known rule.
+
+    Args:
+      settings: the network's size, step size, mini-batch and the step from which it is used.
+      streams: the S seeds.
+      twin: only its box, its number of actions and its termination rule are read.
+    """
+
+    def __init__(self, settings: DynaSettings, streams: Streams, twin):
+        super().__init__()
+        self.settings = settings
+        self.streams = streams
+        self.twin = twin
+        sizes = (twin.state_dim + twin.actions, *settings.model_hidden, twin.state_dim + 1)
+        self.network = StackedNetwork(streams, sizes, tf.nn.relu, index=_NETWORK_INDEX)
+        self.optimizer = adam(settings.model_learning_rate, self.network.parameters)
+
+    def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """See `TrueModel.predict`; `noise` is not used."""
+        change, reward = self._outputs(state, action)
+        next_state = self.twin.nearest_state(state + change)
+        return next_state, reward, tf.cast(self.twin.is_terminal(next_state), tf.float32)
+
+    def is_ready(self, step: tf.Tensor) -> tf.Tensor:
+        """See `TrueModel.is_ready`."""
+        return step >= self.settings.model_start
+
+    def learn(self, step: tf.Tensor, replay: Replay) -> None:
+        """One mini-batch update, once B_er holds a mini-batch."""
+        # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
+        is_due = replay.size >= self.settings.model_batch_size
+        while is_due:
+            self._update(step, replay)
+            is_due = tf.constant(False)
+
+    def _update(self, step, replay):
+        shape = (self.settings.model_batch_size,)
+        batch = replay.gather(self.streams.integers(Purpose.MODEL_BATCH, shape, replay.size, step=step))
+        with tf.GradientTape() as tape:
+            change, reward = self._outputs(batch.state, batch.action)
+            error = tf.concat([change - (batch.next_state - batch.state), (reward - batch.reward)[..., None]], axis=-1)
+            loss = tf.reduce_sum(tf.reduce_mean(error**2, axis=[1, 2]))  # seeds share no parameter
+        gradients = tape.gradient(loss, self.network.parameters)
+        self.optimizer.apply_gradients(zip(gradients, self.network.parameters, strict=True))
+
+    def _outputs(self, state, action):
+        """The network's s' - s, [S, B, d], and r, [S, B]."""
+        inputs = tf.concat([as_columns(state), tf.one_hot(action, self.twin.actions, axis=1)], axis=1)
+        outputs = as_rows(self.network(inputs))  # [S, B, d + 1]
+        return outputs[..., :-1], outputs[..., -1]
+
+
+def make_model(settings: DynaSettings, streams: Streams, twin) -> TrueModel | LearnedModel:
+    """The model that `settings.model` names."""
+    return TrueModel(twin) if settings.model == "true" else LearnedModel(settings, streams, twin)

@@ -1,0 +1,225 @@
+"""Where the chains of the three rules end up, on densities that are known exactly (Section 4.1, claim 45).
+
+A target is |delta| on a box, written out; the chains get grad log |delta| and nothing else. How closely they follow
+|delta|^beta is printed: `pytest -s tests/theory/test_chains.py`.
+"""
+
+import functools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import optimize, stats
+
+from dyna_td.runs import DynaSettings
+from dyna_td.search_control import SearchControl
+from dyna_td.streams import Purpose, Streams
+
+CHAINS = 200
+
+
+class Wave:
+    """|delta|(s) = 1 + 0.8 sin 3 s on [0, 2]: one peak inside, one valley, and a slope at the right end."""
+
+    low, high = np.zeros(1, np.float32), np.full(1, 2.0, np.float32)
+    bins = 25
+
+    @staticmethod
+    def delta(s):
+        return 1.0 + 0.8 * np.sin(3.0 * s[..., 0])
+
+    @staticmethod
+    def log_slope(s):
+        return 2.4 * tf.cos(3.0 * s) / (1.0 + 0.8 * tf.sin(3.0 * s))
+
+
+class Bump:
+    """A bump that is not round, on a floor, in a box whose sides differ."""
+
+    low, high = np.float32([0.0, -1.0]), np.float32([1.0, 2.0])
+    bins = 10
+    centre, width = np.float32([0.35, 0.8]), np.float32([0.3, 0.7])
+
+    @classmethod
+    def delta(cls, s):
+        return 0.4 + np.exp(-(((s - cls.centre) / cls.width) ** 2).sum(axis=-1))
+
+    @classmethod
+    def log_slope(cls, s):
+        bump = tf.exp(-tf.reduce_sum(((s - cls.centre) / cls.width) ** 2, axis=-1, keepdims=True))
+        return -2.0 * (s - cls.centre) / cls.width**2 * bump / (0.4 + bump)
+
+
+class Box:
+    """The space of a target's states; none of them is terminal."""
+
+    noise_dim = 0
+    shares_one_unit = True
+
+    def __init__(self, target):
+        self.low, self.high, self.state_dim = target.low, target.high, len(target.low)
+
+    def is_terminal(self, state):
+        return tf.zeros(state.shape[:-1], tf.bool)
+
+    def nearest_state(self, point):
+        return tf.clip_by_value(point, self.low, self.high)
+
+
+def shares(target, beta=1.0, fineness=40):
+    """The share of |delta|^beta in each of bins^d cells, flat, by the midpoint rule within them."""
+    d, side = len(target.low), target.bins * fineness
+    unit = (np.arange(side) + 0.5) / side
+    points = np.stack(np.meshgrid(*[unit] * d, indexing="ij"), axis=-1) * (target.high - target.low) + target.low
+    delta = target.delta(points)
+    weight = (delta / delta.max()) ** beta
+    cells = weight.reshape([target.bins, fineness] * d).sum(axis=tuple(range(1, 2 * d, 2)))
+    return (cells / cells.sum()).ravel()
+
+
+def histogram(target, states):
+    """The share of states [N, d] in each of these cells, flat."""
+    ranges = np.stack([target.low, target.high], axis=1)
+    counts, _ = np.histogramdd(states, bins=target.bins, range=ranges.tolist())
+    assert counts.sum() == len(states)  # none has left the box
+    return counts.ravel() / len(states)
+
+
+def total_variation(p, q):
+    return 0.5 * np.abs(p - q).sum()
+
+
+def fit_beta(target, measured):
+    """The exponent under which the shares `measured` are the most likely."""
+
+    def surprise(beta):
+        return -(measured * np.log(np.maximum(shares(target, beta, fineness=8), 1e-300))).sum()
+
+    return optimize.minimize_scalar(surprise, bounds=(-20.0, 400.0), method="bounded").x
+
+
+@functools.cache
+def chain_states(rule, target, m, chain_steps, fills):
+    """States that long chains of a rule bring, Sigma_s being the identity: [fills, CHAINS, m, d]."""
+    box = Box(target)
+    streams = Streams(tuple(range(CHAINS)))
+    settings = DynaSettings(search_control=rule, states_per_fill=m, chain_steps=chain_steps)
+    control = SearchControl(settings, streams, box)
+    control.visited = SimpleNamespace(
+        covariance=tf.tile(tf.eye(box.state_dim)[None], [CHAINS, 1, 1]),
+        mean_move=tf.zeros([CHAINS]),  # every state is accepted
+        recent_move=tf.zeros([CHAINS]),
+    )
+
+    def start(step, i):
+        uniform = streams.uniform(Purpose.CHAIN_START, (box.state_dim,), step=step, inner=i)
+        return target.low + (target.high - target.low) * uniform
+
+    @tf.function(jit_compile=True)
+    def fill(step):
+        return control.fill(
+            step, tf.constant(chain_steps), lambda state, i: target.log_slope(state), functools.partial(start, step)
+        )
+
+    brought = [fill(tf.constant(step)) for step in range(fills)]
+    assert all((count.numpy() == m).all() for _, count in brought)
+    return np.stack([states.numpy() for states, _ in brought])
+
+
+LONG = {
+    "langevin": {"m": 100, "chain_steps": 2000, "fills": 6},
+    "algorithm_4": {"m": 400, "chain_steps": 4000, "fills": 3},
+    "released": {"m": 400, "chain_steps": 4000, "fills": 3},
+}
+
+
+def settled_states(rule, target):
+    """Those of a long chain that has forgotten where it began: [N, d]."""
+    states = chain_states(rule, target, **LONG[rule])
+    # Langevin's chain goes on from fill to fill, the others start anew in each and keep every step.
+    return (states[1:] if rule == "langevin" else states[:, :, 100:]).reshape(-1, states.shape[-1])
+
+
+def report(rule, target, measured, expected):
+    beta, distance = fit_beta(target, measured), total_variation(measured, expected)
+    print(f"\n{rule}, {target.__name__}: beta {beta:.2f}, total variation to |delta| {distance:.3f}")
+    return beta, distance
+
+
+@pytest.mark.parametrize("target", [Wave, Bump])
+def test_langevin_chains_are_distributed_like_the_absolute_td_error(target):
+    measured = histogram(target, settled_states("langevin", target))
+    beta, distance = report("langevin", target, measured, shares(target))
+    assert distance < 0.03
+    assert abs(beta - 1.0) < 0.05
+
+
+@pytest.mark.parametrize("target", [Wave, Bump])
+@pytest.mark.parametrize("rule", ["algorithm_4", "released"])
+def test_the_other_rules_crowd_about_the_largest_td_errors(rule, target):  # claim 45
+    measured = histogram(target, settled_states(rule, target))
+    beta, distance = report(rule, target, measured, shares(target))
+    assert distance > 0.3
+    assert beta > 5.0
+
+
+class WideWave(Wave):
+    """The same wave five times as wide, so that a chain's steps are small beside it."""
+
+    high = np.full(1, 10.0, np.float32)
+
+    @staticmethod
+    def delta(s):
+        return Wave.delta(s / 5.0)
+
+    @staticmethod
+    def log_slope(s):
+        return Wave.log_slope(s / 5.0) / 5.0
+
+
+def test_the_constants_of_algorithm_4_give_the_twentieth_power_of_the_td_error():
+    # The exponent is 2 alpha / sigma^2 (Section 4.1, footnote) with alpha = 0.1 and sigma^2 = 0.01.
+    states = chain_states("algorithm_4", WideWave, m=2000, chain_steps=4000, fills=2)[:, :, 500:]
+    measured = histogram(WideWave, states.reshape(-1, 1))
+    beta, _ = report("algorithm_4", WideWave, measured, shares(WideWave))
+    assert abs(beta - 20.0) < 1.0
+    assert total_variation(measured, shares(WideWave, beta=20.0)) < 0.03
+
+
+def law_of_accepted_states(rule, cells=1000):
+    """Which share of the accepted states of an endless chain on `Wave` lies in each of its bins, by its Markov matrix.
+
+    Between the two ends lie `cells` cells; the ends themselves are places too, in which `released` clips its steps.
+    """
+    end = float(Wave.high[0])
+    edges = np.linspace(0.0, end, cells + 1)
+    places = np.concatenate([[0.0], (edges[1:] + edges[:-1]) / 2, [end]])
+    slope = 2.4 * np.cos(3 * places) / (1 + 0.8 * np.sin(3 * places))
+
+    def blurred(mean, sigma):
+        """From each mean into each place, what falls beyond an end counted there: [..., cells + 2]."""
+        below = stats.norm.cdf((edges - mean[:, None]) / sigma)
+        return np.concatenate([below[:, :1], np.diff(below), 1.0 - below[:, -1:]], axis=1)
+
+    start = np.full(cells + 2, 1.0 / cells)
+    start[[0, -1]] = 0.0
+    if rule == "algorithm_4":
+        moves = blurred(places + 0.1 * slope, 0.1)
+        moves[:, [0, -1]] = 0.0  # outside: a new start
+    else:
+        moves = blurred(places + 0.1 * np.sign(slope), 0.05)
+        moves[0, 0] = moves[-1, -1] = 0.0  # stuck at an end: a new start
+        start = start @ blurred(places, 0.05)
+    chain = moves + (1.0 - moves.sum(axis=1, keepdims=True)) * start
+    law = np.linalg.matrix_power(chain, 2**12)[cells // 2]
+    accepted = law @ moves
+    accepted[[1, -2]] += accepted[[0, -1]]
+    shares_of_cells = accepted[1:-1].reshape(Wave.bins, -1).sum(axis=1)
+    return shares_of_cells / shares_of_cells.sum()
+
+
+@pytest.mark.parametrize("rule", ["algorithm_4", "released"])
+def test_the_other_rules_follow_the_stationary_law_of_their_own_steps(rule):
+    measured = histogram(Wave, settled_states(rule, Wave))
+    assert total_variation(measured, law_of_accepted_states(rule)) < 0.02

@@ -1,0 +1,204 @@
+"""The model that completes states of search control: the truth, and the network that learns it."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from dyna_td.control import ControlProgram
+from dyna_td.models import LearnedModel, TrueModel, make_model
+from dyna_td.replay import Replay, Transition
+from dyna_td.runs import DynaSettings, Run
+from dyna_td.streams import Streams
+from envs.twins import TWINS, make_twin
+
+SEEDS = 2
+D, ACTIONS = 3, 2
+RNG = np.random.default_rng
+
+
+class LinearWorld:
+    """s' = A s + B[a], r = c . s on a large box; states with a large first coordinate are terminal."""
+
+    state_dim, actions, noise_dim = D, ACTIONS, 0
+    low, high = np.full(D, -4.0, np.float32), np.full(D, 4.0, np.float32)
+
+    def __init__(self):
+        rng = RNG(0)
+        self.a, self.b, self.c = rng.normal(size=(D, D)) * 0.4, rng.normal(size=(ACTIONS, D)) * 0.4, rng.normal(size=D)
+
+    def transitions(self, rng, count):
+        state = rng.uniform(-1, 1, size=(SEEDS, count, D))
+        action = rng.integers(ACTIONS, size=(SEEDS, count))
+        next_state = state @ self.a.T + self.b[action]
+        parts = (state, action, state @ self.c, next_state, np.zeros((SEEDS, count)))
+        dtypes = (tf.float32, tf.int32, tf.float32, tf.float32, tf.float32)
+        return Transition(*(tf.constant(part, dtype) for part, dtype in zip(parts, dtypes, strict=True)))
+
+    def is_terminal(self, state):
+        return state[..., 0] > 1.0
+
+    def nearest_state(self, point):
+        return tf.clip_by_value(point, self.low, self.high)
+
+
+def filled_replay(transitions, count):
+    """A buffer of 400 places that holds the first `count` transitions."""
+    replay = Replay(SEEDS, 400, D)
+
+    @tf.function(jit_compile=True)
+    def fill():
+        t = tf.constant(0)
+        while t < count:
+            replay.add(Transition(*(part[:, t][:, None] for part in transitions)))
+            t += 1
+
+    fill()
+    return replay
+
+
+def learned_model(**settings):
+    return LearnedModel(DynaSettings(model="learned", **settings), Streams(tuple(range(SEEDS))), LinearWorld())
+
+
+def parameters_of(model):
+    return [parameter.numpy() for parameter in model.network.parameters]
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_true_model_is_the_environment(name):
+    twin = make_twin(name)
+    model = make_model(DynaSettings(), Streams((0, 1)), twin)
+    rng = RNG(1)
+    state = tf.constant(rng.uniform(twin.low, twin.high, size=(2, 50, twin.state_dim)), tf.float32)
+    action = tf.constant(rng.integers(twin.actions, size=(2, 50)), tf.int32)
+    noise = tf.constant(rng.normal(size=(2, 50, twin.noise_dim)), tf.float32)
+    expected = twin.step(state, action, noise)
+    predicted = model.predict(state, action, noise)
+    for mine, theirs in zip(predicted, expected, strict=True):
+        np.testing.assert_array_equal(mine, tf.cast(theirs, tf.float32))
+    assert predicted[2].dtype == tf.float32
+    assert isinstance(model, TrueModel) and model.is_ready(tf.constant(0)) and not model.variables
+
+
+def test_a_learned_model_may_be_used_from_its_first_step_on():
+    model = learned_model(model_start=700)
+    assert [bool(model.is_ready(tf.constant(step))) for step in (0, 699, 700, 10_000)] == [False, False, True, True]
+
+
+def test_a_learned_model_learns_from_its_128th_transition_on():
+    transitions = LinearWorld().transitions(RNG(2), 128)
+    model = learned_model()
+    before = parameters_of(model)
+    model.learn(tf.constant(126), filled_replay(transitions, 127))
+    for mine, unchanged in zip(parameters_of(model), before, strict=True):
+        np.testing.assert_array_equal(mine, unchanged)
+    assert model.optimizer.iterations == 0
+    model.learn(tf.constant(127), filled_replay(transitions, 128))
+    assert model.optimizer.iterations == 1
+    for mine, old in zip(model.network.kernels, before, strict=False):
+        assert (mine.numpy() != old).mean() > 0.5
+
+
+class _Gradients:
+    """Stands in for Adam, which hides a gradient's scale, and keeps the gradients."""
+
+    def apply_gradients(self, pairs):
+        self.kept = [gradient.numpy() for gradient, _ in pairs]
+
+
+def gradients_by_hand(parameters, batch):
+    """Of the mean of (s' - s, r)'s squared errors over a batch and its d + 1 numbers, for one seed."""
+    kernels, biases = parameters[:3], parameters[3:]
+    state, action, reward, next_state, _ = (np.asarray(part, np.float64) for part in batch)
+    layers = [np.concatenate([state, np.eye(ACTIONS)[action.astype(int)]], axis=1).T]
+    for layer, (kernel, bias) in enumerate(zip(kernels, biases, strict=True)):
+        output = kernel @ layers[-1] + bias
+        layers.append(np.maximum(output, 0) if layer < 2 else output)
+    wanted = np.concatenate([next_state - state, reward[:, None]], axis=1).T
+    signal = 2 * (layers[-1] - wanted) / wanted.size
+    by_kernels, by_biases = [], []
+    for layer in (2, 1, 0):
+        by_kernels.insert(0, signal @ layers[layer].T)
+        by_biases.insert(0, signal.sum(axis=1, keepdims=True))
+        signal = (kernels[layer].T @ signal) * (layers[layer] > 0)
+    return by_kernels + by_biases
+
+
+def test_an_update_follows_the_mean_squared_error_of_a_mini_batch():
+    replay = filled_replay(LinearWorld().transitions(RNG(3), 200), 200)
+    model = learned_model(model_hidden=(8, 6), model_batch_size=32)
+    drawn = []
+    gather = replay.gather
+    replay.gather = lambda places: drawn.append((places.numpy(), gather(places))) or drawn[-1][1]
+    model.optimizer = _Gradients()
+    model.learn(tf.constant(5), replay)
+    places, batch = drawn[0]
+    assert places.shape == (SEEDS, 32) and places.max() < 200
+    assert len(set(places[0])) > 20 and set(places[0]) != set(places[1])
+    for seed in range(SEEDS):
+        of_seed = [parameter[seed].astype(np.float64) for parameter in parameters_of(model)]
+        expected = gradients_by_hand(of_seed, Transition(*(part[seed] for part in batch)))
+        for mine, theirs in zip(model.optimizer.kept, expected, strict=True):
+            np.testing.assert_allclose(mine[seed], theirs, rtol=1e-4, atol=1e-6)
+
+
+def errors(model, transitions):
+    """Mean squared errors of s' and of r over all transitions: [S, 2]."""
+    next_state, reward, _ = model.predict(transitions.state, transitions.action, None)
+    of_state = np.mean((next_state - transitions.next_state) ** 2, axis=(1, 2))
+    return np.stack([of_state, np.mean((reward - transitions.reward) ** 2, axis=1)], axis=1)
+
+
+def test_a_learned_model_learns_a_linear_system():
+    rng = RNG(4)
+    replay = filled_replay(LinearWorld().transitions(rng, 400), 400)
+    unseen = LinearWorld().transitions(rng, 300)
+    model = learned_model(model_learning_rate=3e-3)
+    before = errors(model, unseen)
+
+    @tf.function(jit_compile=True)
+    def learn(updates):
+        step = tf.constant(0)
+        while step < updates:
+            model.learn(step, replay)
+            step += 1
+
+    learn(tf.constant(600))
+    assert model.optimizer.iterations == 600
+    assert (errors(model, unseen) < before / 100).all()
+
+
+def test_predictions_stay_in_the_box_and_end_where_the_known_rule_says():
+    model = learned_model()
+    rng = RNG(5)
+    for kernel in model.network.kernels:
+        kernel.assign(0.3 * tf.cast(rng.normal(size=kernel.shape), tf.float32))
+    state = tf.constant(rng.uniform(-4, 4, size=(SEEDS, 200, D)), tf.float32)
+    next_state, reward, terminated = (
+        part.numpy() for part in model.predict(state, tf.ones([SEEDS, 200], tf.int32), None)
+    )
+    assert (np.abs(next_state) <= 4.0).all() and (np.abs(next_state) == 4.0).mean() > 0.2
+    assert np.abs(reward).max() > 4.0  # rewards know no box
+    np.testing.assert_array_equal(terminated, (next_state[..., 0] > 1.0).astype(np.float32))
+    assert 0.1 < terminated.mean() < 0.9
+
+
+def test_an_agent_searches_with_a_learned_model_only_once_it_may_be_used():
+    settings = DynaSettings(
+        model="learned", model_start=14, model_batch_size=8, search_every=3, chain_steps=10, hidden=(8,), batch_size=4
+    )
+    agent = ControlProgram(Run("MountainCar-v0", "dyna_td", settings, (0, 1), steps=100)).agent
+    budgets, model_updates = [], []
+    agent.search = lambda step, chain_steps: budgets.append(int(chain_steps))
+    transition = Transition(
+        tf.zeros([2, 1, 2]), tf.zeros([2, 1], tf.int32), tf.zeros([2, 1]), tf.ones([2, 1, 2]), tf.zeros([2, 1])
+    )
+    for step in range(20):
+        agent.observe(transition)
+        agent.learn(tf.constant(step, tf.int64), tf.constant(0 if step == 18 else 1))
+        model_updates.append(int(agent.model.optimizer.iterations))
+    # From model_start on, every third step, and never in a step that makes no updates.
+    assert [step for step, budget in enumerate(budgets) if budget] == [15]
+    assert set(budgets) == {0, 10}
+    assert model_updates == [0] * 7 + list(range(1, 14))  # from the 8th transition on, once a step
+    assert [float(optimizer.learning_rate) for optimizer in agent.optimizers] == pytest.approx([1e-3, 1e-4])

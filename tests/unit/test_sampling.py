@@ -1,0 +1,281 @@
+"""Sampling distributions on GridWorld's square, against NumPy and numbers worked out by hand."""
+
+import functools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import stats
+
+from dyna_td.catalog import METRICS
+from dyna_td.control import ControlProgram
+from dyna_td.replay import Transition
+from dyna_td.runs import ControlSettings, DynaSettings, Run
+from dyna_td.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, entropy, histogram
+from dyna_td.streams import Purpose, Streams
+from envs.grid_world import GRID_WALLS, in_goal, transition
+from envs.twins import make_twin
+
+SEEDS = 2
+STORED = 400
+STEP = tf.constant(7, tf.int64)
+
+
+def random_states(count, seed=0):
+    return np.random.default_rng(seed).random((SEEDS, count, 2)).astype(np.float32)
+
+
+# Histograms
+
+
+@pytest.mark.parametrize("cells", [10, 50])
+def test_a_histogram_is_numpys(cells):
+    states = random_states(1000) ** 2
+    shares = histogram(tf.constant(states), cells).numpy()
+    for seed in range(SEEDS):
+        counts, _, _ = np.histogram2d(*states[seed].T, bins=cells, range=[[0, 1], [0, 1]])
+        np.testing.assert_allclose(shares[seed], counts.ravel() / 1000, rtol=1e-6)
+
+
+def test_the_far_borders_belong_to_the_last_cells():
+    states = tf.constant([[[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]])
+    assert np.flatnonzero(histogram(states, 10)[0]).tolist() == [0, 9, 90, 99]
+
+
+def test_the_entropy_is_that_of_scipy_and_4_605_at_most_on_10_by_10_cells():
+    even = (np.stack(np.meshgrid(np.arange(10), np.arange(10)), axis=-1).reshape(1, 100, 2) + 0.5) / 10
+    assert float(entropy(histogram(tf.constant(even, tf.float32), 10))[0]) == pytest.approx(4.605, abs=1e-3)
+    assert float(entropy(histogram(tf.fill([1, 30, 2], 0.3), 10))[0]) == 0.0
+    shares = histogram(tf.constant(random_states(500) ** 3), 50)
+    np.testing.assert_allclose(entropy(shares), stats.entropy(shares, axis=1), rtol=1e-5)
+
+
+def test_the_coverage_of_states_placed_by_hand():
+    # Seed 0: two in one cell of the top left, one in the wall's column, one on the right. Seed 1: all in one place.
+    states = [[[0.101, 0.9], [0.11, 0.91], [0.55, 0.2], [0.9, 0.9]], [[0.7, 0.7]] * 4]
+    measured = {name: value.numpy().tolist() for name, value in coverage(tf.constant(states)).items()}
+    assert measured.pop("occupied_cells") == [3, 1]
+    assert measured.pop("mass_top_left") == [0.5, 0.0]
+    assert measured.pop("mass_right") == [0.25, 1.0]
+    for name in ("entropy_10", "entropy_50"):
+        assert measured.pop(name) == pytest.approx([0.5 * np.log(2) + 0.5 * np.log(4), 0.0])
+    assert not measured
+
+
+# A measurement with everything given
+
+
+class GivenStates:
+    """An agent that is nothing but its own way of sampling."""
+
+    settings = ControlSettings()
+
+    def __init__(self, states):
+        self.states = states
+
+    def sample_states(self, step, count):
+        return tf.constant(self.states)
+
+
+def measure_given(errors, own, buffer, recent):
+    sampling = SamplingDistributions(GivenStates(own), Streams(tuple(range(SEEDS))), make_twin("GridWorld"))
+    sampling.absolute_td_errors = lambda step: tf.constant(errors, tf.float32)
+    sampling.draw_buffer = lambda step, purpose, newest=None: tf.constant(
+        {Purpose.RECENT_DRAWS: recent, Purpose.BUFFER_DRAWS: buffer}[purpose]
+    )
+    metrics, states = sampling.measure(STEP)
+    return {name: value.numpy() for name, value in metrics.items()}, states
+
+
+def test_distances_worked_out_by_hand():
+    left_half = np.repeat([[4.0, 0.0]], SEEDS, axis=0).repeat(1250, axis=1)  # p* is 1/1250 where x < 0.5
+    one_place = np.full((SEEDS, DRAWS, 2), 0.25, np.float32)
+    recent = one_place.copy()
+    recent[0, : DRAWS // 4] = recent[1] = 0.75  # of seed 0's policy a quarter, of seed 1's all is on the right
+    metrics, _ = measure_given(left_half, own=one_place, buffer=one_place + 0.5, recent=recent)
+    at, elsewhere = 1 - 1 / 1250, 1249 / 1250
+    expected = {
+        "distance_uniform": [(at + elsewhere) / 2500] * 2,
+        "distance_uniform_buffer": [2 / 2500] * 2,
+        "distance_uniform_exact_uniform": [1 / 2500] * 2,
+        "distance_on_policy": [0.75 * at, 0.0],
+        "distance_on_policy_buffer": [0.75 / 1250 + 0.25, 1.0],
+        "distance_on_policy_exact_uniform": [1 / 2500] * 2,
+    }
+    for name, values in expected.items():
+        np.testing.assert_allclose(metrics[name], values, rtol=1e-4, err_msg=name)
+
+
+def test_distances_of_any_distributions_equal_their_definitions():
+    errors = np.random.default_rng(1).exponential(size=(SEEDS, 2500))
+    own, buffer, recent = (random_states(DRAWS, seed) ** (seed + 1) for seed in range(3))
+    metrics, states = measure_given(errors, own, buffer, recent)
+    np.testing.assert_array_equal(states["own"], own[:, :SHOWN])
+    np.testing.assert_array_equal(states["buffer"], buffer[:, :SHOWN])
+    for seed in range(SEEDS):
+        ideal = errors[seed] / errors[seed].sum()
+        shares = {
+            name: np.histogram2d(*drawn[seed].T, bins=50, range=[[0, 1], [0, 1]])[0].ravel() / DRAWS
+            for name, drawn in {"": own, "_buffer": buffer, "recent": recent}.items()
+        }
+        on_policy = shares.pop("recent")
+        for name, p in shares.items():
+            difference = np.abs(p - ideal)
+            np.testing.assert_allclose(metrics[f"distance_uniform{name}"][seed], difference.mean(), rtol=1e-4)
+            np.testing.assert_allclose(
+                metrics[f"distance_on_policy{name}"][seed], (on_policy * difference).sum(), rtol=1e-4
+            )
+
+
+def test_the_floor_is_what_3000_draws_from_the_ideal_can_be_expected_to_reach():
+    sampling = SamplingDistributions(GivenStates(None), Streams(tuple(range(20))), make_twin("GridWorld"))
+    floor = sampling.draw_ideal(tf.fill([20, 2500], 1 / 2500), STEP).numpy()
+    counts = np.arange(40)
+    expected = (stats.binom.pmf(counts, DRAWS, 1 / 2500) * np.abs(counts / DRAWS - 1 / 2500)).sum()
+    distances = np.abs(floor - 1 / 2500).mean(axis=1)
+    np.testing.assert_allclose(floor.sum(axis=1), 1.0, rtol=1e-5)
+    assert distances.mean() == pytest.approx(expected, rel=0.01)
+    assert distances.std() > 0  # every seed draws for itself
+
+
+def test_the_ideal_sampler_draws_in_proportion_to_the_td_errors():
+    ideal = np.zeros((SEEDS, 2500))
+    ideal[0, [3, 77, 2499]] = [0.2, 0.5, 0.3]
+    ideal[1, 1200] = 1.0
+    sampling = SamplingDistributions(GivenStates(None), Streams(tuple(range(SEEDS))), make_twin("GridWorld"))
+    drawn = sampling.draw_ideal(tf.constant(ideal, tf.float32), STEP).numpy()
+    np.testing.assert_allclose(drawn, ideal, atol=4 * (0.25 / DRAWS) ** 0.5)
+    np.testing.assert_array_equal(drawn > 0, ideal > 0)
+
+
+# A measurement of an agent
+
+
+def program_of(name, settings):
+    """An agent that has stored random transitions and whose Q and target network are random, of order 1."""
+    program = ControlProgram(Run("GridWorld", name, settings, tuple(range(SEEDS)), steps=1500))
+    rng = np.random.default_rng(0)
+    for network in (program.agent.q, program.agent.q_target):
+        for parameter in network.parameters:
+            parameter.assign(tf.cast(0.7 * rng.normal(size=parameter.shape), tf.float32))
+    states = tf.constant(random_states(STORED, seed=3))
+
+    @tf.function(jit_compile=True)
+    def store():
+        t = tf.constant(0)
+        while t < STORED:
+            state, none = states[:, t][:, None], tf.zeros([SEEDS, 1])
+            program.agent.replay.add(Transition(state, tf.zeros([SEEDS, 1], tf.int32), none, state, none))
+            t += 1
+
+    store()
+    program.step.assign(STORED)
+    return program
+
+
+OLD, NEW = (0.1, 0.9), (0.9, 0.1)
+OLD_STATES = 5_000
+
+
+@functools.cache
+def dyna():
+    """A Dyna agent whose queue holds 5000 states at OLD and then 20,000 at NEW."""
+    program = program_of("dyna_td", DynaSettings(warm_up_steps=0, hidden=(8, 6)))
+    states = np.repeat([OLD, NEW], [OLD_STATES, RECENT_STATES], axis=0).astype(np.float32)
+    program.agent.queue.add(tf.tile(states[None], [SEEDS, 1, 1]), tf.fill([SEEDS], len(states)))
+    return program
+
+
+def measured(program):
+    return tuple({name: value.numpy() for name, value in part.items()} for part in program.measure())
+
+
+def test_a_measurement_changes_nothing():
+    program = dyna()
+    before = [variable.numpy() for variable in program.state]
+    measured(program)
+    for variable, value in zip(program.state, before, strict=True):
+        np.testing.assert_array_equal(variable, value)
+
+
+def test_an_agent_with_a_queue_has_every_metric_of_the_glossary_and_one_without_lacks_the_recent_states():
+    known = {name for name in METRICS if name.startswith(("distance_", "entropy_", "occupied_", "mass_"))}
+    metrics, _ = measured(dyna())
+    assert set(metrics) == known
+    assert all(value.shape == (SEEDS,) and np.isfinite(value).all() for value in metrics.values())
+    metrics, _ = program_of("er", ControlSettings(hidden=(8, 6))).sampling.measure(STEP)
+    assert set(metrics) == {name for name in known if not name.endswith("_recent")}
+
+
+def test_the_queue_is_measured_as_a_whole_and_by_its_newest_20000_states():
+    metrics, states = measured(dyna())
+    np.testing.assert_array_equal(metrics["mass_right_recent"], 1.0)
+    np.testing.assert_array_equal(metrics["mass_top_left_recent"], 0.0)
+    np.testing.assert_allclose(metrics["mass_top_left"], OLD_STATES / (OLD_STATES + RECENT_STATES), atol=0.04)
+    assert {tuple(state) for state in states["own"].reshape(-1, 2)} == {tuple(np.float32(s)) for s in (OLD, NEW)}
+    assert states["own"].shape == states["buffer"].shape == (SEEDS, SHOWN, 2)
+
+
+def test_the_buffer_is_drawn_uniformly_or_from_its_newest_transitions():
+    sampling = dyna().sampling
+    stored = random_states(STORED, seed=3)
+    for newest, held in ((None, STORED), (10, 10), (10_000, STORED)):
+        drawn = sampling.draw_buffer(STEP, Purpose.BUFFER_DRAWS, newest).numpy()
+        for seed in range(SEEDS):
+            states, counts = np.unique(drawn[seed], axis=0, return_counts=True)
+            allowed = {tuple(state) for state in stored[seed, -held:]}
+            assert {tuple(state) for state in states} <= allowed
+            assert len(states) > 0.98 * held
+            assert stats.chisquare(np.append(counts, [0] * (held - len(counts)))).pvalue > 1e-3
+
+
+def forward(network, seed, states):
+    """Q of one seed in float64: states [N, 2] -> [N, A]."""
+    layer = states.T.astype(np.float64)
+    for number, (kernel, bias) in enumerate(zip(network.kernels, network.biases, strict=True)):
+        layer = kernel.numpy()[seed].astype(np.float64) @ layer + bias.numpy()[seed]
+        layer = np.maximum(layer, 0.0) if number < 2 else layer
+    return layer.T
+
+
+def test_the_ideal_weighs_each_corner_by_its_mean_td_error_under_the_true_model():
+    program = dyna()
+    agent, sampling = program.agent, program.sampling
+    noise = tf.function(
+        lambda: program.streams.normal(Purpose.IDEAL_ENVIRONMENT, (2500, 16), step=STEP), jit_compile=True
+    )().numpy()
+    errors = tf.function(sampling.absolute_td_errors, jit_compile=True)(STEP).numpy()
+    corners = np.float32([(column / 50, row / 50) for column in range(50) for row in range(50)])
+    blocked = reached = 0
+    for seed in range(SEEDS):
+        q = forward(agent.q, seed, corners)
+        outcomes = [
+            transition(corner, action, z, GRID_WALLS)
+            for corner, action, draws in zip(corners, q.argmax(axis=1).tolist(), noise[seed], strict=True)
+            for z in draws
+        ]
+        next_states, rewards, ends = (np.array(part) for part in zip(*outcomes, strict=True))
+        y = rewards + 0.99 * ~ends * forward(agent.q_target, seed, next_states).max(axis=1)
+        expected = np.abs(y.reshape(2500, 16).mean(axis=1) - q.max(axis=1))
+        clear = np.diff(np.sort(q, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4  # elsewhere rounding decides what is greedy
+        assert clear.mean() > 0.98
+        np.testing.assert_allclose(errors[seed, clear], expected[clear], rtol=1e-4, atol=1e-4)
+        stays = (next_states.reshape(2500, 16, 2) == corners[:, None]).all(axis=(1, 2))
+        blocked += (stays & clear).sum()
+        reached += (ends.reshape(2500, 16).any(axis=1) & ~in_goal(*corners.T) & clear).sum()
+    assert blocked > 20 and reached > 3  # walls, borders and the goal have been compared
+
+
+def test_a_seed_that_has_diverged_does_not_touch_the_measurements_of_another():
+    program = dyna()
+    healthy, _ = measured(program)
+    kernel = program.agent.q.kernels[0]
+    kept = kernel.numpy()
+    try:
+        kernel.assign(np.stack([kept[0], np.full_like(kept[1], np.nan)]))
+        metrics, _ = measured(program)
+    finally:
+        kernel.assign(kept)
+    for name, value in metrics.items():
+        np.testing.assert_array_equal(value[0], healthy[name][0], err_msg=name)
+    assert np.isnan(metrics["distance_uniform"][1])

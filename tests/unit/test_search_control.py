@@ -1,0 +1,512 @@
+"""The queue, the visited states, the three rules' steps and a whole fill, each against a naive twin in NumPy."""
+
+import functools
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dyna_td.replay import Transition
+from dyna_td.runs import DynaSettings
+from dyna_td.search_control import (
+    COUNTERS,
+    LANGEVIN_STEP,
+    MOST_ITERATIONS,
+    Algorithm4,
+    Langevin,
+    Released,
+    SearchControl,
+    StateQueue,
+    VisitedStates,
+    cholesky,
+)
+from dyna_td.streams import Purpose, Streams
+
+RULES = ("released", "algorithm_4", "langevin")
+
+
+# The queue
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), seeds=st.integers(1, 3), m=st.integers(1, 5), extra=st.integers(0, 12))
+def test_the_queue_is_a_deque_of_each_seed(data, seeds, m, extra):
+    capacity = m + extra
+    queue = StateQueue(seeds, capacity, state_dim=2)
+    twins = [deque(maxlen=capacity) for _ in range(seeds)]
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    for _ in range(8):
+        states = rng.normal(size=(seeds, m, 2)).astype(np.float32)
+        counts = rng.integers(0, m + 1, seeds)
+        queue.add(tf.constant(states), tf.constant(counts, tf.int32))
+        for seed, twin in enumerate(twins):
+            twin.extend(states[seed, : counts[seed]])
+        assert queue.size.numpy().tolist() == [len(twin) for twin in twins]
+        ages = np.stack([rng.integers(0, max(len(twin), 1), 9) for twin in twins])
+        gathered = queue.gather(tf.constant(ages, tf.int32)).numpy()
+        for seed, twin in enumerate(twins):
+            newest_first = list(twin)[::-1] or [np.zeros(2)]
+            np.testing.assert_array_equal(gathered[seed], [newest_first[age] for age in ages[seed]])
+
+
+def numbered_queue(counts, capacity):
+    """A queue in which the k-th state that a seed got is (k, k)."""
+    queue = StateQueue(len(counts), capacity, state_dim=2)
+    for k in range(max(counts)):
+        state = tf.fill([len(counts), 1, 2], float(k))
+        queue.add(state, tf.constant([int(k < count) for count in counts]))
+    return queue
+
+
+def test_draws_from_the_queue_are_uniform_over_what_each_seed_holds():
+    queue = numbered_queue((3, 7, 30), capacity=10)
+    drawn = queue.draw(Streams((0, 1, 2)), Purpose.SIMULATED_STATES, 20_000, step=0).numpy()
+    np.testing.assert_array_equal(drawn[..., 0], drawn[..., 1])
+    for numbers, held in zip(drawn[..., 0], (range(3), range(7), range(20, 30)), strict=True):
+        values, counts = np.unique(numbers, return_counts=True)
+        assert values.tolist() == list(held)
+        assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_draws_can_be_restricted_to_the_newest_states():
+    queue = numbered_queue((0, 2, 6, 30), capacity=10)
+    drawn = queue.draw(Streams((0, 1, 2, 3)), Purpose.RECENT_STATES, 500, step=0, newest=4).numpy()[..., 0]
+    assert [sorted(set(numbers.tolist())) for numbers in drawn] == [[0], [0, 1], [2, 3, 4, 5], [26, 27, 28, 29]]
+
+
+def test_an_empty_queue_gives_zeros():
+    drawn = StateQueue(2, 5, 3).draw(Streams((0, 1)), Purpose.SIMULATED_STATES, 4, step=0)
+    np.testing.assert_array_equal(drawn, np.zeros((2, 4, 3)))
+
+
+# The visited states
+
+
+def observe_all(visited, states, next_states):
+    """Shows the agent's states [T, S, d] one after the other."""
+
+    @tf.function(jit_compile=True)
+    def show(states, next_states):
+        t = tf.constant(0)
+        while t < len(states):
+            none = tf.zeros([states.shape[1], 1])
+            visited.observe(Transition(states[t][:, None], none, none, next_states[t][:, None], none))
+            t += 1
+
+    show(tf.constant(states, tf.float32), tf.constant(next_states, tf.float32))
+
+
+def test_the_covariance_and_the_mean_move_are_those_of_all_visited_states():
+    rng = np.random.default_rng(0)
+    states = rng.normal(size=(200, 2, 3)) @ rng.normal(size=(3, 3)) + [1.0, -2.0, 0.5]
+    next_states = states + rng.normal(size=states.shape)
+    visited = VisitedStates(seeds=2, state_dim=3)
+    observe_all(visited, states, next_states)
+    moves = np.linalg.norm(next_states - states, axis=2)
+    recent = np.zeros(2)
+    for move in moves:
+        recent = 0.999 * recent + 0.001 * move
+    for seed in range(2):
+        np.testing.assert_allclose(visited.covariance[seed], np.cov(states[:, seed].T, bias=True), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(visited.mean_move, moves.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(visited.recent_move, recent, rtol=1e-5)
+
+
+def test_one_state_has_no_covariance():
+    visited = VisitedStates(seeds=1, state_dim=2)
+    observe_all(visited, np.float32([[[0.3, -0.7]]]), np.float32([[[0.3, -0.2]]]))
+    np.testing.assert_allclose(visited.covariance, np.zeros((1, 2, 2)), atol=1e-7)
+    np.testing.assert_allclose([visited.mean_move[0], visited.recent_move[0]], [0.5, 0.0005], rtol=1e-6)
+
+
+def test_a_long_run_far_from_the_origin_does_not_wear_the_covariance_out():
+    rng = np.random.default_rng(1)
+    states = rng.normal(size=(50_000, 1, 2)) * [0.03, 0.01] + [-0.5, 0.0]  # like MountainCar's
+    visited = VisitedStates(seeds=1, state_dim=2)
+    observe_all(visited, states, states)
+    np.testing.assert_allclose(np.diag(visited.covariance[0]), np.var(states[:, 0], axis=0), rtol=0.02)
+
+
+@pytest.mark.parametrize("d", [1, 2, 4, 6])
+def test_the_cholesky_factor_equals_numpys(d):
+    rng = np.random.default_rng(d)
+    roots = rng.normal(size=(5, d, d + 2))
+    matrices = (roots @ roots.transpose(0, 2, 1)).astype(np.float32)
+    np.testing.assert_allclose(cholesky(tf.constant(matrices)), np.linalg.cholesky(matrices), rtol=1e-3, atol=1e-4)
+
+
+def test_the_cholesky_factor_of_a_singular_matrix_still_multiplies_out():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(3, 4, 2))  # rank 2 in 4 dimensions
+    matrices = np.concatenate(
+        [flat @ flat.transpose(0, 2, 1), np.zeros((1, 4, 4)), np.diag([1.0, 0.0, 2.0, 0.0])[None], np.ones((1, 4, 4))]
+    ).astype(np.float32)
+    factor = cholesky(tf.constant(matrices)).numpy()
+    assert np.isfinite(factor).all()
+    np.testing.assert_array_equal(factor, np.tril(factor))
+    np.testing.assert_allclose(factor @ factor.transpose(0, 2, 1), matrices, atol=2e-3)
+    np.testing.assert_array_equal(factor[3], np.zeros((4, 4)))
+
+
+# The rules' steps
+
+
+def is_terminal(state):
+    return (state[0] > 0.8) & (state[1] > 3.0)
+
+
+class Room:
+    """A box whose last corner is terminal; `shares_one_unit` tells whether Sigma_s is replaced by the identity."""
+
+    noise_dim = 0
+    state_dim = 2
+    low, high = np.float32([-1.0, 0.0]), np.float32([1.0, 4.0])
+
+    def __init__(self, shares_one_unit=False):
+        self.shares_one_unit = shares_one_unit
+
+    def is_terminal(self, state):
+        return is_terminal(tf.unstack(state, axis=-1))
+
+    def nearest_state(self, point):
+        return tf.clip_by_value(point, self.low, self.high)
+
+
+SIGMA = np.float32([[0.5, 0.2], [0.2, 1.0]])
+
+
+def visited_with(sigma=SIGMA, mean_move=0.3, recent_move=0.2, seeds=1):
+    return SimpleNamespace(
+        covariance=tf.constant(np.broadcast_to(sigma, (seeds, 2, 2))),
+        mean_move=tf.fill([seeds], mean_move),
+        recent_move=tf.fill([seeds], recent_move),
+    )
+
+
+def move(rule, state, gradient, normals=(0.0, 0.0)):
+    """(where one chain goes, whether it starts anew)."""
+    moved, leaves = rule.move(*(tf.constant([part], tf.float32) for part in (state, gradient, normals)))
+    return moved.numpy()[0], bool(leaves[0])
+
+
+def test_a_released_step_has_length_a_tenth_whatever_the_gradients_length():
+    rule = Released(Room(), visited_with(), step_size=0.1)
+    climb = SIGMA @ [3.0, -1.0]
+    for scale in (1e-3, 1.0, 1e6):
+        moved, leaves = move(rule, [0.1, 2.0], [3.0 * scale, -1.0 * scale])
+        np.testing.assert_allclose(moved, [0.1, 2.0] + 0.1 * climb / np.linalg.norm(climb), rtol=1e-5)
+        assert not leaves
+
+
+def test_released_noise_is_a_twentieth_of_the_visited_states_deviation():
+    rule = Released(Room(), visited_with(), step_size=0.1)
+    moved, _ = move(rule, [0.1, 2.0], [0.0, 1e-7], normals=[2.0, -1.0])  # a vanished gradient adds nothing
+    np.testing.assert_allclose(moved, [0.1 + 0.05 * 0.5**0.5 * 2.0, 2.0 - 0.05], rtol=1e-5)
+    first = rule.first(tf.constant([[0.1, 2.0]]), tf.constant([[2.0, -1.0]]))
+    np.testing.assert_allclose(first[0], moved, rtol=1e-6)
+
+
+def test_where_coordinates_share_a_unit_released_neither_rotates_nor_rescales():
+    rule = Released(Room(shares_one_unit=True), visited_with(), step_size=0.1)
+    moved, _ = move(rule, [0.1, 2.0], [3.0, -4.0], normals=[1.0, 2.0])
+    np.testing.assert_allclose(moved, [0.1 + 0.06 + 0.05, 2.0 - 0.08 + 0.1], rtol=1e-5)
+
+
+def test_a_released_chain_stays_in_the_box_and_starts_anew_when_stuck_or_terminal():
+    rule = Released(Room(), visited_with(np.eye(2, dtype=np.float32)), step_size=0.1)
+    for state, gradient, expected, restarts in [
+        ([0.95, 2.0], [1.0, 0.0], [1.0, 2.0], False),  # clipped
+        ([1.0, 2.0], [1.0, 0.0], [1.0, 2.0], True),  # stuck at the face
+        ([0.0, 2.0], [0.0, 0.0], [0.0, 2.0], True),  # stuck on a flat without noise
+        ([0.79, 3.5], [1.0, 0.0], [0.89, 3.5], True),  # terminal
+    ]:
+        moved, leaves = move(rule, state, gradient)
+        np.testing.assert_allclose(moved, expected, rtol=1e-6)
+        assert leaves is restarts, state
+
+
+def test_algorithm_4_takes_the_plain_gradient_and_correlated_noise():
+    rule = Algorithm4(Room(), visited_with(), step_size=0.1)
+    normals = np.array([1.5, -0.5])
+    moved, leaves = move(rule, [0.1, 2.0], [3.0, -4.0], normals)
+    np.testing.assert_allclose(moved, [0.1 + 0.3, 2.0 - 0.4] + 0.1 * np.linalg.cholesky(SIGMA) @ normals, rtol=1e-5)
+    assert not leaves
+    np.testing.assert_array_equal(rule.first(tf.constant([[0.1, 2.0]]), tf.ones([1, 2])), np.float32([[0.1, 2.0]]))
+
+
+@pytest.mark.parametrize(("gradient", "leaves"), [((9.0, 0.0), False), ((10.5, 0.0), True), ((0.0, -20.5), True)])
+def test_algorithm_4_starts_anew_outside_the_box_and_only_there(gradient, leaves):
+    rule = Algorithm4(Room(), visited_with(), step_size=0.1)
+    assert move(rule, [0.0, 2.0], gradient)[1] is leaves
+    assert not move(rule, [0.9, 3.5], [0.0, 0.0])[1]  # neither in a terminal state nor when it rests
+
+
+def test_langevin_steps_are_in_units_of_the_box():
+    rule = Langevin(Room(), DynaSettings())
+    moved, leaves = move(rule, [0.1, 2.0], [3.0, -4.0], normals=[1.0, -2.0])
+    drift, noise = LANGEVIN_STEP, (2 * LANGEVIN_STEP) ** 0.5
+    expected = [0.1 + drift * 4 * 3.0 + noise * 2, 2.0 - drift * 16 * 4.0 - noise * 4 * 2.0]
+    np.testing.assert_allclose(moved, expected, rtol=1e-5)
+    assert not leaves
+
+
+def test_langevin_folds_its_steps_back_at_the_faces_as_often_as_needed():
+    rule = Langevin(Room(), DynaSettings())
+    points = tf.constant([[1.25, 2.0], [-1.5, -1.0], [3.5, 9.0], [-5.5, 4.0], [1.0, 0.0]])
+    expected = [[0.75, 2.0], [-0.5, 1.0], [-0.5, 1.0], [-0.5, 4.0], [1.0, 0.0]]
+    np.testing.assert_allclose(rule.reflect(points), expected, atol=1e-5)
+
+
+def test_each_rule_accepts_by_its_own_threshold():
+    distance, state = tf.constant([0.19, 0.201, 0.215]), tf.zeros([3, 2])
+    visited = visited_with(mean_move=0.3, recent_move=0.2)
+    released = Released(Room(), visited, step_size=0.1)  # 0.3 / sqrt(d) = 0.212
+    assert released.accepts(distance, state, 0).numpy().tolist() == [False, False, True]
+    box = Algorithm4(Room(), visited, step_size=0.1)
+    assert box.accepts(distance, state, 0).numpy().tolist() == [False, True, True]
+    far_and_terminal = tf.constant([[0.0, 1.0], [0.9, 3.5]])
+    every_third = Langevin(Room(), DynaSettings(chain_steps=11, states_per_fill=3))
+    accepted = [every_third.accepts(None, far_and_terminal, tf.constant([used, used])).numpy() for used in range(7)]
+    np.testing.assert_array_equal(accepted, [[used in (2, 5), False] for used in range(7)])
+
+
+# A whole fill
+
+M, BUDGET = 6, 33  # not a multiple: a seed whose fill is complete waits for the others
+TOO_LONG = 60  # iterations for which random numbers are kept here
+
+
+def slope(x, y, xp):
+    """The gradient that chains follow here, in NumPy or TensorFlow."""
+    return 3.0 * xp.cos(4.0 * x), 1.5 * xp.sin(2.0 * y)
+
+
+def threshold_of(seed):
+    """Mean and recent move: some seeds accept most states, others few."""
+    return 0.08 + 0.06 * seed
+
+
+def sigma_of(seed):
+    return SIGMA * np.float32(1.0 + 0.2 * seed)
+
+
+class Filler:
+    """`SearchControl.fill` of several seeds in `Room`, compiled."""
+
+    def __init__(self, rule, seeds):
+        self.streams = Streams(seeds)
+        self.twin = Room()
+        settings = DynaSettings(search_control=rule, states_per_fill=M, chain_steps=BUDGET)
+        self.control = SearchControl(settings, self.streams, self.twin)
+        moves = tf.constant([threshold_of(seed) for seed in seeds], tf.float32)
+        sigma = tf.constant(np.stack([sigma_of(seed) for seed in seeds]))
+        self.control.visited = SimpleNamespace(covariance=sigma, mean_move=moves, recent_move=moves)
+        self.initial = [variable.numpy() for variable in self.control.variables]
+
+    def start(self, step, i):
+        uniform = self.streams.uniform(Purpose.CHAIN_START, (2,), step=step, inner=i)
+        return self.twin.low + (self.twin.high - self.twin.low) * uniform
+
+    @tf.function(jit_compile=True)
+    def fill(self, step, budget, factors):
+        """Multiplies the gradients of iteration i by the i-th row of `factors` [I, S], or by the last one."""
+
+        def gradient(state, i):
+            x, y = slope(state[:, 0], state[:, 1], tf.math)
+            factor = tf.gather(factors, tf.minimum(i, factors.shape[0] - 1))
+            return tf.stack([x, y], axis=1) * factor[:, None]
+
+        return self.control.fill(step, budget, gradient, lambda i: self.start(step, i))
+
+    def run(self, steps=(0, 1), budget=BUDGET, factors=None):
+        """Fills once for each of `steps`, from the beginning; states [steps, S, M, 2], counts [steps, S], counters."""
+        for variable, value in zip(self.control.variables, self.initial, strict=True):
+            variable.assign(value)
+        if factors is None:
+            factors = np.ones((TOO_LONG, self.streams.count))
+        factors = tf.constant(factors, tf.float32)
+        results = [self.fill(tf.constant(step), tf.constant(budget), factors) for step in steps]
+        states, counts = (np.stack(parts) for parts in zip(*results, strict=True))
+        return states, counts, {name: counter.numpy() for name, counter in self.control.counters.items()}
+
+
+@functools.cache
+def randomness(steps):
+    """What the fills of `steps` can draw, by step and iteration: starts [T, I, S, 2] and normals [T, I, S, 4]."""
+    subject = filler("released")
+
+    @tf.function(jit_compile=True)
+    def draw(step):  # compiled, as a fill is: elsewhere normal numbers differ
+        def of_iteration(i):
+            return subject.start(step, i), subject.streams.normal(Purpose.CHAIN_NOISE, (4,), step=step, inner=i)
+
+        return tf.map_fn(of_iteration, tf.range(TOO_LONG), fn_output_signature=(tf.float32, tf.float32))
+
+    drawn = [draw(tf.constant(step)) for step in steps]
+    return tuple(np.stack(part).astype(np.float64) for part in zip(*drawn, strict=True))
+
+
+@functools.cache
+def filler(rule, seeds=(0, 1, 2, 3, 4)):
+    return Filler(rule, seeds)
+
+
+class NaiveChain:
+    """The inner loop of Algorithm 4 for one seed, line by line, with the step of any rule."""
+
+    def __init__(self, rule, seed):
+        self.rule = rule
+        self.sigma, self.threshold = sigma_of(seed), threshold_of(seed) / (2**0.5 if rule == "released" else 1.0)
+        self.going_on = None
+        self.counters = dict.fromkeys(COUNTERS, 0)
+
+    def near(self, start, normals):
+        if self.rule != "released":
+            return start
+        return np.clip(start + 0.05 * np.sqrt(np.diag(self.sigma)) * normals[2:], Room.low, Room.high)
+
+    def step(self, s, g, normals):
+        """(the next state, whether a new start is due)."""
+        if self.rule == "langevin":
+            width = Room.high - Room.low
+            moved = s + 0.001 * width**2 * g + 0.002**0.5 * width * normals[:2]
+            while ((moved < Room.low) | (moved > Room.high)).any():
+                moved = np.where(moved < Room.low, 2 * Room.low - moved, moved)
+                moved = np.where(moved > Room.high, 2 * Room.high - moved, moved)
+            return moved, False
+        if self.rule == "algorithm_4":
+            moved = s + 0.1 * g + 0.1 * np.linalg.cholesky(self.sigma) @ normals[:2]
+            return moved, ((moved < Room.low) | (moved > Room.high)).any()
+        climb = self.sigma @ g
+        length = np.linalg.norm(climb)
+        moved = s + (0.1 * climb / length if length >= 1e-5 else 0.0)
+        moved = np.clip(moved + 0.05 * np.sqrt(np.diag(self.sigma)) * normals[:2], Room.low, Room.high)
+        return moved, is_terminal(moved) or np.linalg.norm(moved - s) < 1e-5
+
+    def fill(self, starts, normals, factors):
+        i = used = 0
+        s = self.near(starts[0], normals[0])
+        if self.going_on is not None:
+            s = self.going_on
+        last, found = s, []
+        while len(found) < M and used < BUDGET:
+            with np.errstate(invalid="ignore"):
+                g = np.array(slope(*s, np)) * factors[i]
+            self.counters["chain_vanished_gradients"] += np.linalg.norm(g) < 1e-5
+            self.counters["chain_nonfinite_gradients"] += not np.isfinite(g).all()
+            i += 1
+            moved, leaves = self.step(s, g if np.isfinite(g).all() else np.zeros(2), normals[i])
+            restart = leaves or not np.isfinite(g).all()
+            if not (restart and self.rule == "algorithm_4"):
+                used += 1
+            if restart:
+                self.counters["chain_restarts"] += 1
+                s = last = self.near(starts[i], normals[i])
+                continue
+            s = moved
+            if self.rule == "langevin":
+                accepts = used % (BUDGET // M) == 0 and not is_terminal(s)
+            else:
+                accepts = np.linalg.norm(s - last) / 2**0.5 >= self.threshold
+            if accepts:
+                found.append(s)
+                last = s
+        self.counters["chain_steps"] += used
+        self.counters["chain_states"] += len(found)
+        self.going_on = s if self.rule == "langevin" else None
+        return found
+
+
+def disturbed():
+    """Factors that make gradients NaN, infinite or zero now and then, of seed 0 only when it is mostly done."""
+    factors = np.ones((TOO_LONG, 5))
+    factors[10:, 0] = 0.0
+    factors[[2, 9], 1] = np.nan
+    factors[[0, 1, 7], 2] = np.inf
+    factors[5, 3] = -np.inf
+    factors[[3, 4], 4] = 0.0
+    return factors
+
+
+@pytest.mark.parametrize("factors", [np.ones((TOO_LONG, 5)), disturbed()], ids=["as it is", "disturbed"])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_fill_is_the_inner_loop_of_algorithm_4_for_each_seed(rule, factors):
+    steps = range(8)
+    states, counts, counters = filler(rule).run(steps, factors=factors)
+    starts, normals = randomness(steps)
+    for seed in range(5):
+        chain = NaiveChain(rule, seed)
+        for step in steps:
+            found = chain.fill(starts[step, :, seed], normals[step, :, seed], factors[:, seed])
+            assert counts[step, seed] == len(found)
+            np.testing.assert_allclose(states[step, seed, : len(found)], np.reshape(found, (-1, 2)), atol=2e-4)
+            assert not states[step, seed, len(found) :].any()
+        assert {name: counters[name][seed] for name in COUNTERS} == chain.counters
+    assert counts.min() < M == counts.max()  # some fills are complete, others have used up their budget
+    assert (counters["chain_restarts"].sum() > 3) or rule == "langevin"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_fill_of_no_steps_finds_nothing_and_changes_nothing(rule):
+    subject = filler(rule)
+    for budget_before in (0, BUDGET):
+        subject.run([0], budget_before)
+        before = [variable.numpy() for variable in subject.control.variables]
+        states, count = subject.fill(tf.constant(1), tf.constant(0), tf.ones([TOO_LONG, 5]))
+        assert not states.numpy().any() and not count.numpy().any()
+        for variable, value in zip(subject.control.variables, before, strict=True):
+            np.testing.assert_array_equal(variable, value)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_seed_whose_gradients_are_nan_starts_anew_and_leaves_the_others_alone(rule):
+    subject = filler(rule)
+    factors = np.ones((TOO_LONG, 5))
+    healthy, healthy_counts, healthy_counters = subject.run()
+    factors[:, 1] = np.nan
+    states, counts, counters = subject.run(factors=factors)
+    others = [0, 2, 3, 4]
+    np.testing.assert_array_equal(states[:, others], healthy[:, others])
+    np.testing.assert_array_equal(counts[:, others], healthy_counts[:, others])
+    for name in COUNTERS:
+        np.testing.assert_array_equal(counters[name][others], healthy_counters[name][others])
+    assert not counts[:, 1].any() and not states[:, 1].any()
+    # Under Algorithm 4 a new start is no step of the budget: there only the loop's own end stops such a seed.
+    attempts = 2 * (MOST_ITERATIONS if rule == "algorithm_4" else BUDGET)
+    assert counters["chain_nonfinite_gradients"][1] == counters["chain_restarts"][1] == attempts
+    assert counters["chain_steps"][1] == (0 if rule == "algorithm_4" else attempts)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_gradient_near_overflow_brings_no_state_outside_the_space(rule):
+    states, counts, _ = filler(rule).run(range(4), factors=np.full((TOO_LONG, 5), 1e38))
+    for found, count in zip(states.reshape(-1, M, 2), counts.ravel(), strict=True):
+        assert ((found[:count] >= Room.low) & (found[:count] <= Room.high)).all()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_seed_finds_the_same_states_whatever_seeds_are_stacked_with_it(rule):
+    states, counts, counters = filler(rule).run(range(4))
+    of_two, counts_of_two, counters_of_two = filler(rule, (3, 1)).run(range(4))
+    np.testing.assert_array_equal(of_two, states[:, [3, 1]])
+    np.testing.assert_array_equal(counts_of_two, counts[:, [3, 1]])
+    for name in COUNTERS:
+        np.testing.assert_array_equal(counters_of_two[name], counters[name][[3, 1]])
+
+
+@pytest.mark.parametrize("rule", ["released", "langevin"])
+def test_no_terminal_state_is_ever_found(rule):
+    states, counts, _ = filler(rule).run(range(100, 140))
+    found = states[np.arange(M) < counts[..., None]]
+    assert len(found) > 300 and not is_terminal(found.T).any()
+
+
+def test_only_langevins_chain_goes_on_from_fill_to_fill():
+    for rule in RULES:
+        after_another, alone = (filler(rule).run(steps)[0][-1] for steps in ([0, 1], [1]))
+        assert np.array_equal(after_another, alone) is (rule != "langevin")
