@@ -41,7 +41,8 @@ all-figures: setup  ## every figure, at SCALE
 	$(BIN)/snakemake all_figures --config scale=$(SCALE)
 
 benchmark: setup  ## measure the speed of training, on one thread
-	$(BIN)/python -m dyna_td benchmark
+	$(BIN)/python -m dyna_td benchmark --output results/benchmark/benchmark.csv
+	$(BIN)/python figures/speed.py --table results/benchmark/benchmark.csv --output results/benchmark/speed.png
 
 lint: setup  ## check style: Python and Snakefile
 	$(BIN)/ruff check .

@@ -39,7 +39,8 @@ def render(
       same_y: groups of panel letters, such as "ab", whose y-axes get the same limits so that they compare by eye.
       finish: does to the drawn figure what concerns several panels.
     """
-    arguments = _parse(argv)
+    scale = "scale that made the curves; printed under the picture"
+    arguments = parse_output(argv, "--curves", "curves.csv of a figure of the paper", scale=scale)
     try:
         tables = read_tables(arguments.curves, panels)
         figure = draw_figure(panels, tables, arguments.scale, columns or len(panels), same_y)
@@ -174,10 +175,12 @@ def save(figure: Figure, output: Path) -> None:
                 path.unlink()
 
 
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Draws one figure of the paper from its curves.csv.")
-    parser.add_argument("--curves", type=Path, required=True, help="curves.csv of the figure")
-    parser.add_argument("--scale", required=True, help="scale that made the curves; printed under the picture")
+def parse_output(argv: Sequence[str] | None, table: str, meaning: str, **others: str) -> argparse.Namespace:
+    """Parses a drawing script's command line: the file that it draws, `others` with their help, and `--output`."""
+    parser = argparse.ArgumentParser(description=f"Draws a picture from {meaning}.")
+    parser.add_argument(table, type=Path, required=True, help=meaning)
+    for name, text in others.items():
+        parser.add_argument(f"--{name}", required=True, help=text)
     parser.add_argument("--output", type=_png, required=True, help="picture to write, .png; the .pdf goes beside it")
     return parser.parse_args(argv)
 

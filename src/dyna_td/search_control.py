@@ -315,7 +315,8 @@ class SearchControl(tf.Module):
             restarts += _as_count(restart)
             vanished += _as_count(active & is_flat)
             nonfinite += _as_count(active & ~is_finite)
-            used += _as_count(active & ~restart if rule.restart_is_free else active)
+            is_free = rule.restart_is_free & leaves & is_finite  # a diverged seed must not keep the others waiting
+            used += _as_count(active & ~is_free)
             active = (count < m) & (used < chain_steps)
         if rule.goes_on:
             self.chain.assign(tf.where(chain_steps > 0, state, self.chain))

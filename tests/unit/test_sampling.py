@@ -62,6 +62,12 @@ def test_the_coverage_of_states_placed_by_hand():
     assert not measured
 
 
+def test_a_single_state_of_2000_occupies_its_cell():
+    states = random_states(SHOWN)
+    cells = [len(np.unique(np.floor(states[seed] * 50), axis=0)) for seed in range(SEEDS)]
+    np.testing.assert_array_equal(coverage(tf.constant(states))["occupied_cells"], cells)
+
+
 # A measurement with everything given
 
 

@@ -1,0 +1,49 @@
+"""The benchmark's table and its picture."""
+
+import pandas as pd
+import pytest
+import speed
+
+from dyna_td import benchmark
+from dyna_td.errors import UserError
+
+
+@pytest.fixture
+def instant(monkeypatch):
+    """Replaces every timed program by nothing at all, which is said to be 100 updates."""
+    monkeypatch.setattr(benchmark, "_program", lambda case: (lambda: None, 100))
+    monkeypatch.setattr(benchmark, "keras_dqn", lambda: (lambda: None, 1))
+
+
+def test_every_case_and_every_scaling_is_a_row_and_the_picture_is_drawn_from_them(instant, tmp_path, capsys):
+    output = tmp_path / "benchmark.csv"
+    benchmark.main(["--repeats", "1", "--output", str(output)])
+    table = pd.read_csv(output)
+    expected = {("cases", name) for name in benchmark.CASES}
+    expected |= {(name, str(value)) for name, cases in benchmark.SCALING.items() for value in cases}
+    assert set(zip(table["table"], table["case"], strict=True)) == expected
+    assert all(name in capsys.readouterr().out for name in ("dyna_td_learned",))
+    assert speed.main(["--table", str(output), "--output", str(tmp_path / "speed.png")]) == 0
+    assert (tmp_path / "speed.png").stat().st_size > 10_000
+
+
+def test_milliseconds_per_step_are_those_of_all_seeds_and_updates(monkeypatch, capsys):
+    monkeypatch.setattr(benchmark, "_time", lambda train, updates, repeats: (5.0, 10.0))
+    monkeypatch.setattr(benchmark, "_program", lambda case: (None, 1))
+    (row,) = benchmark._measure_cases(["dyna_td"], 1)
+    assert row["milliseconds_per_step"] == pytest.approx(10e-3 * 30 * 20)
+    row = next(benchmark._measure_scaling(["seeds"], 1))
+    assert row["case"] == 2 and row["milliseconds_per_step"] == pytest.approx(10e-3 * 30 * 2)
+
+
+def test_only_what_is_asked_for_is_measured(instant, capsys):
+    benchmark.main(["--repeats", "1", "--cases", "er", "--scaling"])
+    assert "prioritized" not in capsys.readouterr().out
+
+
+def test_a_mistake_is_refused(tmp_path, capsys):
+    with pytest.raises(UserError, match="--repeats is 0"):
+        benchmark.main(["--repeats", "0"])
+    (tmp_path / "x.csv").write_text("table,case\n")
+    assert speed.main(["--table", str(tmp_path / "x.csv"), "--output", str(tmp_path / "x.png")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
