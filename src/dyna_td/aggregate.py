@@ -36,7 +36,8 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
             parts.append(_exact_curves(panel_key, panel))
         for curve_key, run in panel.curves.items():
             records, details = read(run)
-            seconds = {step: total / len(run.seeds) for step, total in details.get("train_seconds_at", [])}
+            trained = details.get("trained_seeds", len(run.seeds))
+            seconds = {step: total / trained for step, total in details.get("train_seconds_at", [])}
             diverged = [(step, int(seed)) for seed, step in details.get("diverged_seeds", {}).items()]
             curve = summarise(records)
             first = curve["metric"] == panel.metric

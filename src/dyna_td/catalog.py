@@ -5,6 +5,7 @@ plan does not train, and a run's source digest must not follow an agent that it 
 """
 
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dyna_td.errors import UserError, require_choice
@@ -76,21 +77,33 @@ METRICS = {
     "test_rmse_low": Metric("target", "test_rmse on x >= 0 alone, the low-frequency half", False, True),
     "train_rmse": Metric("target", "root mean squared error on the noisy training set", False, True),
     "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False, False),
-    "chain_steps": Metric("steps", "steps of search-control chains so far", False, False),
-    "chain_restarts": Metric("restarts", "new starts of search-control chains so far", False, False),
-    "chain_states": Metric("states", "states accepted into the search-control queue so far", True, False),
-    "chain_vanished_gradients": Metric("steps", "chain steps so far with a gradient shorter than 1e-5", False, False),
-    "chain_nonfinite_gradients": Metric(
-        "steps", "chain steps so far with a gradient that is not finite: the chain starts anew", False, False
-    ),
-    "queue_size": Metric("states", "states in the search-control queue", True, False),
 }
+
+# What Dyna agents count, since training began.
+DYNA_METRICS = {
+    "chain_steps_made": Metric("steps", "steps of search-control chains", False, False),
+    "chain_restarts": Metric("restarts", "new starts of search-control chains", False, False),
+    "chain_states": Metric("states", "states accepted into the search-control queue", True, False),
+    "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow", False, False),
+    "chain_nonfinite_gradients": Metric(
+        "steps", "chain steps whose gradient, or its length, was not finite: the chain starts anew", False, False
+    ),
+    "queue_size": Metric("states", "states in the search-control queue now", True, False),
+}
+# Dyna-Frequency's, of those chains that climbed the frequency instead of the value.
+FREQUENCY_METRICS = {
+    "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency", False, False),
+    "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow", False, False),
+    "frequency_nonfinite_gradients": Metric("steps", "those whose gradient was not finite", False, False),
+}
+METRICS |= DYNA_METRICS | FREQUENCY_METRICS
 
 # The environment whose sampling distributions are measured at every evaluation (Section 4.2), and from what states:
 # the suffix of the metric and its meaning.
 SAMPLED_ENVIRONMENT = "GridWorld"
 _SOURCES = {
-    "": "states drawn as the agent draws them: from its queue, by priority, or uniformly from B_er",
+    "": "states drawn as the agent's own sampler draws them: from its queue (or B_er, while it is empty), all by "
+    "priority, or uniformly from B_er",
     "_buffer": "states drawn uniformly from B_er",
     "_recent": "states drawn uniformly from the newest 20,000 of the search-control queue",
 }
@@ -109,12 +122,16 @@ _COVERAGES = {
     "mass_top_left": ("share", "share of states with x < 0.5 and y > 0.5"),
     "mass_right": ("share", "share of states with x > 0.6, right of the wall"),
 }
-for _suffix, _source in {**_SOURCES, **_CONTROLS}.items():
-    for _name, _meaning in _DISTANCES.items():
-        METRICS[_name + _suffix] = Metric("probability", f"{_meaning}; p: {_source}", False, False)
-for _suffix, _source in _SOURCES.items():
-    for _name, (_unit, _meaning) in _COVERAGES.items():
-        METRICS[_name + _suffix] = Metric(_unit, f"{_meaning}; {_source}", True, False)
+SAMPLING_METRICS = {
+    _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}", False, False)
+    for _suffix, _source in {**_SOURCES, **_CONTROLS}.items()
+    for _name, _meaning in _DISTANCES.items()
+} | {
+    _name + _suffix: Metric(_unit, f"{_meaning}; {_source}", True, False)
+    for _suffix, _source in _SOURCES.items()
+    for _name, (_unit, _meaning) in _COVERAGES.items()
+}
+METRICS |= SAMPLING_METRICS
 
 # A setting's unit and meaning, for `--help`.
 SETTINGS = {
@@ -136,6 +153,7 @@ SETTINGS = {
     "mixing_rate": "rho, share of a mini-batch that comes from the search-control queue",
     "states_per_fill": "m, states that search control fetches at once",
     "chain_steps": "k_b, steps of a chain at most",
+    "full_chains": "True: a chain makes all its steps and its last m states count; False: it ends with its m-th state",
     "search_every": "environment steps from one chain to the next",
     "queue_capacity": "states in the search-control queue",
     "model_hidden": "units of a learned model's hidden layers",
@@ -158,6 +176,23 @@ def settings_type(environment: str, agent: str) -> type[Settings]:
 def headline_metric(environment: str) -> str:
     """The metric by which a learning rate is selected on `environment`."""
     return "test_rmse" if is_supervised(environment) else "return"
+
+
+def require_metric(metric: object, environment: str, agents: Iterable[str]) -> str:
+    """Returns `metric` if a run of each of `agents` on `environment` has it.
+
+    Raises:
+      UserError: for an unknown metric, or one that they do not have there.
+    """
+    known = {
+        name: meaning
+        for name, meaning in METRICS.items()
+        if meaning.supervised == is_supervised(environment)
+        and (environment == SAMPLED_ENVIRONMENT or name not in SAMPLING_METRICS)
+        and ((name not in DYNA_METRICS and not name.endswith("_recent")) or set(agents) <= set(DYNA_AGENTS))
+        and (name not in FREQUENCY_METRICS or set(agents) <= {"dyna_frequency"})
+    }
+    return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")
 
 
 def require_agent(agent: object, environment: str) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
@@ -103,15 +103,23 @@ def _option(setting: str) -> str:
 
 
 def _defaults_text(setting: str) -> str:
-    """The default of `setting` on each kind of environment that has it."""
+    """The default of `setting` on each kind of environment that has it, and of the agents that have another."""
     kinds = {f"on {catalog.SUPERVISED_TASK}": RegressionSettings(), "in control": ControlSettings()}
     if not any(hasattr(defaults, setting) for defaults in kinds.values()):
         kinds = {"of Dyna agents": DynaSettings()}
-    having = {kind: asdict(defaults) for kind, defaults in kinds.items() if hasattr(defaults, setting)}
-    texts = {kind: _setting_text(defaults[setting]) for kind, defaults in having.items()}
-    if len(set(texts.values())) == 1 and len(texts) == len(kinds):
-        return f"default: {texts.popitem()[1]}"
-    return f"default: {', '.join(f'{text} {kind}' for kind, text in texts.items())}"
+    texts = {
+        kind: _setting_text(getattr(defaults, setting))
+        for kind, defaults in kinds.items()
+        if hasattr(defaults, setting)
+    }
+    common = set(texts.values())
+    if len(common) == 1 and len(texts) == len(kinds):
+        texts = {"": texts.popitem()[1]}
+    for agent in catalog.DYNA_AGENTS:
+        text = _setting_text(getattr(catalog.settings_type("", agent)(), setting, None))
+        if text not in common and hasattr(catalog.settings_type("", agent), setting):
+            texts[f"of {agent}"] = text
+    return f"default: {', '.join(f'{text} {kind}'.rstrip() for kind, text in texts.items())}"
 
 
 def _setting_text(value: object) -> str:
@@ -177,6 +185,8 @@ def _settings_by_hand(environment: str, agent: str, options: argparse.Namespace)
 def _number(text: str, default: object) -> int | float | list[int]:
     if isinstance(default, tuple):
         return [int(part) for part in text.split("x")]
+    if isinstance(default, bool):
+        return {"True": True, "False": False}.get(text, text)  # the schema refuses any other text
     if isinstance(default, float) and not math.isfinite(float(text)):
         raise ValueError(text)
     return type(default)(text)

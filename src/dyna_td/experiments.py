@@ -9,7 +9,14 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
-from dyna_td.catalog import ENVIRONMENTS, METRICS, SAMPLED_ENVIRONMENT, is_supervised, require_agent, settings_type
+from dyna_td.catalog import (
+    ENVIRONMENTS,
+    SAMPLED_ENVIRONMENT,
+    is_supervised,
+    require_agent,
+    require_metric,
+    settings_type,
+)
 from dyna_td.checked_yaml import read_checked
 from dyna_td.errors import UserError, require_choice
 from dyna_td.runs import Run
@@ -167,12 +174,11 @@ def _closed_form(panel: dict) -> Panel:
 def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     environment = require_choice(panel["environment"], ENVIRONMENTS, "environment")
     extent = extents[_kind(environment)]
-    metrics = [name for name, metric in METRICS.items() if metric.supervised == is_supervised(environment)]
-    metric = require_choice(panel["metric"], metrics, f"metric on {environment}")
     curves = {
         key: _run(environment, (curve or {}).get("agent", key), panel, (curve or {}).get("settings", {}), extent)
         for key, curve in panel["curves"].items()
     }
+    metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     states = panel.get("states")
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")

@@ -72,7 +72,7 @@ class LearnedModel(tf.Module):
     def learn(self, step: tf.Tensor, replay: Replay) -> None:
         """One mini-batch update, once B_er holds a mini-batch."""
         # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
-        is_due = replay.size >= self.settings.model_batch_size
+        is_due = replay.size >= min(self.settings.model_batch_size, replay.capacity)
         while is_due:
             self._update(step, replay)
             is_due = tf.constant(False)

@@ -49,19 +49,21 @@ class DynaSettings(ControlSettings):
     mixing_rate: float = 0.5  # rho, share of a mini-batch that comes from the search-control queue, paper
     states_per_fill: int = 20  # m, states that search control fetches at once, paper
     chain_steps: int = 100  # k_b, steps of the chain at most, paper (code: 200)
+    full_chains: bool = False  # whether a chain makes all its steps and its last m states count, not its first m
     search_every: int = 1  # environment steps from one fill to the next, paper
     queue_capacity: int = 1_000_000  # states in the search-control queue, code
     model_hidden: tuple[int, ...] = (64, 64)  # ReLU units of a learned model, paper
     model_learning_rate: float = 1.0e-4  # its Adam's step size, paper
     model_batch_size: int = 128  # transitions in its mini-batch, paper
-    model_start: int = 5_000  # environment steps before a learned model is used, paper
+    model_start: int = 5_000  # environment steps before a learned model is used, code
 
 
 @dataclass(frozen=True)
 class DynaTDLongSettings(DynaSettings):
-    """Dyna-TD-Long, whose chains are long enough to become stationary."""
+    """Dyna-TD-Long, whose chains are long enough to become stationary before their states count."""
 
     chain_steps: int = 1_000  # paper, Section 4.2
+    full_chains: bool = True  # our choice: a chain that ends with its m-th state would be no longer than Dyna-TD's
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class SamplingDistributions(tf.Module):
         """Everything that is recorded at an evaluation.
 
         Args:
-          step: environment steps so far, at least 1 of which stored a transition.
+          step: environment steps so far; before the first one there is nothing to be seen.
 
         Returns:
           The metrics of `METRICS`, each [S]; and by source the first 2000 states drawn: `own` is the agent's own way of
@@ -57,9 +57,7 @@ class SamplingDistributions(tf.Module):
         on_policy = histogram(recent, CELLS)
         states = {"": self.agent.sample_states(step, DRAWS), "_buffer": self.draw_buffer(step, Purpose.BUFFER_DRAWS)}
         if isinstance(self.agent.settings, DynaSettings):
-            states["_recent"] = self.agent.queue.draw(
-                self.streams, Purpose.RECENT_STATES, DRAWS, step, newest=RECENT_STATES
-            )
+            states["_recent"] = self.agent.sample_states(step, DRAWS, newest=RECENT_STATES)
         distributions = {source: histogram(drawn, CELLS) for source, drawn in states.items()}
         distributions["_exact_uniform"] = tf.fill(ideal.shape, 1.0 / CELLS**2)
         distributions["_floor"] = self.draw_ideal(ideal, step)
@@ -98,7 +96,7 @@ class SamplingDistributions(tf.Module):
     def draw_buffer(self, step: tf.Tensor, purpose: Purpose, newest: int | None = None) -> tf.Tensor:
         """3000 states drawn uniformly from B_er, or from its `newest` transitions: [S, 3000, d]."""
         replay = self.agent.replay
-        held = tf.minimum(replay.size, newest or replay.capacity)
+        held = tf.maximum(tf.minimum(replay.size, newest or replay.capacity), 1)
         ages = self.streams.integers(purpose, (DRAWS,), held, step=step)
         return replay.gather(replay.place_of(ages)).state
 

@@ -2,7 +2,8 @@
 
 The inner loop of Algorithm 4 is `SearchControl.fill`. Its step has three named rules; all seeds step together, and a
 seed that is done waits without changing. `released` is the authors' running code, `algorithm_4` the paper's box to the
-letter, `langevin` the dynamics that converge to the density proportional to exp h, i.e. to |delta| for Dyna-TD.
+letter, `langevin` the dynamics that converge to the density proportional to exp h, i.e. to |delta| for Dyna-TD
+(for short steps, and where the model has no noise).
 """
 
 from collections.abc import Callable
@@ -38,27 +39,28 @@ class StateQueue(tf.Module):
         self.capacity = capacity
         # The last place takes what is not to be stored, so that every fill is one scatter of the same shape.
         self._states = tf.Variable(tf.zeros([seeds, capacity + 1, state_dim]), trainable=False)
-        self._added = tf.Variable(tf.zeros([seeds], tf.int32), trainable=False)
+        self._added = tf.Variable(tf.zeros([seeds], tf.int64), trainable=False)
 
     @property
     def size(self) -> tf.Tensor:
         """How many states each seed holds now: int32 [S]."""
-        return tf.minimum(self._added, self.capacity)
+        return tf.cast(tf.minimum(self._added, self.capacity), tf.int32)
 
     def add(self, states: tf.Tensor, count: tf.Tensor) -> None:
         """Stores the first `count` (int32 [S]) of the states [S, m, d], m at most the capacity."""
         seeds, m = states.shape[:2]
         number = tf.range(m)[None]  # [1, m]
-        ring = (self._added[:, None] + number) % self.capacity
+        ring = (tf.cast(self._added % self.capacity, tf.int32)[:, None] + number) % self.capacity
         place = tf.where(number < count[:, None], ring, self.capacity)  # [S, m]
         seed = tf.broadcast_to(tf.range(seeds)[:, None], place.shape)
         index = tf.stack([seed, place], axis=-1)
         self._states.assign(tf.tensor_scatter_nd_update(self._states.read_value(), index, states))
-        self._added.assign_add(count)
+        self._added.assign_add(tf.cast(count, tf.int64))
 
     def gather(self, ages: tf.Tensor) -> tf.Tensor:
         """The states that were added `ages` (int32 [S, B], 0 is the newest) before: [S, B, d]."""
-        places = (self._added[:, None] - 1 - ages) % self.capacity
+        newest = tf.cast((self._added - 1) % self.capacity, tf.int32)
+        places = (newest[:, None] - ages) % self.capacity
         return tf.gather_nd(self._states.read_value(), places[..., None], batch_dims=1)
 
     def draw(self, streams: Streams, purpose: Purpose, count: int, step, inner=0, newest: int | None = None):
@@ -106,6 +108,7 @@ class Proposal(NamedTuple):
 
     state: tf.Tensor  # [S, d]
     leaves: tf.Tensor  # bool [S]: the chain has to start anew
+    is_flat: tf.Tensor  # bool [S]: the gradient is too short to be followed
 
 
 class Released:
@@ -138,7 +141,7 @@ class Released:
         climb = tf.where(is_flat, 0.0, direction / tf.where(is_flat, 1.0, length))
         moved = self.twin.nearest_state(state + self.step_size * climb + self.noise * normals)
         is_stuck = tf.norm(moved - state, axis=1) < SHORTEST_MOVE
-        return Proposal(moved, self.twin.is_terminal(moved) | is_stuck)
+        return Proposal(moved, self.twin.is_terminal(moved) | is_stuck, is_flat[:, 0])
 
     def accepts(self, distance, state, step):
         """Whether a state so far from the last accepted one is kept: bool [S]."""
@@ -167,7 +170,7 @@ class Algorithm4:
         noise = tf.reduce_sum(self.factor * normals[:, None, :], axis=2)
         moved = state + self.step_size * gradient + noise
         is_outside = tf.reduce_any((moved < self.twin.low) | (moved > self.twin.high), axis=1)
-        return Proposal(moved, is_outside)
+        return Proposal(moved, is_outside, tf.norm(gradient, axis=1) < VANISHED)
 
     def accepts(self, distance, state, step):
         """See `Released.accepts`."""
@@ -197,7 +200,7 @@ class Langevin:
         """See `Released.move`."""
         drift = LANGEVIN_STEP * self.width**2 * gradient
         moved = state + drift + (2.0 * LANGEVIN_STEP) ** 0.5 * self.width * normals
-        return Proposal(self.reflect(moved), tf.zeros([state.shape[0]], tf.bool))
+        return Proposal(self.reflect(moved), tf.zeros([state.shape[0]], tf.bool), tf.norm(gradient, axis=1) < VANISHED)
 
     def reflect(self, point):
         """Folds points [S, d] back into the box, as often as needed."""
@@ -227,13 +230,14 @@ def cholesky(matrix: tf.Tensor) -> tf.Tensor:
     return tf.stack(columns, axis=-1)
 
 
-COUNTERS = {
-    "chain_steps": "steps of search-control chains so far",
-    "chain_restarts": "new starts of chains so far",
-    "chain_states": "states accepted into the search-control queue so far",
-    "chain_vanished_gradients": f"chain steps so far whose gradient was shorter than {VANISHED:g}",
-    "chain_nonfinite_gradients": "chain steps so far whose gradient was not finite; the chain then starts anew",
-}
+# What is counted since training began; `catalog.DYNA_METRICS` says what each means.
+COUNTERS = (
+    "chain_steps_made",
+    "chain_restarts",
+    "chain_states",
+    "chain_vanished_gradients",
+    "chain_nonfinite_gradients",
+)
 
 
 class SearchControl(tf.Module):
@@ -254,7 +258,7 @@ class SearchControl(tf.Module):
         self.step_size = step_size
         self.visited = VisitedStates(streams.count, twin.state_dim)
         self.counters = {
-            name: tf.Variable(tf.zeros([streams.count], tf.int32), trainable=False, name=name) for name in COUNTERS
+            name: tf.Variable(tf.zeros([streams.count], tf.int64), trainable=False, name=name) for name in COUNTERS
         }
         self.chain = tf.Variable(tf.zeros([streams.count, twin.state_dim]), trainable=False)
         self.has_begun = tf.Variable(False, trainable=False)
@@ -282,7 +286,7 @@ class SearchControl(tf.Module):
           start: maps the chain's iteration to states of B_er (or wherever chains start), [S, d].
 
         Returns:
-          States [S, m, d] and how many of them are found: int32 [S].
+          States [S, m, d] and how many of them are found: int32 [S]. With full chains these are the last m accepted.
         """
         m, d, seeds = self.settings.states_per_fill, self.twin.state_dim, self.streams.count
         rule = self.rule()
@@ -293,36 +297,38 @@ class SearchControl(tf.Module):
         if rule.goes_on:
             state = tf.where(self.has_begun, self.chain, state)
         last = state  # s tilde, the last accepted state
-        active = (count < m) & (used < chain_steps)
+        most = tf.int32.max if self.settings.full_chains else m
+        active = (count < most) & (used < chain_steps)  # Alg. 4: c < k and i < k_b
         while tf.reduce_any(active) & (i < MOST_ITERATIONS):
             slope = gradient(state, i)
-            is_finite = tf.reduce_all(tf.math.is_finite(slope), axis=1)
+            is_finite = tf.math.is_finite(tf.norm(slope, axis=1))  # not even its length overflows
             slope = tf.where(is_finite[:, None], slope, 0.0)
-            is_flat = is_finite & (tf.norm(slope, axis=1) < VANISHED)
             i += 1
             normals = self._normals(step, i)
-            moved, leaves = rule.move(state, slope, normals[:, :d])
+            moved, leaves, is_flat = rule.move(state, slope, normals[:, :d])
             restart = active & (leaves | ~is_finite)
             distance = tf.norm(moved - last, axis=1) / d**0.5
             accept = active & ~restart & rule.accepts(distance, moved, used)
 
-            slot = tf.one_hot(tf.where(accept, count, -1), m, on_value=True, off_value=False, dtype=tf.bool)  # [S, m]
-            states = tf.where(slot[..., None], moved[:, None], states)
+            slot = tf.where(accept, count % m, -1)
+            is_taken = tf.one_hot(slot, m, on_value=True, off_value=False, dtype=tf.bool)  # [S, m]
+            states = tf.where(is_taken[..., None], moved[:, None], states)
             fresh = rule.first(start(i), normals[:, d:])
             state = _choose(restart, fresh, _choose(active, moved, state))
             last = _choose(restart, fresh, _choose(accept, moved, last))
             count += _as_count(accept)
             restarts += _as_count(restart)
-            vanished += _as_count(active & is_flat)
+            vanished += _as_count(active & is_finite & is_flat)
             nonfinite += _as_count(active & ~is_finite)
             is_free = rule.restart_is_free & leaves & is_finite  # a diverged seed must not keep the others waiting
             used += _as_count(active & ~is_free)
-            active = (count < m) & (used < chain_steps)
+            active = (count < most) & (used < chain_steps)
+        count = tf.minimum(count, m)
         if rule.goes_on:
             self.chain.assign(tf.where(chain_steps > 0, state, self.chain))
             self.has_begun.assign(self.has_begun | (chain_steps > 0))
         for name, number in zip(COUNTERS, (used, restarts, count, vanished, nonfinite), strict=True):
-            self.counters[name].assign_add(number)
+            self.counters[name].assign_add(tf.cast(number, tf.int64))
         return states, count
 
     def _normals(self, step, i):

@@ -47,7 +47,6 @@ class Purpose(enum.IntEnum):
     BUFFER_DRAWS = 23
     RECENT_DRAWS = 24
     CHAIN_RESTART = 25  # from the queue
-    RECENT_STATES = 26
 
 
 class Streams:

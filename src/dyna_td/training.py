@@ -27,8 +27,9 @@ class Outcome:
     Attributes:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
-      cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory; the
-        training seconds up to each evaluation; and which seeds diverged at which step.
+      cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory; how
+        many seeds were trained (a single one has a companion); the training seconds up to each evaluation; and which
+        seeds diverged at which step.
     """
 
     records: pd.DataFrame
@@ -63,6 +64,8 @@ def _execute(runs: list[Run], progress: Progress, measures: bool) -> list[Outcom
             program = make_program(replace(runs[0], seeds=stack))
             program.train(tf.constant(0))  # no step: compiles without changing anything
             program.evaluate()  # pure: compiles, and its first answer is thrown away
+            if measures:
+                program.measure()  # alike
             beginning = [variable.numpy() for variable in program.state]
         for run, log in zip(runs, logs, strict=True):
             for variable, value in zip(program.state, beginning, strict=True):
@@ -112,6 +115,7 @@ class _Log:
         self.clock = _Clock()
         self._metrics, self._states = [], []
         self._seconds_at: dict[int, float] = {}
+        self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
 
     def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
         """One evaluation of a stack: values [S] by metric, and how long it has trained so far."""
@@ -142,6 +146,7 @@ class _Log:
             "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
             "seed_updates": run.seed_updates,
             "peak_memory_mib": round(_peak_memory_bytes() / 2**20, 1),
+            "trained_seeds": self._trained_seeds,
             "train_seconds_at": [[step, round(seconds, 3)] for step, seconds in sorted(self._seconds_at.items())],
             "diverged_seeds": diverged_seeds(records),
         }

@@ -97,23 +97,26 @@ def test_a_seed_with_an_empty_queue_trains_on_real_experience_alone(car):
 
 
 def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
-    healthy, broken = (make_program(run_of("dyna_td")) for _ in range(2))
-    for program in (healthy, broken):
-        program.train(tf.constant(120))
-    kernel = broken.agent.q.kernels[1]
+    program = make_program(run_of("dyna_td"))
+    program.train(tf.constant(120))
+    before = [variable.numpy() for variable in program.state]
+    program.train(tf.constant(40))
+    healthy = weights(program)
+    for variable, value in zip(program.state, before, strict=True):
+        variable.assign(value)
+    kernel = program.agent.q.kernels[1]
     kernel.assign(kernel.numpy() * np.array([1, np.nan, 1], np.float32)[:, None, None])
-    for program in (healthy, broken):
-        program.train(tf.constant(40))
-    for mine, theirs in zip(weights(broken), weights(healthy), strict=True):
+    program.train(tf.constant(40))
+    for mine, theirs in zip(weights(program), healthy, strict=True):
         np.testing.assert_array_equal(mine[[0, 2]], theirs[[0, 2]])
-    np.testing.assert_array_equal(broken.evaluate()["diverged"], [0, 1, 0])
-    counters = {name: value.numpy() for name, value in broken.agent.counters().items()}
+    np.testing.assert_array_equal(program.evaluate()["diverged"], [0, 1, 0])
+    counters = {name: value.numpy() for name, value in program.agent.counters().items()}
     np.testing.assert_array_equal(counters["chain_nonfinite_gradients"] > 0, [False, True, False])
-    assert np.isfinite(broken.agent.queue._states).all()
+    assert np.isfinite(program.agent.queue._states).all()
 
 
 def test_a_diverged_seed_is_named_with_the_step_at_which_it_was_seen():
-    outcome = execute(run_of("er", learning_rate=1e30))
+    outcome = execute(run_of("er", "CartPole-v1", learning_rate=1e30))  # where nothing is measured or compiled for it
     assert outcome.cost["diverged_seeds"] == {"0": 160, "1": 160, "2": 160}
 
 

@@ -29,27 +29,21 @@ RUNS = {
 NUMBERS = {**asdict(CONTROL), "chain_steps": 30, "model_start": 130}
 DYNA_RUNS = {
     "dyna_td": Run("GridWorld", "dyna_td", DynaSettings(**NUMBERS), (), steps=160, evaluate_every=80),
-    "dyna_td_learned": Run(
-        "Acrobot-v1", "dyna_td", DynaSettings(**NUMBERS, model="learned"), (), steps=180, evaluate_every=90
+    "dyna_td_langevin_learned": Run(
+        "Acrobot-v1",
+        "dyna_td",
+        DynaSettings(**NUMBERS, search_control="langevin", model="learned"),
+        (),
+        steps=180,
+        evaluate_every=90,
     ),
-    "dyna_td_langevin": Run(
-        "CartPole-v1", "dyna_td", DynaSettings(**NUMBERS, search_control="langevin"), (), steps=140, evaluate_every=70
-    ),
-    "dyna_value_algorithm_4": Run(
+    "dyna_frequency_algorithm_4": Run(
         "MountainCar-v0",
-        "dyna_value",
-        DynaSettings(**NUMBERS, search_control="algorithm_4"),
+        "dyna_frequency",
+        DynaFrequencySettings(**{**NUMBERS, "activation": "tanh"}, search_control="algorithm_4"),
         (),
         steps=160,
         evaluate_every=80,
-    ),
-    "dyna_frequency": Run(
-        "CartPole-v1",
-        "dyna_frequency",
-        DynaFrequencySettings(**{**NUMBERS, "activation": "tanh"}),
-        (),
-        steps=140,
-        evaluate_every=70,
     ),
 }
 

@@ -116,8 +116,8 @@ def test_every_agent_names_a_module_that_exists():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("metric: test_rmse", "metric: test_rms", ["panels.a", "metric on sin 'test_rms'", "'test_rmse'"]),
-        ("metric: test_rmse", "metric: return", ["panels.a", "metric on sin 'return'", "choose one of test_rmse"]),
+        ("metric: test_rmse", "metric: test_rms", ["panels.a", "on sin 'test_rms'", "'test_rmse'"]),
+        ("metric: test_rmse", "metric: return", ["panels.a", "on sin 'return'", "choose one of test_rmse"]),
         ("environment: sin", "environment: sine", ["panels.a", "environment 'sine'", "'sin'"]),
         ("prioritized_l2:", "prioritised_l2:", ["panels.a", "agent 'prioritised_l2'", "'prioritized_l2'"]),
         ("      l2:", "      er:", ["panels.a", "'er' does not train on sin"]),

@@ -74,7 +74,7 @@ def test_draws_from_the_queue_are_uniform_over_what_each_seed_holds():
 
 def test_draws_can_be_restricted_to_the_newest_states():
     queue = numbered_queue((0, 2, 6, 30), capacity=10)
-    drawn = queue.draw(Streams((0, 1, 2, 3)), Purpose.RECENT_STATES, 500, step=0, newest=4).numpy()[..., 0]
+    drawn = queue.draw(Streams((0, 1, 2, 3)), Purpose.RECENT_DRAWS, 500, step=0, newest=4).numpy()[..., 0]
     assert [sorted(set(numbers.tolist())) for numbers in drawn] == [[0], [0, 1], [2, 3, 4, 5], [26, 27, 28, 29]]
 
 
@@ -189,7 +189,7 @@ def visited_with(sigma=SIGMA, mean_move=0.3, recent_move=0.2, seeds=1):
 
 def move(rule, state, gradient, normals=(0.0, 0.0)):
     """(where one chain goes, whether it starts anew)."""
-    moved, leaves = rule.move(*(tf.constant([part], tf.float32) for part in (state, gradient, normals)))
+    moved, leaves, _ = rule.move(*(tf.constant([part], tf.float32) for part in (state, gradient, normals)))
     return moved.numpy()[0], bool(leaves[0])
 
 
@@ -297,10 +297,10 @@ def sigma_of(seed):
 class Filler:
     """`SearchControl.fill` of several seeds in `Room`, compiled."""
 
-    def __init__(self, rule, seeds):
+    def __init__(self, rule, seeds, full_chains):
         self.streams = Streams(seeds)
         self.twin = Room()
-        settings = DynaSettings(search_control=rule, states_per_fill=M, chain_steps=BUDGET)
+        settings = DynaSettings(search_control=rule, states_per_fill=M, chain_steps=BUDGET, full_chains=full_chains)
         self.control = SearchControl(settings, self.streams, self.twin)
         moves = tf.constant([threshold_of(seed) for seed in seeds], tf.float32)
         sigma = tf.constant(np.stack([sigma_of(seed) for seed in seeds]))
@@ -351,8 +351,8 @@ def randomness(steps):
 
 
 @functools.cache
-def filler(rule, seeds=(0, 1, 2, 3, 4)):
-    return Filler(rule, seeds)
+def filler(rule, seeds=(0, 1, 2, 3, 4), full_chains=False):
+    return Filler(rule, seeds, full_chains)
 
 
 class NaiveChain:
@@ -387,13 +387,13 @@ class NaiveChain:
         moved = np.clip(moved + 0.05 * np.sqrt(np.diag(self.sigma)) * normals[:2], Room.low, Room.high)
         return moved, is_terminal(moved) or np.linalg.norm(moved - s) < 1e-5
 
-    def fill(self, starts, normals, factors):
+    def fill(self, starts, normals, factors, most=M):
         i = used = 0
         s = self.near(starts[0], normals[0])
         if self.going_on is not None:
             s = self.going_on
         last, found = s, []
-        while len(found) < M and used < BUDGET:
+        while len(found) < most and used < BUDGET:
             with np.errstate(invalid="ignore"):
                 g = np.array(slope(*s, np)) * factors[i]
             self.counters["chain_vanished_gradients"] += np.linalg.norm(g) < 1e-5
@@ -415,7 +415,7 @@ class NaiveChain:
             if accepts:
                 found.append(s)
                 last = s
-        self.counters["chain_steps"] += used
+        self.counters["chain_steps_made"] += used
         self.counters["chain_states"] += len(found)
         self.going_on = s if self.rule == "langevin" else None
         return found
@@ -477,7 +477,7 @@ def test_a_seed_whose_gradients_are_nan_starts_anew_and_leaves_the_others_alone(
     assert not counts[:, 1].any() and not states[:, 1].any()
     # Such a step counts under Algorithm 4 too, whose other new starts are free: the other seeds would wait for it.
     attempts = 2 * BUDGET
-    for name in ("chain_nonfinite_gradients", "chain_restarts", "chain_steps"):
+    for name in ("chain_nonfinite_gradients", "chain_restarts", "chain_steps_made"):
         assert counters[name][1] == attempts
 
 
@@ -509,3 +509,18 @@ def test_only_langevins_chain_goes_on_from_fill_to_fill():
     for rule in RULES:
         after_another, alone = (filler(rule).run(steps)[0][-1] for steps in ([0, 1], [1]))
         assert np.array_equal(after_another, alone) is (rule != "langevin")
+
+
+def test_a_full_chain_makes_all_its_steps_and_keeps_the_last_states():
+    states, counts, counters = filler("released", full_chains=True).run()
+    starts, normals = randomness((0, 1))
+    assert (counters["chain_steps_made"] == 2 * BUDGET).all() and (counts == M).any()
+    for seed in range(5):
+        chain = NaiveChain("released", seed)
+        for step in (0, 1):
+            found = chain.fill(starts[step, :, seed], normals[step, :, seed], np.ones(TOO_LONG), most=BUDGET)[-M:]
+            kept = states[step, seed, : counts[step, seed]]
+            assert len(kept) == len(found)
+            np.testing.assert_allclose(
+                np.sort(kept, axis=0), np.sort(found, axis=0), atol=5e-3
+            )  # rounding grows with the chain

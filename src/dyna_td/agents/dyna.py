@@ -14,8 +14,11 @@ from dyna_td.streams import Purpose, Streams
 class Dyna(ER):
     """This is ER with: a share rho of each mini-batch simulated from states of the search-control queue B_sc.
 
-    The agents below it say which criterion h their chains climb. Search control, and a learned model with it, begin
-    when learning does; as long as a seed's queue is empty its mini-batches are ER's.
+    The agents below it say which criterion h their chains climb. Search control begins when learning does; as long as
+    a seed's queue is empty its mini-batches are ER's. Where the lines of Algorithm 4 are: mu, Sigma and epsilon_accept
+    in `search_control.VisitedStates`; the while loop in `SearchControl.fill`; grad h in the agents'
+    `criterion_gradient`; y hat in `target_by_model`; the mixed mini-batch in `mini_batch`; the n updates and the target
+    network in `ER.learn` and `ER.update`; "for t" in `control.ControlProgram`.
     """
 
     step_size = STEP_SIZE  # alpha_h
@@ -86,7 +89,9 @@ class Dyna(ER):
         rows = state[:, None]
         action = tf.argmax(self.q(as_columns(rows)), axis=1, output_type=tf.int32)
         next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))
-        return self.td_target(Transition(rows, action, reward, next_state, terminated))[:, 0]
+        # The box of Algorithm 4 bootstraps from Q_theta, the authors' code from the target network.
+        network = self.q if self.settings.search_control == "algorithm_4" else self.q_target
+        return self.td_target(Transition(rows, action, reward, next_state, terminated), network)[:, 0]
 
     def noise(self, purpose: Purpose, count: int, step, inner) -> tf.Tensor:
         """What `count` queries of the model draw: standard normals [S, count, noise_dim]."""
@@ -94,13 +99,14 @@ class Dyna(ER):
             return tf.zeros([self.streams.count, count, 0])
         return self.streams.normal(purpose, (count, self.twin.noise_dim), step=step, inner=inner)
 
-    def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
-        queued = self.queue.draw(self.streams, Purpose.OWN_DRAWS, count, step)
+    def sample_states(self, step: tf.Tensor, count: int, newest: int | None = None) -> tf.Tensor:
+        """See `ER.sample_states`: from B_sc, or its `newest` states; from B_er where B_sc is empty."""
+        queued = self.queue.draw(self.streams, Purpose.OWN_DRAWS, count, step, newest=newest)
         return tf.where(self.queue.size[:, None, None] > 0, queued, super().sample_states(step, count))
 
     def counters(self) -> dict[str, tf.Tensor]:
-        counted = {name: tf.cast(number, tf.float64) for name, number in self.search_control.counters.items()}
-        return {**super().counters(), **counted, "queue_size": tf.cast(self.queue.size, tf.float64)}
+        counted = {**self.search_control.counters, "queue_size": self.queue.size}
+        return {**super().counters(), **{name: tf.cast(number, tf.float64) for name, number in counted.items()}}
 
 
 def _replace_first(real, simulated, condition):

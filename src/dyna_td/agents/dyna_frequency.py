@@ -4,7 +4,15 @@ import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
 from dyna_td.criteria import frequency, gradient, value
-from dyna_td.streams import Purpose
+from dyna_td.runs import DynaFrequencySettings
+from dyna_td.streams import Purpose, Streams
+
+# What is counted of the fills that climb the frequency, and in which counter of all fills it is contained.
+COUNTED = {
+    "frequency_steps_made": "chain_steps_made",
+    "frequency_vanished_gradients": "chain_vanished_gradients",
+    "frequency_nonfinite_gradients": "chain_nonfinite_gradients",
+}
 
 
 class DynaFrequency(Dyna):
@@ -14,6 +22,20 @@ class DynaFrequency(Dyna):
     """
 
     step_size = 0.01  # alpha_h of both criteria (code)
+
+    def __init__(self, settings: DynaFrequencySettings, streams: Streams, twin, steps: int):
+        super().__init__(settings, streams, twin, steps)
+        self.frequency_counters = {
+            name: tf.Variable(tf.zeros([streams.count], tf.int64), trainable=False) for name in COUNTED
+        }
+
+    def search(self, step: tf.Tensor, chain_steps: tf.Tensor) -> None:
+        climbs, counters = self.climbs_frequency(step), self.search_control.counters
+        before = {counter: counters[counter].read_value() for counter in COUNTED.values()}
+        super().search(step, chain_steps)
+        for name, counter in COUNTED.items():
+            number = counters[counter] - before[counter]
+            self.frequency_counters[name].assign_add(tf.where(climbs, number, tf.zeros_like(number)))
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         columns = state[..., None]
@@ -29,3 +51,7 @@ class DynaFrequency(Dyna):
         """Whether this fill climbs the frequency: bool [S]; never from an empty queue."""
         coin = self.streams.uniform(Purpose.CHAIN_CRITERION, (1,), step=step)[:, 0]
         return (coin < 0.5) & (self.queue.size > 0)
+
+    def counters(self) -> dict[str, tf.Tensor]:
+        counted = {name: tf.cast(number, tf.float64) for name, number in self.frequency_counters.items()}
+        return {**super().counters(), **counted}

@@ -90,9 +90,9 @@ class ER(tf.Module):
         """Called after each update with the mini-batch; uniform replay has nothing to do."""
         return
 
-    def td_target(self, batch: Transition) -> tf.Tensor:
-        """y = r + gamma max_a Q_target(s', a), without the bootstrap at a terminal s': [S, B]."""
-        bootstrap = tf.reduce_max(self.q_target(as_columns(batch.next_state)), axis=1)
+    def td_target(self, batch: Transition, network: StackedNetwork | None = None) -> tf.Tensor:
+        """y = r + gamma max_a Q_target(s', a), without the bootstrap at a terminal s': [S, B]; or with another Q."""
+        bootstrap = tf.reduce_max((network or self.q_target)(as_columns(batch.next_state)), axis=1)
         return batch.reward + self.settings.discount * (1.0 - batch.terminated) * bootstrap
 
     def q_value(self, state: tf.Tensor, action: tf.Tensor) -> tf.Tensor:

@@ -1,0 +1,308 @@
+"""The roundabout against highway-env's own and against hand-computed cases.
+
+`EPISODES=2500 pytest tests/envs/test_roundabout.py` compares so many random episodes instead of the default.
+"""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils.env_checker import check_env
+from highway_env.envs.roundabout_env import RoundaboutEnv
+from highway_env.road.lane import CircularLane, StraightLane
+from highway_env.road.road import Road, RoadNetwork
+
+from dyna_td.errors import UserError
+from envs.roundabout import LaneTable, Roundabout, TrafficVehicle, reward
+
+EPISODES = int(os.environ.get("EPISODES", "24"))
+LEFT, IDLE, RIGHT, FASTER, SLOWER = range(5)
+
+
+def highway_env_roundabout():
+    """highway-env's unmodified environment with the paper's observation and target speeds."""
+    return RoundaboutEnv(
+        {
+            "observation": {"type": "TimeToCollision", "horizon": 10},
+            "action": {"type": "DiscreteMetaAction", "target_speeds": [0, 5, 10, 15]},
+        }
+    )
+
+
+def bits(number):
+    return float(number).hex()
+
+
+def vehicle_state(vehicle):
+    """Whatever decides the vehicle's future, floating-point numbers to the last bit."""
+    return {
+        "position": [bits(x) for x in vehicle.position],
+        "motion": [bits(vehicle.heading), bits(vehicle.speed), bits(vehicle.target_speed), vehicle.crashed],
+        "impact": vehicle.impact is None or [bits(x) for x in vehicle.impact],
+        "action": {name: bits(value) for name, value in vehicle.action.items()},
+        "lanes": [tuple(vehicle.lane_index), tuple(vehicle.target_lane_index), [tuple(lane) for lane in vehicle.route]],
+        "own": [bits(vehicle.timer), bits(vehicle.DELTA)] if hasattr(vehicle, "timer") else int(vehicle.speed_index),
+    }
+
+
+def scene(environment):
+    generator = environment.np_random.bit_generator.state
+    return [vehicle_state(vehicle) for vehicle in environment.road.vehicles], generator
+
+
+def expected_reward(vehicle, action):
+    raw = -vehicle.crashed + 0.2 * (vehicle.speed_index / 3) - 0.05 * (action in (LEFT, RIGHT))
+    return 0 + (raw + 1.05) * (1 - 0) / (0.2 + 1.05)
+
+
+def assert_same_step(ours, theirs, action):
+    observation, ours_reward, *ours_ends, info = ours.step(action)
+    their_observation, _, *their_ends, their_info = theirs.step(action)
+    assert scene(ours) == scene(theirs)
+    assert observation.tobytes() == their_observation.tobytes()
+    assert bits(ours_reward) == bits(expected_reward(theirs.vehicle, action))
+    assert ours_ends == their_ends
+    assert {**info, "rewards": None} == {**their_info, "rewards": None}
+    return any(ours_ends)
+
+
+@pytest.mark.timeout(max(120, EPISODES))
+def test_random_episodes_equal_those_of_highway_env_to_the_last_bit(record_property):
+    ours, theirs = Roundabout(), highway_env_roundabout()
+    rng = np.random.default_rng(0)
+    crashes = decisions = 0
+    for episode in range(EPISODES):
+        seed = episode if episode % 2 == 0 else None  # every other episode continues the stream of random numbers
+        observation, info = ours.reset(seed=seed)
+        their_observation, their_info = theirs.reset(seed=seed)
+        assert scene(ours) == scene(theirs)
+        assert observation.tobytes() == their_observation.tobytes()
+        assert info == {key: their_info[key] for key in ("crashed", "speed")}
+        preferences = rng.dirichlet(np.ones(5))  # careless, careful and undecided drivers
+        ended = False
+        while not ended:
+            ended = assert_same_step(ours, theirs, int(rng.choice(5, p=preferences)))
+            decisions += 1
+        crashes += ours.vehicle.crashed
+    record_property("decisions", decisions)
+    record_property("crashes", crashes)
+    assert 0 < crashes < EPISODES
+
+
+def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_after_the_other():
+    network = highway_env_roundabout().road.network
+    table = LaneTable(network)
+    rng = np.random.default_rng(0)
+    positions, headings = rng.uniform(-180, 180, (500, 2)), rng.uniform(-7, 7, 500)
+    positions[:300] /= 5  # most of them near the circle
+
+    along, across = table.coordinates(positions)
+    columns = table.closest_columns(along, across, headings)
+    for i, (position, heading) in enumerate(zip(positions, headings, strict=True)):
+        one_by_one = [network.get_lane(index).local_coordinates(position) for index in table.indexes]
+        np.testing.assert_array_equal(np.stack([along[i], across[i]], axis=1), one_by_one)
+        assert table.indexes[columns[i]] == network.get_closest_lane_index(position, heading)
+        assert table.get_closest_lane_index(position, heading) == network.get_closest_lane_index(position, heading)
+
+
+@pytest.mark.parametrize("first", ["arc", "line"])
+def test_of_equally_close_lanes_the_first_in_the_network_is_taken(first):
+    network = RoadNetwork()
+    lanes = {
+        "arc": CircularLane([0, 0], 20, 0.5, -0.5, clockwise=False),
+        "line": StraightLane([24, 50], [24, -50]),
+    }
+    for name in sorted(lanes, key=lambda name: name != first):
+        network.add_lane("start", name, lanes[name])
+    position, heading = np.array([22.0, 0.0]), -np.pi / 2  # 2 m from either, parallel to both
+    assert len({lane.distance_with_heading(position, heading) for lane in lanes.values()}) == 1
+    assert network.get_closest_lane_index(position, heading)[1] == first
+    assert LaneTable(network).get_closest_lane_index(position, heading)[1] == first
+
+
+@pytest.mark.parametrize(
+    ("crashed", "speed_index", "lane_change", "value"),
+    [
+        (False, 3, False, 1.0),
+        (False, 0, False, 0.84),
+        (False, 0, True, 0.8),
+        (False, 3, True, 0.96),
+        (True, 3, False, 0.2),
+        (True, 0, False, 0.04),
+        (True, 0, True, 0.0),
+    ],
+)
+def test_the_reward_maps_the_worst_decision_to_zero_and_the_best_to_one(crashed, speed_index, lane_change, value):
+    assert reward(crashed, speed_index, lane_change) == pytest.approx(value, abs=1e-12)
+    assert 0 <= reward(crashed, speed_index, lane_change) <= 1
+
+
+@pytest.mark.parametrize(
+    ("action", "value"),
+    [
+        (IDLE, (0.4 / 3 + 1.05) / 1.25),  # it starts with 8 m/s, which is nearest to the target 10 m/s
+        (FASTER, 1.0),
+        (SLOWER, (0.2 / 3 + 1.05) / 1.25),
+        (LEFT, (0.4 / 3 + 1.0) / 1.25),  # the access road has one lane: choosing to leave it costs all the same
+        (RIGHT, (0.4 / 3 + 1.0) / 1.25),
+    ],
+)
+def test_the_first_decision_is_paid_for_its_target_speed_and_its_lane_change(action, value):
+    environment = Roundabout()
+    environment.reset(seed=0)
+    assert environment.step(action)[1] == pytest.approx(value, abs=1e-12)
+
+
+def test_leaving_the_road_is_paid_like_staying_on_it():
+    environment = Roundabout()
+    environment.reset(seed=0)
+    environment.vehicle.position[:] = 60, 60
+    environment.road.locate_vehicles()
+    value = environment.step(IDLE)[1]
+    assert not environment.vehicle.on_road
+    assert value == pytest.approx((0.4 / 3 + 1.05) / 1.25, abs=1e-12)
+
+
+@pytest.fixture
+def car_ahead():
+    """An environment whose ego vehicle has one other vehicle 30 m ahead on the access road."""
+    environment = Roundabout()
+    environment.reset(seed=0)
+    ego = environment.vehicle
+    lane = environment.road.network.get_lane(("ser", "ses", 0))
+    ego.position[:], ego.heading = lane.position(50, 0), lane.heading
+    car = TrafficVehicle(environment.road, lane.position(80, 0), lane.heading, speed=0)
+    environment.road.vehicles = [ego, car]
+    environment.road.locate_vehicles()
+    return environment, car
+
+
+def test_a_parked_car_ahead_is_seen_in_the_second_in_which_each_speed_reaches_it(car_ahead):
+    environment, _ = car_ahead
+    expected = np.ones((3, 3, 10), np.float32)  # speeds x lanes x seconds: there are no lanes beside this one
+    expected[0, 1] = [0, 0, 0, 0, 0, 0.5, 1, 0.5, 0, 0]  # 30 m at 5 m/s: 6 s, 5 m earlier or later 0.5
+    expected[1, 1] = [0, 0, 0.5, 1, 0.5, 0, 0, 0, 0, 0]  # 10 m/s: 2.5, 3 and 3.5 s, rounded both ways
+    expected[2, 1] = [0, 0.5, 1, 0.5, 0, 0, 0, 0, 0, 0]  # 15 m/s: 1.7, 2 and 2.3 s, rounded both ways
+    np.testing.assert_array_equal(environment.observation_type.observe().reshape(3, 3, 10), expected)
+
+
+def test_a_car_is_not_seen_at_its_own_speed_even_if_it_drives_aslant(car_ahead):
+    environment, car = car_ahead
+    car.speed = 10.0
+    car.heading += np.pi / 3  # 5 m/s of it along the ego vehicle's heading
+    environment.road.locate_vehicles()
+    grid = environment.observation_type.observe().reshape(3, 3, 10)
+    assert not grid[:2, 1].any()
+    np.testing.assert_array_equal(grid[2, 1], [0, 0, 0.5, 1, 0.5, 0, 0, 0, 0, 0])  # closing at 10 m/s
+
+
+def test_neighbours_are_those_of_highway_env_even_of_vehicles_side_by_side():
+    environment = Roundabout()
+    for seed in range(10):
+        environment.reset(seed=seed)
+        for _ in range(seed % 5):
+            environment.step(IDLE)
+        vehicles = environment.road.vehicles
+        vehicles[3].position[:] = vehicles[1].position
+        vehicles[4].position[:] = vehicles[0].position
+        environment.road.locate_vehicles()
+        for vehicle in vehicles:
+            for lane in environment.road.network.indexes:
+                expected = Road.neighbour_vehicles(environment.road, vehicle, lane)
+                assert environment.road.neighbour_vehicles(vehicle, lane) == expected
+
+
+def test_an_episode_without_a_crash_is_truncated_at_decision_11():
+    environment = Roundabout()
+    environment.reset(seed=0)
+    ends = [environment.step(SLOWER)[2:4] for _ in range(11)]
+    assert ends == [(False, False)] * 10 + [(False, True)]
+    assert environment.ends_are_terminal
+
+
+def test_a_crash_terminates_the_episode_and_is_told_in_the_info():
+    environment = Roundabout()
+    environment.reset(seed=0)
+    _, *traffic = environment.road.vehicles
+    environment.vehicle.position[:] = traffic[0].position
+    environment.road.locate_vehicles()
+    observation, value, terminated, _, info = environment.step(IDLE)
+    assert terminated and info["crashed"] is True and value < 0.2
+    assert environment.observation_space.contains(observation)
+
+
+def test_the_info_tells_the_speed_in_metres_a_second():
+    environment = Roundabout()
+    assert environment.reset(seed=0)[1] == {"crashed": False, "speed": 8.0}
+    speed = environment.step(FASTER)[4]["speed"]
+    # One second of dv/dt = (15 - v) / 0.6 s in 15 Euler steps.
+    assert speed == pytest.approx(15 - 7 * (1 - 1 / 15 / 0.6) ** 15)
+
+
+def test_equal_seeds_drive_equal_episodes():
+    first, second = Roundabout(), Roundabout()
+    second.reset(seed=99)
+    second.step(FASTER)
+    for seed in (5, None):
+        for ours, theirs in zip(first.reset(seed=seed), second.reset(seed=seed), strict=True):
+            np.testing.assert_equal(ours, theirs)
+        for _ in range(5):
+            np.testing.assert_equal(first.step(IDLE), second.step(IDLE))
+
+
+def test_the_action_space_remembers_its_seed_over_resets():
+    first, second = Roundabout(), Roundabout()
+    draws = []
+    for environment in (first, second):
+        environment.action_space.seed(3)
+        environment.reset(seed=0)
+        draws.append([environment.action_space.sample() for _ in range(20)])
+    assert draws[0] == draws[1]
+
+
+def test_gymnasium_accepts_the_roundabout_without_a_warning():
+    spec = EnvSpec("roundabout-paper-v0", entry_point="envs.roundabout:Roundabout", max_episode_steps=11)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(spec, render_mode="rgb_array").unwrapped)
+
+
+@pytest.mark.parametrize("driver", [{}, {"SDL_VIDEODRIVER": "dummy"}])
+def test_the_scene_is_drawn_without_a_display_and_without_a_word(driver):
+    code = """if True:
+        import os
+        from envs.roundabout import Roundabout
+        environment, before = Roundabout("rgb_array"), dict(os.environ)
+        environment.reset(seed=0)
+        picture = environment.render()
+        assert picture.shape == (600, 600, 3) and picture.dtype == "uint8"
+        green = (picture == (50, 200, 0)).all(axis=-1)  # the ego vehicle, at 5.5 pixels a metre
+        assert 0.5 < green.sum() / (5 * 2 * 5.5**2) < 1.2, green.sum()
+        assert dict(os.environ) == before
+        environment.close()
+    """
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "SDL_VIDEODRIVER")
+    variables = {name: value for name, value in os.environ.items() if name not in displays}
+    variables |= {"PYTHONPATH": os.pathsep.join(sys.path), **driver}
+    result = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_without_a_render_mode_there_is_no_picture():
+    assert Roundabout().render() is None
+
+
+def test_bad_input_is_refused_in_one_sentence():
+    environment = Roundabout()
+    environment.reset(seed=0)
+    with pytest.raises(UserError, match="unknown action 5 of Roundabout: choose 0"):
+        environment.step(5)
+    with pytest.raises(UserError, match="unknown render mode 'human' of Roundabout: choose 'rgb_array' or None"):
+        Roundabout("human")
+    with pytest.raises(UserError, match="Roundabout has no options at reset"):
+        environment.reset(options={"config": {"duration": 5}})
