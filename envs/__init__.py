@@ -1,6 +1,7 @@
 """Reinforcement-learning environments: Gymnasium environments and, in `envs.twins`, their TensorFlow twins.
 
-Importing this package registers `GridWorld` and `MazeGridWorld` with Gymnasium. It does not import TensorFlow.
+Importing this package registers `GridWorld`, `MazeGridWorld` and `roundabout-paper-v0` with Gymnasium. It imports
+neither TensorFlow nor highway-env.
 """
 
 import gymnasium
@@ -18,6 +19,7 @@ TIME_LIMITS = {
 
 for _name in ("GridWorld", "MazeGridWorld"):
     gymnasium.register(_name, entry_point=f"envs.grid_world:{_name}", max_episode_steps=TIME_LIMITS[_name])
+gymnasium.register("roundabout-paper-v0", entry_point="envs.roundabout:Roundabout", max_episode_steps=11)
 
 
 def make(environment: str, **kwargs) -> gymnasium.Env:
