@@ -61,9 +61,9 @@ class LearnedModel(tf.Module):
 
     def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """See `TrueModel.predict`; `noise` is not used."""
-        change, reward = self._outputs(state, action)
-        next_state = self.twin.nearest_state(state + change)
-        return next_state, reward, tf.cast(self.twin.is_terminal(next_state), tf.float32)
+        outputs = as_rows(self._outputs(state, action))  # [S, B, d + 1]
+        next_state = self.twin.nearest_state(state + outputs[..., :-1])
+        return next_state, outputs[..., -1], tf.cast(self.twin.is_terminal(next_state), tf.float32)
 
     def is_ready(self, step: tf.Tensor) -> tf.Tensor:
         """See `TrueModel.is_ready`."""
@@ -80,18 +80,16 @@ class LearnedModel(tf.Module):
     def _update(self, step, replay):
         shape = (self.settings.model_batch_size,)
         batch = replay.gather(self.streams.integers(Purpose.MODEL_BATCH, shape, replay.size, step=step))
+        wanted = tf.concat([as_columns(batch.next_state - batch.state), batch.reward[:, None]], axis=1)  # [S, d + 1, B]
         with tf.GradientTape() as tape:
-            change, reward = self._outputs(batch.state, batch.action)
-            error = tf.concat([change - (batch.next_state - batch.state), (reward - batch.reward)[..., None]], axis=-1)
+            error = self._outputs(batch.state, batch.action) - wanted
             loss = tf.reduce_sum(tf.reduce_mean(error**2, axis=[1, 2]))  # seeds share no parameter
         gradients = tape.gradient(loss, self.network.parameters)
         self.optimizer.apply_gradients(zip(gradients, self.network.parameters, strict=True))
 
     def _outputs(self, state, action):
-        """The network's s' - s, [S, B, d], and r, [S, B]."""
-        inputs = tf.concat([as_columns(state), tf.one_hot(action, self.twin.actions, axis=1)], axis=1)
-        outputs = as_rows(self.network(inputs))  # [S, B, d + 1]
-        return outputs[..., :-1], outputs[..., -1]
+        """The network's s' - s and r in columns: [S, d + 1, B]."""
+        return self.network(tf.concat([as_columns(state), tf.one_hot(action, self.twin.actions, axis=1)], axis=1))
 
 
 def make_model(settings: DynaSettings, streams: Streams, twin) -> TrueModel | LearnedModel:

@@ -47,7 +47,7 @@ class StackedNetwork(tf.Module):
         """Maps columns [S, in, B] to columns [S, out, B]."""
         *hidden, (kernel, bias) = zip(self.kernels, self.biases, strict=True)
         for hidden_kernel, hidden_bias in hidden:
-            inputs = self.activation(hidden_kernel @ inputs + hidden_bias)
+            inputs = self.activation(hidden_kernel @ inputs + _columns_of(hidden_bias, inputs.shape[2]))
         return kernel @ inputs + bias
 
     def copy_from(self, other: "StackedNetwork", when: tf.Tensor) -> None:
@@ -55,6 +55,15 @@ class StackedNetwork(tf.Module):
         for mine, theirs in zip(self.parameters, other.parameters, strict=True):
             # tf.where, not tf.cond: a branch around variable writes makes XLA copy every variable of the loop.
             mine.assign(tf.where(when, theirs, mine))
+
+
+def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
+    """What adds a bias [S, out, 1] to `count` columns.
+
+    The gradient of a plain sum is a sum over the columns, which XLA orders by the stack's size in layers wider than 32;
+    that of a product is a product, the same in every stack.
+    """
+    return bias if bias.shape[1] <= 32 else bias @ tf.ones([bias.shape[0], 1, count])
 
 
 def as_columns(rows: tf.Tensor) -> tf.Tensor:
