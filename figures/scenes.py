@@ -1,0 +1,60 @@
+"""Panel that shows the roundabout as its environment renders it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from panels import AnyPanel
+from tables import Tables
+
+from envs.roundabout import Roundabout
+
+SEED, IDLE_DECISIONS = 0, 2  # then the agent is about to enter the circle, between the other vehicles
+IDLE = 1
+REACH = 40.0  # m, from the centre of the circle to each edge of the picture: the circle's outer edge is at 26 m
+PIXELS_PER_METRE = 10
+
+
+@dataclass(frozen=True)
+class Scene(AnyPanel):
+    """A moment of an episode on the roundabout, in metres from the centre of the circle; y points down.
+
+    Attributes:
+      letter: printed before the title.
+      title: the environment's name.
+    """
+
+    letter: str
+    title: str
+    curves: ClassVar[tuple[str, ...]] = ()
+
+    def draw(self, axes: Axes, tables: Tables) -> None:
+        """The environment's own picture, the agent's vehicle named."""
+        picture, position = render_scene()
+        axes.imshow(picture, extent=(-REACH, REACH, REACH, -REACH))
+        axes.annotate("agent", position, (8, 0), textcoords="offset points", color="white", va="center")
+        ticks = (-40, -20, 0, 20, 40)
+        axes.set(xticks=ticks, yticks=ticks, xlabel="$x$ (m)", ylabel="$y$ (m)")
+        axes.spines[["top", "right"]].set_visible(True)
+
+
+def render_scene() -> tuple[np.ndarray, np.ndarray]:
+    """The picture (uint8 [pixels, pixels, 3], the same each time) and the agent's position (m) [2] in it."""
+    environment = Roundabout("rgb_array")
+    try:
+        environment.reset(seed=SEED)
+        for _ in range(IDLE_DECISIONS):
+            environment.step(IDLE)
+        position = environment.vehicle.position.copy()
+        pixels = int(2 * REACH * PIXELS_PER_METRE)
+        environment.config.update(
+            screen_width=pixels,
+            screen_height=pixels,
+            scaling=PIXELS_PER_METRE,
+            # Where the agent stands in the picture, as shares of its sides: the circle's centre is to be in the middle.
+            centering_position=list((position + REACH) / (2 * REACH)),
+        )
+        return environment.render(), position
+    finally:
+        environment.close()
