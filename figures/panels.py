@@ -1,4 +1,4 @@
-"""What every panel of a figure can do, and panels of curves; those that show a grid world are in maps.py.
+"""What every panel of a figure can do, and panels of curves; those that show a world are in maps.py and scenes.py.
 
 A figure script declares its panels and hands them to `rendering.render`; none of it trains or imports TensorFlow.
 """
@@ -21,12 +21,15 @@ from dyna_td.errors import UserError
 
 UPDATES = "mini-batch updates"
 ENVIRONMENT_STEPS = "environment steps"
+DRIVING_STEPS = "evaluation driving steps"
 TRAIN_SECONDS = "train_seconds"
 
 METRIC_LABELS = {
     "test_rmse": "testing RMSE",
     "train_rmse": "training RMSE",
     "return": "evaluation return",
+    "crashes": "crashes so far",
+    "speed": "average speed (m/s)",
     "distance_on_policy": "distance to $p^*$",
     "distance_uniform": "distance to $p^*$",
     TRAIN_SECONDS: "training seconds per seed",
@@ -101,6 +104,7 @@ class Panel(AnyPanel):
       window: evaluations in the moving average drawn, which looks back only; 1 draws the data as they are.
       styles: styles that replace or extend style.CURVES in this panel.
       controls: lines that are no curves of the paper.
+      equally_long: False if the curves may end at different steps, as those that crash more often do.
       trained: False if the curves are closed forms, which have neither seeds nor steps.
       decorate: draws on the finished axes what is not a curve.
     """
@@ -118,6 +122,7 @@ class Panel(AnyPanel):
     window: int = 1
     styles: dict[str, CurveStyle] = field(default_factory=dict)
     controls: tuple[Control, ...] = ()
+    equally_long: bool = True
     trained: bool = True
     decorate: Callable[[Axes], None] | None = None
 
@@ -137,7 +142,7 @@ class Panel(AnyPanel):
             lengths[curve] = len(rows)
         for control in self.controls:
             require_curve(tables.curves, self.letter, control.curve, control.metric, path)
-        if len(set(lengths.values())) > 1:
+        if self.equally_long and len(set(lengths.values())) > 1:
             counts = ", ".join(f"{curve} {length}" for curve, length in lengths.items())
             raise UserError(
                 f"{path}, panel {self.letter}: its curves must have equally many rows, not {counts}{REBUILD}"

@@ -57,6 +57,9 @@ CURVES = {
     "f": CurveStyle("f(x)", "black"),
 }
 
+# Where no agent has the true model, the paper draws the learned one without dashes (figures 6, 13).
+ONLY_LEARNED = {"dyna_td_learned": CurveStyle("Dyna-TD, learned model", "black")}
+
 
 def recoloured(**colours: str | tuple[float, ...]) -> dict[str, CurveStyle]:
     """The named curves in other colours, for a figure in which the paper paints them differently."""

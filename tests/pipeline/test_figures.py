@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import itertools
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pandas as pd
 import panels
 import pytest
 import rendering
+import scenes
 import style
 from matplotlib.colors import to_rgb
 from tables import Tables
@@ -20,6 +22,7 @@ from tables import Tables
 from dyna_td.experiments import load_plan
 from dyna_td.theory import CLOSED_FORMS
 from envs import grid_world
+from envs.roundabout import Roundabout
 
 ROOT = Path(__file__).parents[2]
 BLACK, RED, BLUE, MAGENTA, GREEN = (0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1), (34 / 255, 139 / 255, 34 / 255)
@@ -33,6 +36,9 @@ SAMPLERS = {"dyna_td": BLACK, "dyna_td_learned": BLACK, "dyna_td_long": ORANGE, 
 VARIANTS = {"dyna_td": BLACK, "dyna_frequency": RED, "dyna_value": BLUE}
 AGENTS = {**VARIANTS, "prioritized_er": GREEN, "er": MAGENTA}
 LEARNED = {"dyna_td_learned": BLACK}
+ONLY_LEARNED = {**LEARNED, "prioritized_er": GREEN, "er": MAGENTA}
+
+DRIVING = ("crashes", "speed", "return")
 
 # What the paper's captions promise: figure -> panel -> metric and the colour of each curve.
 TRAINED = {
@@ -43,6 +49,7 @@ TRAINED = {
         "c": ("return", {"dyna_td": BLACK, "prioritized_er": GREEN, "er": MAGENTA}),
     },
     "figure_4": {letter: ("return", AGENTS | LEARNED) for letter in "abcdefgh"},
+    "figure_6": {letter: ("return", ONLY_LEARNED) for letter in "ab"},
     "figure_9": {"a": ("test_rmse", POWERS), "b": ("test_rmse", POWERS)},
     "figure_10": {"a": ("train_rmse", REGRESSION), "b": ("train_rmse", REGRESSION)},
     "figure_11": {
@@ -52,6 +59,7 @@ TRAINED = {
         "d": ("test_rmse", EQUIVALENCE),
     },
     "figure_12": {letter: ("return", AGENTS) for letter in "abcd"},
+    "figure_13": {letter: (metric, ONLY_LEARNED) for letter, metric in zip("bcd", DRIVING, strict=True)},
     "figure_14": {"b": ("return", VARIANTS | LEARNED)},
 }
 # figure -> panel -> metric, curve and step of its heatmap.
@@ -163,7 +171,7 @@ def test_a_script_draws_a_png_and_a_pdf_and_leaves_nothing_else(figure, tmp_path
     assert {path.name for path in tmp_path.iterdir()} == {*tables, png.name, pdf.name}
 
 
-@pytest.mark.parametrize("figure", ["figure_1", "figure_2", "figure_8"])
+@pytest.mark.parametrize("figure", ["figure_1", "figure_2", "figure_8", "figure_13"])
 def test_the_same_curves_give_the_same_bytes_on_another_day(figure, tmp_path, monkeypatch):
     write_curves(figure, tmp_path)
     pictures = [tmp_path / f"{figure}.png", tmp_path / f"{figure}.pdf"]
@@ -179,13 +187,15 @@ def test_a_panel_shows_the_metric_and_the_curves_of_the_paper_in_its_colours(fig
     metric, colours = TRAINED[figure][letter]
     panel = panel_of(figure, letter)
     axes = drawn_axes([panel], Tables(trained_curves(figure)))[0]
-    labels = {style.CURVES[curve].label: colour for curve, colour in colours.items()}
+    only_learned = colours is ONLY_LEARNED
+    names = {"dyna_td_learned": "Dyna-TD, learned model"} if only_learned else {}
+    labels = {names.get(curve, style.CURVES[curve].label): colour for curve, colour in colours.items()}
     controls = {control.style.label for control in panel.controls}
     assert panel.metric == metric
     drawn = {line.get_label(): line for line in axes.lines if line.get_label() not in controls}
     assert {label: pytest.approx(to_rgb(line.get_color())) for label, line in drawn.items()} == labels
     dashed = {label for label, line in drawn.items() if line.get_linestyle() != "-"}
-    assert dashed == ({"Dyna-TD (learned model)"} if "dyna_td_learned" in colours else set())
+    assert dashed == ({"Dyna-TD (learned model)"} if "dyna_td_learned" in colours and not only_learned else set())
 
 
 def panel_of(figure, letter):
@@ -263,6 +273,45 @@ def test_the_footer_tells_each_panels_seeds_and_steps_where_they_differ():
 def test_the_footer_tells_that_a_closed_form_is_not_trained():
     footer = footer_of("figure_7", closed_form_curves("figure_7"), "smoke")
     assert footer == "scale smoke, closed form: nothing is trained"
+
+
+def test_crashes_are_drawn_as_counted_and_all_else_of_figures_6_and_13_smoothed():
+    assert footer_of("figure_6", trained_curves("figure_6"), "paper") == (
+        "scale paper, 5 seeds, 20,000 environment steps, moving average of 30 evaluations"
+    )
+    assert footer_of("figure_13", trained_curves("figure_13"), "quick") == (
+        "scale quick; b: 5 seeds, 20,000 evaluation driving steps; "
+        "c, d: 5 seeds, 20,000 environment steps, moving average of 30 evaluations"
+    )
+
+
+def test_curves_of_crashes_may_end_at_different_steps_and_all_are_shown_whole(tmp_path):
+    path = write_curves("figure_13", tmp_path)
+    curves = pd.read_csv(path)
+    curves = curves[~((curves["panel"] == "b") & (curves["curve"] == "er") & (curves["step"] > 15_000))]
+    curves.to_csv(path, index=False)
+    assert draw("figure_13", tmp_path) == 0
+    axes = drawn_axes([panel_of("figure_13", "b")], Tables(curves))[0]
+    assert [line.get_xdata()[-1] for line in axes.lines] == [20_000, 20_000, 15_000]
+    assert axes.get_xlim() == (0, 20_000)
+
+
+def test_curves_of_speed_must_be_equally_long(tmp_path, capsys):
+    path = write_curves("figure_13", tmp_path)
+    curves = pd.read_csv(path)
+    lost = (curves["panel"] == "c") & (curves["curve"] == "er") & (curves["step"] > 15_000)
+    curves[~lost].to_csv(path, index=False)
+    assert "panel c: its curves must have equally many rows" in assert_refused("figure_13", tmp_path, capsys)
+
+
+def test_the_axes_of_figure_13_tell_what_is_driven_and_in_which_unit():
+    shown = [panel_of("figure_13", letter) for letter in "bcd"]
+    axes = drawn_axes(shown, Tables(trained_curves("figure_13")))
+    assert [(each.get_xlabel(), each.get_ylabel()) for each in axes] == [
+        ("evaluation driving steps", "crashes so far"),
+        ("environment steps", "average speed (m/s)"),
+        ("environment steps", "evaluation return"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -364,8 +413,8 @@ def test_an_output_that_is_not_a_png_is_refused(tmp_path, capsys):
     assert "does not end in .png" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("figure", ["figure_2", "figure_8"])
-def test_a_script_runs_by_hand_without_tensorflow(figure, tmp_path):
+@pytest.mark.parametrize("figure", ["figure_2", "figure_8", "figure_13"])
+def test_a_script_runs_by_hand_without_tensorflow_a_display_or_a_word(figure, tmp_path):
     write_curves(figure, tmp_path)
     script, picture = ROOT / "figures" / f"{figure}.py", tmp_path / f"{figure}.png"
     watched = (
@@ -375,14 +424,18 @@ def test_a_script_runs_by_hand_without_tensorflow(figure, tmp_path):
         "assert 'tensorflow' not in sys.modules"
     )
     options = ["--curves", tmp_path / "curves.csv", "--scale", "quick", "--output", picture]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    subprocess.run([sys.executable, "-c", watched, script.parent, script, *options], check=True, env=environment)
+    displays = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "XDG_RUNTIME_DIR"}
+    environment = {name: value for name, value in os.environ.items() if name not in displays}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    command = [sys.executable, "-c", watched, script.parent, script, *options]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
     assert picture.exists()
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "figures").glob("*.py")))
 def test_a_script_of_the_figures_imports_nothing_that_imports_tensorflow(script):
-    light = {"dyna_td.errors", "dyna_td.theory", "envs.grid_world"}
+    light = {"dyna_td.errors", "dyna_td.theory", "envs.grid_world", "envs.roundabout"}
     tree = ast.parse((ROOT / "figures" / script).read_text())
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -406,7 +459,7 @@ def test_one_seed_is_drawn_without_a_band(tmp_path):
 def test_a_script_draws_the_metric_and_the_curves_that_its_experiment_declares(figure):
     declared = load_plan("paper").figures[figure].panels
     for panel in importlib.import_module(figure).PANELS:
-        if isinstance(panel, maps.Drawing):
+        if isinstance(panel, (maps.Drawing, scenes.Scene)):
             assert panel.letter not in declared
             continue
         assert panel.metric == declared[panel.letter].metric
@@ -530,7 +583,10 @@ def test_many_diverged_seeds_stay_inside_the_picture():
     assert extent.x0 >= 0 and extent.x1 <= figure.bbox.width
 
 
-@pytest.mark.parametrize("figure, shares", [("figure_3", True), ("figure_1", False), ("figure_14", False)])
+SHARING = {"figure_1": False, "figure_3": True, "figure_6": True, "figure_13": True, "figure_14": False}
+
+
+@pytest.mark.parametrize("figure, shares", SHARING.items())
 def test_panels_share_a_legend_if_every_look_means_the_same_in_all_of_them(figure, shares):
     module = importlib.import_module(figure)
     drawn = rendering.draw_figure(module.PANELS, Tables(trained_curves(figure)), "quick", len(module.PANELS))
@@ -614,6 +670,41 @@ def test_the_drawing_shows_the_environments_own_geometry(figure, walls):
     np.testing.assert_array_equal(blue, (x < 0.05) & (y < 0.05))
     np.testing.assert_array_equal(green, grid_world.in_goal(x, y))
     assert {text.get_text() for text in axes.texts} == {"S", "G"}
+
+
+def test_the_scene_shows_every_vehicle_where_it_is_and_the_agents_alone_in_green():
+    axes = drawn_axes([panel_of("figure_13", "a")], Tables(pd.DataFrame()))[0]
+    (image,) = axes.images
+    picture = np.asarray(image.get_array())  # [row from above, column, colour]
+    left, right, bottom, top = image.get_extent()
+    environment = Roundabout()
+    environment.reset(seed=scenes.SEED)
+    for _ in range(scenes.IDLE_DECISIONS):
+        environment.step(scenes.IDLE)
+    colours = []
+    for vehicle in environment.road.vehicles:
+        column = (vehicle.position[0] - left) / (right - left) * picture.shape[1]
+        row = (vehicle.position[1] - top) / (bottom - top) * picture.shape[0]
+        if 0 <= column < picture.shape[1] and 0 <= row < picture.shape[0]:
+            colours.append(tuple(picture[int(row), int(column)]))
+    assert [text.get_text() for text in axes.texts] == ["agent"]
+    assert axes.texts[0].xy == pytest.approx(environment.vehicle.position)
+    assert colours[0] == (50, 200, 0) and environment.road.vehicles[0] is environment.vehicle
+    assert len(colours) >= 4 and set(colours[1:]) == {(100, 200, 255)}
+
+
+def test_the_scene_shows_the_whole_circle():
+    axes = drawn_axes([panel_of("figure_13", "a")], Tables(pd.DataFrame()))[0]
+    picture = np.asarray(axes.images[0].get_array()).sum(axis=-1)
+    left, right, bottom, top = axes.images[0].get_extent()
+    x = left + (np.arange(picture.shape[1]) + 0.5) / picture.shape[1] * (right - left)
+    y = top + (np.arange(picture.shape[0]) + 0.5) / picture.shape[0] * (bottom - top)
+    radius = np.hypot(x, y[:, None])
+    for outline in (18, 26):  # two lanes of 4 m around the radii 20 and 24
+        for east, south in itertools.product((True, False), repeat=2):
+            quadrant = ((x > 0) == east) & ((y[:, None] > 0) == south)
+            assert picture[quadrant & (abs(radius - outline) < 0.5)].max() == 3 * 255
+    assert picture[(radius > 5) & (radius < 17)].max() == 3 * 100  # nothing but the island
 
 
 def test_missing_states_are_refused(tmp_path, capsys):
