@@ -75,7 +75,7 @@ def refuse(wildcards):
 
 SAMPLED = {name for name, run in PLAN.runs.items() if run.environment == catalog.SAMPLED_ENVIRONMENT}
 DRAWING = sorted(set((ROOT / "figures").glob("*.py")) - set((ROOT / "figures").glob("figure_*.py")))
-DRAWING += [ROOT / "envs" / "grid_world.py"]  # the walls that drawings show
+DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
 SHOWING_STATES = {name for name, figure in PLAN.figures.items() if figure.shows_states}
 
 

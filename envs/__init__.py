@@ -1,14 +1,21 @@
 """Reinforcement-learning environments: Gymnasium environments and, in `envs.twins`, their TensorFlow twins.
 
 Importing this package registers `GridWorld`, `MazeGridWorld` and `roundabout-paper-v0` with Gymnasium. It imports
-neither TensorFlow nor highway-env.
+neither TensorFlow nor highway-env nor MuJoCo.
 """
 
+import difflib
+import importlib
+import re
+import warnings
+
 import gymnasium
+import numpy as np
 
-from dyna_td.errors import require_choice
+from dyna_td.errors import UserError
 
-# The longest episode of each environment, in steps; MountainCar's 2000 is the paper's, Gymnasium's own is 200.
+# The longest episode of the environments that have a twin, in steps; MountainCar's 2000 is the paper's, Gymnasium's own
+# is 200.
 TIME_LIMITS = {
     "GridWorld": 2000,
     "MazeGridWorld": 2000,
@@ -26,11 +33,85 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
     """Makes the Gymnasium environment as this project uses it, i.e. with the time limits of `TIME_LIMITS`.
 
     Args:
-      environment: a key of `TIME_LIMITS`.
+      environment: a Gymnasium id, or `module:id` for one that the module registers when it is imported.
       **kwargs: passed to `gymnasium.make`, e.g. `render_mode="rgb_array"`.
 
     Raises:
-      UserError: the environment is unknown.
+      UserError: the environment is unknown or cannot be made, or its spaces are not those that agents can handle.
     """
-    require_choice(environment, TIME_LIMITS, "environment")
-    return gymnasium.make(environment, **{"max_episode_steps": TIME_LIMITS[environment], **kwargs})
+    if environment in TIME_LIMITS:
+        kwargs = {"max_episode_steps": TIME_LIMITS[environment], **kwargs}
+    _require_known(environment)
+    try:
+        with warnings.catch_warnings():
+            # The paper's MuJoCo environments are nearest to v4, whatever is newer.
+            warnings.filterwarnings("ignore", message=r".*-v4 is out of date", category=DeprecationWarning)
+            # Observations are checked at every step of a training, and told about in one sentence.
+            made = gymnasium.make(environment, disable_env_checker=True, **kwargs)
+    except Exception as error:  # whatever a foreign environment raises
+        raise UserError(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
+    _require_supported(environment, made)
+    return made
+
+
+def has_box_actions(environment: str) -> bool:
+    """Whether the actions of an environment are vectors; the others are discrete.
+
+    Raises:
+      UserError: see `make`.
+    """
+    if environment in _BOX_ACTIONS:
+        return _BOX_ACTIONS[environment]
+    made = make(environment)
+    try:
+        return isinstance(made.action_space, gymnasium.spaces.Box)
+    finally:
+        made.close()
+
+
+# Those that figures show: a plan need not make them to know.
+_BOX_ACTIONS = dict.fromkeys((*TIME_LIMITS, "roundabout-paper-v0"), False)
+_BOX_ACTIONS |= dict.fromkeys(("Hopper-v4", "Hopper-v5", "Walker2d-v4", "Walker2d-v5"), True)
+
+
+def _require_known(environment: object) -> None:
+    """Raises UserError unless Gymnasium can make `environment`, whose module, if named, is imported."""
+    match = (
+        re.fullmatch(r"(?:(\w[\w.]*):)?((?:\w[\w-]*/)?\w[\w.-]*)", environment)
+        if isinstance(environment, str)
+        else None
+    )
+    if not match:
+        raise UserError(f"environment is {environment!r}, expected a Gymnasium id or module:id.")
+    module, name = match.groups()
+    if module:
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # whatever a foreign module raises
+            raise UserError(f"environment {environment}: cannot import {module}: {_in_one_line(error)}.") from error
+    if name not in gymnasium.registry:
+        names = {known.lower(): known for known in gymnasium.registry}
+        nearest = [repr(names[match]) for match in difflib.get_close_matches(name.lower(), names, n=3)]
+        hint = f"did you mean {' or '.join(nearest)}?" if nearest else "name one that Gymnasium has, or module:id."
+        raise UserError(f"unknown environment {environment!r}: {hint}")
+
+
+def _require_supported(environment: str, made: gymnasium.Env) -> None:
+    """Raises UserError unless observations are a Box of numbers and actions are discrete or a bounded Box."""
+    observations, actions = made.observation_space, made.action_space
+    supported = "supported are Box observations with Discrete actions or Box actions that are bounded"
+    if not isinstance(observations, gymnasium.spaces.Box):
+        raise UserError(f"environment {environment} has {type(observations).__name__} observations: {supported}.")
+    if isinstance(actions, gymnasium.spaces.Discrete):
+        if actions.start != 0:
+            raise UserError(f"environment {environment} numbers its actions from {actions.start}: {supported} from 0.")
+    elif not isinstance(actions, gymnasium.spaces.Box):
+        raise UserError(f"environment {environment} has {type(actions).__name__} actions: {supported}.")
+    elif not (
+        np.isfinite(actions.low).all() and np.isfinite(actions.high).all() and (actions.low < actions.high).all()
+    ):
+        raise UserError(f"environment {environment} has actions in {actions}: {supported}.")
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

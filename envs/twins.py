@@ -22,30 +22,18 @@ from envs.grid_world import (
     in_goal,
     in_wall,
 )
+from envs.spaces import Space
 
 
-class Twin:
+class Twin(Space):
     """The dynamics of one environment on observations.
 
     Attributes:
-      name: the environment's Gymnasium id.
-      state_dim: length of an observation.
-      actions: number of actions.
       reset_dim: uniform numbers that `reset` needs.
       noise_dim: standard normal numbers that `step` needs.
-      low: lower corner of the box of states, float32 [state_dim].
-      high: upper corner, alike.
-      shares_one_unit: whether all coordinates of a state are alike, so that no rescaling of them is called for.
     """
 
-    name: str
-    state_dim: int
-    actions: int
     reset_dim: int
-    noise_dim: int = 0
-    low: np.ndarray
-    high: np.ndarray
-    shares_one_unit: bool = False
 
     @property
     def time_limit(self) -> int:
@@ -69,14 +57,6 @@ class Twin:
           (bool [...]).
         """
         raise NotImplementedError
-
-    def is_terminal(self, state: tf.Tensor) -> tf.Tensor:
-        """Whether an episode ends in each state, float32 [..., state_dim] -> bool [...]: what `step` says of it."""
-        raise NotImplementedError
-
-    def nearest_state(self, point: tf.Tensor) -> tf.Tensor:
-        """Takes points, float32 [..., state_dim], into the space of states by clipping them to its box."""
-        return tf.clip_by_value(point, self.low, self.high)
 
 
 class GridWorldTwin(Twin):

@@ -24,7 +24,8 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
 
     Two metrics are no evaluations: a row `diverged_seed` names, as its mean, a seed whose training diverged, with the
     step at which it was noticed; and in a panel against training seconds, the one number here that no seed determines,
-    `train_seconds` is the job's training time up to `step`, divided by its seeds.
+    `train_seconds` is the job's training time up to `step`, divided by its seeds. In a panel against driving steps,
+    the `step` of its metric is `crashes_by_driving_step`'s.
 
     Args:
       figure: what to show.
@@ -42,6 +43,8 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
             curve = summarise(records)
             first = curve["metric"] == panel.metric
             facts = [curve[first], curve[~first], *(_exact("diverged_seed", [fact]) for fact in diverged)]
+            if panel.against == "driving_steps":
+                facts.insert(0, summarise(crashes_by_driving_step(records)))
             if panel.against == "train_seconds":
                 facts.append(_exact("train_seconds", list(seconds.items()), n=len(run.seeds)))
             parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
@@ -63,6 +66,30 @@ def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.Da
             shown = states[(states["step"] == moment) & (states["source"] == panel.states["source"])]
             parts.append(shown.assign(panel=panel_key, curve=curve_key))
     return pd.concat(parts)[["panel", "curve", "seed", "x", "y"]]
+
+
+def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:
+    """Crashes in evaluation episodes so far, against the environment steps that evaluations drove (figure 13b).
+
+    A crash ends its episode, so seeds have driven different distances after equally many evaluations. They are compared
+    at equal ones: at up to 200 steps, as far as the seed that drove the least.
+
+    Args:
+      records: of a run, with the metrics crashed and episode_length.
+
+    Returns:
+      seed, step, metric (`crashes`), value.
+    """
+    by_evaluation = records.pivot(index="step", columns=["metric", "seed"], values="value").sort_index()
+    driven, crashes = by_evaluation["episode_length"].cumsum(), by_evaluation["crashed"].cumsum()  # [evaluations, S]
+    shortest = int(driven.iloc[-1].min())
+    steps = np.unique(np.linspace(0, shortest, min(shortest, 200) + 1).astype(int))
+    parts = []
+    for seed in driven.columns:
+        so_far = np.concatenate([[0.0], crashes[seed]])  # before the first episode has ended, there is none
+        value = so_far[np.searchsorted(driven[seed], steps, side="right")]
+        parts.append(pd.DataFrame({"seed": seed, "step": steps, "metric": "crashes", "value": value}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def summarise(records: pd.DataFrame) -> pd.DataFrame:

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from dyna_td.errors import UserError, require_choice
 from dyna_td.runs import (
     ControlSettings,
+    DDPGDynaSettings,
+    DDPGSettings,
+    DQNSettings,
     DynaFrequencySettings,
     DynaSettings,
     DynaTDLongSettings,
     RegressionSettings,
     Run,
+    SearchControlSettings,
     Settings,
 )
 
@@ -30,7 +34,7 @@ LEARNERS = {
     "power4": "dyna_td.regression:Power4",
 }
 
-# Agents for discrete actions.
+# Agents for control.
 CONTROL_AGENTS = {
     "er": "dyna_td.agents.er:ER",
     "prioritized_er": "dyna_td.agents.prioritized_er:PrioritizedER",
@@ -42,21 +46,28 @@ CONTROL_AGENTS = {
     "dyna_frequency": "dyna_td.agents.dyna_frequency:DynaFrequency",
 }
 
-# The numbers of the agents that have more than ControlSettings.
-_DYNA_SETTINGS = {
+# The numbers of each agent on discrete actions, and of those that also train where actions are vectors.
+_DQN_AGENTS: dict[str, type[ControlSettings]] = {
+    **dict.fromkeys(CONTROL_AGENTS, DQNSettings),
     "dyna_td": DynaSettings,
     "dyna_td_long": DynaTDLongSettings,
     "dyna_value": DynaSettings,
     "dyna_frequency": DynaFrequencySettings,
 }
-DYNA_AGENTS = tuple(_DYNA_SETTINGS)
+_DDPG_AGENTS: dict[str, type[ControlSettings]] = {
+    **dict.fromkeys(("er", "prioritized_er", "schaul_prioritized_er"), DDPGSettings),
+    **dict.fromkeys(("dyna_td", "dyna_value"), DDPGDynaSettings),
+}
+DYNA_AGENTS = tuple(name for name, kind in _DQN_AGENTS.items() if issubclass(kind, SearchControlSettings))
 
 # Those that pass every stored example or transition through the network at each update.
 FULL_PASS = {"full_prioritized_l2", "cubic", "full_prioritized_er"}
 
 SUPERVISED_TASK = "sin"
-CONTROL_ENVIRONMENTS = ("GridWorld", "MazeGridWorld", "MountainCar-v0", "CartPole-v1", "Acrobot-v1")
-ENVIRONMENTS = (SUPERVISED_TASK, *CONTROL_ENVIRONMENTS)
+ROUNDABOUT = "roundabout-paper-v0"
+# Those with a TensorFlow twin train in the graph, and have a true model; all others step Gymnasium.
+TWIN_ENVIRONMENTS = ("GridWorld", "MazeGridWorld", "MountainCar-v0", "CartPole-v1", "Acrobot-v1")
+ENVIRONMENTS = (SUPERVISED_TASK, *TWIN_ENVIRONMENTS, "Hopper-v4", "Walker2d-v4", ROUNDABOUT)
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,9 @@ METRICS = {
     "test_rmse_high": Metric("target", "test_rmse on x < 0 alone, the high-frequency half", False, True),
     "test_rmse_low": Metric("target", "test_rmse on x >= 0 alone, the low-frequency half", False, True),
     "train_rmse": Metric("target", "root mean squared error on the noisy training set", False, True),
+    "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash", False, False),
+    "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps", False, False),
+    "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode", True, False),
     "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False, False),
 }
 
@@ -132,6 +146,7 @@ SAMPLING_METRICS = {
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
 METRICS |= SAMPLING_METRICS
+ROUNDABOUT_METRICS = ("crashed", "crashes", "speed")
 
 # A setting's unit and meaning, for `--help`.
 SETTINGS = {
@@ -160,6 +175,11 @@ SETTINGS = {
     "model_learning_rate": "Adam's step size of a learned model",
     "model_batch_size": "transitions in a learned model's mini-batch",
     "model_start": "environment steps before a learned model is used",
+    "actor_learning_rate": "Adam's step size of DDPG's actor; learning_rate is its critic's",
+    "target_rate": "share of the online networks that DDPG's target networks take over at each update",
+    "noise_scale": "standard deviation of the innovations of DDPG's exploration noise",
+    "noise_decay": "share of itself that DDPG's exploration noise loses at each step",
+    "evaluation_episodes": "episodes of one evaluation, whose mean is reported",
 }
 
 
@@ -168,9 +188,65 @@ def is_supervised(environment: str) -> bool:
     return environment == SUPERVISED_TASK
 
 
+def has_twin(environment: str) -> bool:
+    """Whether the dynamics of `environment` are known, so that it trains in the graph and there is a true model."""
+    return environment in TWIN_ENVIRONMENTS
+
+
 def settings_type(environment: str, agent: str) -> type[Settings]:
     """The dataclass of the numbers that `agent` has on `environment`."""
-    return RegressionSettings if is_supervised(environment) else _DYNA_SETTINGS.get(agent, ControlSettings)
+    return RegressionSettings if is_supervised(environment) else _agents_on(environment)[agent]
+
+
+def has_box_actions(environment: str) -> bool:
+    """Whether the actions of `environment` are vectors, so that DDPG learns their values; the others are discrete.
+
+    Raises:
+      UserError: see `require_environment`.
+    """
+    if has_twin(environment):
+        return False
+    import envs  # Gymnasium takes a moment, which plans of known environments need not wait for
+
+    return envs.has_box_actions(environment)
+
+
+def _agents_on(environment: str) -> dict[str, type[ControlSettings]]:
+    return _DDPG_AGENTS if has_box_actions(environment) else _DQN_AGENTS
+
+
+def require_environment(environment: object) -> str:
+    """Returns `environment` if it can be trained on: one of `ENVIRONMENTS`, or any that Gymnasium can make.
+
+    Raises:
+      UserError: for an unknown environment, or one whose observations or actions no agent can handle.
+    """
+    if environment not in ENVIRONMENTS:
+        if str(environment).lower() == SUPERVISED_TASK:
+            raise UserError(f"unknown environment {environment!r}: did you mean {SUPERVISED_TASK!r}?")
+        import envs
+
+        envs.make(environment).close()
+    return environment
+
+
+def learner_of(settings: ControlSettings) -> str:
+    """What learns the values of actions, as "module:class": vectors need another learner than discrete ones."""
+    return "dyna_td.ddpg:DDPG" if isinstance(settings, DDPGSettings) else "dyna_td.q_learning:DQN"
+
+
+def modules_of(run: Run) -> tuple[str, ...]:
+    """The modules that train `run`: with all that they import, they are the code that can change its numbers."""
+    if is_supervised(run.environment):
+        return "dyna_td.training", "dyna_td.regression", _module(LEARNERS[run.agent])
+    program = "dyna_td.control" if has_twin(run.environment) else "dyna_td.gym_control"
+    environment = ("envs.roundabout",) if run.environment == ROUNDABOUT else ()
+    agent, learner = _module(CONTROL_AGENTS[run.agent]), _module(learner_of(run.settings))
+    return "dyna_td.training", program, agent, learner, *environment
+
+
+def _module(path: str) -> str:
+    return path.partition(":")[0]
 
 
 def headline_metric(environment: str) -> str:
@@ -190,6 +266,7 @@ def require_metric(metric: object, environment: str, agents: Iterable[str]) -> s
         if meaning.supervised == is_supervised(environment)
         and (environment == SAMPLED_ENVIRONMENT or name not in SAMPLING_METRICS)
         and ((name not in DYNA_METRICS and not name.endswith("_recent")) or set(agents) <= set(DYNA_AGENTS))
+        and (environment == ROUNDABOUT or name not in ROUNDABOUT_METRICS)
         and (name not in FREQUENCY_METRICS or set(agents) <= {"dyna_frequency"})
     }
     return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")
@@ -199,10 +276,10 @@ def require_agent(agent: object, environment: str) -> str:
     """Returns `agent` if it can be trained on `environment`.
 
     Raises:
-      UserError: for an unknown agent, or one that belongs to the other kind of environment.
+      UserError: for an unknown agent, or one that belongs to another kind of environment.
     """
-    here, elsewhere = (LEARNERS, CONTROL_AGENTS) if is_supervised(environment) else (CONTROL_AGENTS, LEARNERS)
-    if agent in elsewhere:
+    here = LEARNERS if is_supervised(environment) else _agents_on(environment)
+    if agent in LEARNERS | CONTROL_AGENTS and agent not in here:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
     return require_choice(agent, here, "agent")
 
@@ -219,8 +296,3 @@ def load(path: str) -> type:
     """The class that "module:class" names."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
-
-
-def module_of(agent: str) -> str:
-    """The name of the module that holds `agent`."""
-    return (LEARNERS | CONTROL_AGENTS)[agent].partition(":")[0]

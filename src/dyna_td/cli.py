@@ -17,9 +17,9 @@ import pandas as pd
 
 from dyna_td import aggregate, catalog, experiments, provenance, results
 from dyna_td.checked_yaml import check
-from dyna_td.errors import UserError, require_choice
+from dyna_td.errors import UserError
 from dyna_td.progress import progress
-from dyna_td.runs import ControlSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more
@@ -85,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
-    train.add_argument("--env", required=True, metavar="ID", help=", ".join(catalog.ENVIRONMENTS))
+    environments = f"{', '.join(catalog.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
+    train.add_argument("--env", required=True, metavar="ID", help=environments)
     agents = f"{', '.join(catalog.CONTROL_AGENTS)}; on {catalog.SUPERVISED_TASK}: {', '.join(catalog.LEARNERS)}"
     train.add_argument("--agent", required=True, metavar="NAME", help=agents)
     train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
@@ -104,20 +105,20 @@ def _option(setting: str) -> str:
 
 def _defaults_text(setting: str) -> str:
     """The default of `setting` on each kind of environment that has it, and of the agents that have another."""
-    kinds = {f"on {catalog.SUPERVISED_TASK}": RegressionSettings(), "in control": ControlSettings()}
-    if not any(hasattr(defaults, setting) for defaults in kinds.values()):
-        kinds = {"of Dyna agents": DynaSettings()}
-    texts = {
-        kind: _setting_text(getattr(defaults, setting))
-        for kind, defaults in kinds.items()
-        if hasattr(defaults, setting)
+    kinds = {
+        f"on {catalog.SUPERVISED_TASK}": RegressionSettings(),
+        "on discrete actions": DynaSettings(),
+        "on action vectors": DDPGDynaSettings(),
     }
-    common = set(texts.values())
-    if len(common) == 1 and len(texts) == len(kinds):
+    texts = {
+        kind: _setting_text(value) for kind, has in kinds.items() if (value := getattr(has, setting, None)) is not None
+    }
+    discrete = texts.get("on discrete actions")
+    if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
     for agent in catalog.DYNA_AGENTS:
-        text = _setting_text(getattr(catalog.settings_type("", agent)(), setting, None))
-        if text not in common and hasattr(catalog.settings_type("", agent), setting):
+        text = _setting_text(getattr(catalog.settings_type("GridWorld", agent), setting, None))
+        if discrete is not None and text != discrete:
             texts[f"of {agent}"] = text
     return f"default: {', '.join(f'{text} {kind}'.rstrip() for kind, text in texts.items())}"
 
@@ -147,7 +148,7 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 
 def _train(options: argparse.Namespace) -> None:
-    environment = require_choice(options.env, catalog.ENVIRONMENTS, "environment")
+    environment = catalog.require_environment(options.env)
     agent = catalog.require_agent(options.agent, environment)
     if options.output.suffix != ".csv":
         raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
@@ -253,6 +254,10 @@ def _execute(run: Run):
         outcome = training.execute(run, show)
     for seed, step in outcome.cost["diverged_seeds"].items():
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
+    remarks = list(outcome.cost["remarks"].values())
+    if remarks:
+        others = f" (and {len(remarks) - 1} other seeds alike)" if len(remarks) > 1 else ""
+        print(f"warning: {remarks[0]}{others}; training went on.", file=sys.stderr)
     return outcome
 
 
@@ -295,7 +300,7 @@ def _list(options: argparse.Namespace) -> None:
         print(f"  {figure.name}: {figure.title}")
         for run in figure.runs:
             print(f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)")
-    print(f"environments: {', '.join(catalog.ENVIRONMENTS)}")
+    print(f"environments: {', '.join(catalog.ENVIRONMENTS)}; by hand any that Gymnasium can make")
     print(f"agents: {', '.join(catalog.CONTROL_AGENTS)}; on {catalog.SUPERVISED_TASK}: {', '.join(catalog.LEARNERS)}")
     print("metrics:")
     for name, metric in catalog.METRICS.items():

@@ -6,8 +6,8 @@ store, n updates. Nothing returns to Python but the evaluations.
 
 import tensorflow as tf
 
-from dyna_td.catalog import CONTROL_AGENTS, SAMPLED_ENVIRONMENT, load
-from dyna_td.program import Program, compiled
+from dyna_td.catalog import SAMPLED_ENVIRONMENT
+from dyna_td.program import Program, compiled, make_agent
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
 from dyna_td.sampling import SamplingDistributions
@@ -27,8 +27,7 @@ class ControlProgram(Program):
         self.settings = run.settings
         self.streams = Streams(run.seeds)
         self.twin = make_twin(run.environment)
-        agent = load(CONTROL_AGENTS[run.agent])
-        self.agent = agent(run.settings, self.streams, self.twin, run.steps)
+        self.agent = make_agent(run, self.streams, self.twin)
         self.optimizers = self.agent.optimizers
         self.sampling = None
         if run.environment == SAMPLED_ENVIRONMENT:
@@ -48,9 +47,7 @@ class ControlProgram(Program):
     def _environment_step(self, step: tf.Tensor) -> None:
         warming_up = step < self.settings.warm_up_steps
         state = self.environment_state.read_value()
-        explore = self.streams.uniform(Purpose.EXPLORE, (2,), step=step)
-        epsilon = tf.where(warming_up, 1.0, self.settings.exploration)
-        action = self.agent.act(state[:, None], epsilon, explore[:, None])[:, 0]
+        action = self.agent.learner.explore(state, step, warming_up)
         next_state, reward, terminated = self.twin.step(state, action, self._noise(Purpose.ENVIRONMENT, step))
         transition = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
         self.agent.observe(Transition(*(part[:, None] for part in transition)))
@@ -71,8 +68,7 @@ class ControlProgram(Program):
         length = tf.zeros([self.streams.count])
         t = tf.constant(0)
         while (t < self.twin.time_limit) & tf.reduce_any(running):
-            explore = self.streams.uniform(Purpose.EVALUATION_EXPLORE, (2,), step=step, inner=t)
-            action = self.agent.act(state[:, None], self.settings.evaluation_exploration, explore[:, None])[:, 0]
+            action = self.agent.learner.exploit(state[:, None], step, t)[:, 0]
             noise = self._noise(Purpose.EVALUATION_ENVIRONMENT, step, t)
             state, reward, terminated = self.twin.step(state, action, noise)
             total += tf.where(running, reward, 0.0)

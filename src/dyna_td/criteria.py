@@ -1,6 +1,7 @@
 """The criteria h(s) that search control climbs (Section 2.3, Algorithm 4, appendix "Background in Dyna").
 
-All are functions of columns of states [S, d, B] and of a network Q that maps them to [S, A, B]; V(s) = max_a Q(s, a).
+All are functions of columns of states [S, d, B]. V maps them to [S, B]: max_a Q(s, a), or Q(s, pi(s)) where actions are
+vectors.
 """
 
 from collections.abc import Callable
@@ -9,24 +10,24 @@ import tensorflow as tf
 
 SMOOTHING = 1.0e-5  # inside the logarithm (Alg. 4)
 
-Network = Callable[[tf.Tensor], tf.Tensor]
+Value = Callable[[tf.Tensor], tf.Tensor]
 
 
-def value(q: Network, states: tf.Tensor) -> tf.Tensor:
-    """V(s), Dyna-Value's criterion: [S, d, B] -> [S, B]."""
+def value(q: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tensor:
+    """V(s) = max_a Q(s, a), Dyna-Value's criterion, of a network Q with outputs [S, A, B]: [S, d, B] -> [S, B]."""
     return tf.reduce_max(q(states), axis=1)
 
 
-def log_td_error(q: Network, states: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+def log_td_error(v: Value, states: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     """log(|y - V(s)| + 1e-5), Dyna-TD's criterion (Eq. 3): [S, d, B] and targets [S, B] -> [S, B]."""
-    return tf.math.log(tf.abs(y - value(q, states)) + tf.constant(SMOOTHING, states.dtype))
+    return tf.math.log(tf.abs(y - v(states)) + tf.constant(SMOOTHING, states.dtype))
 
 
-def frequency(q: Network, states: tf.Tensor) -> tf.Tensor:
+def frequency(v: Value, states: tf.Tensor) -> tf.Tensor:
     """||grad V||^2 + ||Hessian V||_F^2, Dyna-Frequency's criterion (Pan et al., 2020): [S, d, B] -> [S, B]."""
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(states)
-        slope = gradient(lambda s: value(q, s), states)  # [S, d, B]
+        slope = gradient(v, states)  # [S, d, B]
         slopes = tf.unstack(slope, axis=1)
     # Piecewise linear activations leave no second derivative to follow: then it is zero.
     curvatures = [tape.gradient(part, states, unconnected_gradients="zero") for part in slopes]

@@ -10,10 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 from dyna_td.catalog import (
-    ENVIRONMENTS,
+    ROUNDABOUT,
     SAMPLED_ENVIRONMENT,
+    has_box_actions,
+    has_twin,
     is_supervised,
     require_agent,
+    require_environment,
     require_metric,
     settings_type,
 )
@@ -31,7 +34,7 @@ class Panel:
     """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none.
 
     A panel of sampled states says by `states` from which `source` (own or buffer) and at which `moment` (early, late);
-    `against` is what a panel's x-axis shows, `step` or `train_seconds`.
+    `against` is what a panel's x-axis shows: `step`, `train_seconds`, or the evaluations' `driving_steps`.
     """
 
     metric: str
@@ -149,7 +152,12 @@ def read_scale(scale: str, directory: Path = DIRECTORY) -> dict[str, dict]:
 
 
 def _kind(environment: str) -> str:
-    return "supervised" if is_supervised(environment) else "control"
+    """Which of a scale's extents bounds a run."""
+    if is_supervised(environment):
+        return "supervised"
+    if environment == ROUNDABOUT:
+        return "roundabout"
+    return "continuous" if has_box_actions(environment) else "control"
 
 
 def _read_figure(name: str, path: Path, extents: dict[str, dict]) -> Figure:
@@ -172,17 +180,20 @@ def _closed_form(panel: dict) -> Panel:
 
 
 def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
-    environment = require_choice(panel["environment"], ENVIRONMENTS, "environment")
+    environment = require_environment(panel["environment"])
     extent = extents[_kind(environment)]
     curves = {
         key: _run(environment, (curve or {}).get("agent", key), panel, (curve or {}).get("settings", {}), extent)
         for key, curve in panel["curves"].items()
     }
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
+    against = panel.get("against", "step")
+    if (against == "driving_steps") != (metric == "crashes"):
+        raise UserError(f"metric {metric} is not drawn against {against}: crashes are, against driving_steps, alone.")
     states = panel.get("states")
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
-    return Panel(metric, curves, states=states, against=panel.get("against", "step"))
+    return Panel(metric, curves, states=states, against=against)
 
 
 def _run(environment: str, agent: str, panel: dict, overrides: dict, extent: dict) -> Run:
@@ -220,6 +231,12 @@ def make_settings(environment: str, agent: str, numbers: dict):
     for name in numbers:
         if name not in known:
             raise UserError(f"{name} is no setting of {agent} on {environment}: choose among {', '.join(known)}.")
+    if "model" in known and not has_twin(environment):
+        numbers = {"model": "learned", **numbers}
+        if numbers["model"] == "true":
+            raise UserError(
+                f"model is true, but the dynamics of {environment} are not known: leave it out, or: learned."
+            )
     return kind(**{name: _as_type_of(known[name].default, value) for name, value in numbers.items()})
 
 

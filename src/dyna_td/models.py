@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from dyna_td.networks import StackedNetwork, adam, as_columns, as_rows
 from dyna_td.replay import Replay
-from dyna_td.runs import DynaSettings
+from dyna_td.runs import SearchControlSettings
 from dyna_td.streams import Purpose, Streams
 
 _NETWORK_INDEX = 1  # its initial weights are other draws than the value network's
@@ -22,7 +22,7 @@ class TrueModel(tf.Module):
         self.twin = twin
 
     def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """(s', r, whether s' is terminal as 0 or 1) of [S, B, d], int32 [S, B] and standard normals [S, B, noise_dim].
+        """(s', r, whether s' is terminal, 0 to 1) of [S, B, d], int32 [S, B] and standard normals [S, B, noise_dim].
 
         Returns float32 [S, B, d], [S, B] and [S, B].
         """
@@ -41,29 +41,34 @@ class TrueModel(tf.Module):
 class LearnedModel(tf.Module):
     """A network that predicts s' - s and r, trained online by mean squared error (appendix "Hyper-parameter settings").
 
-    The prediction is deterministic; s' is brought into the box of states, and whether it is terminal is decided by the
-    environment's known rule.
+    The prediction is deterministic; s' is brought into the box of states. Whether it is terminal is decided by the
+    environment's rule; where none is known, the network predicts that too, as a probability.
 
     Args:
       settings: the network's size, step size, mini-batch and the step from which it is used.
       streams: the S seeds.
-      twin: only its box, its number of actions and its termination rule are read.
+      space: the environment's states, actions and termination rule.
     """
 
-    def __init__(self, settings: DynaSettings, streams: Streams, twin):
+    def __init__(self, settings: SearchControlSettings, streams: Streams, space):
         super().__init__()
         self.settings = settings
         self.streams = streams
-        self.twin = twin
-        sizes = (twin.state_dim + twin.actions, *settings.model_hidden, twin.state_dim + 1)
+        self.space = space
+        outputs = space.state_dim + (1 if space.knows_termination else 2)  # s' - s, r, and P(terminal)
+        sizes = (space.state_dim + (space.actions or space.action_dim), *settings.model_hidden, outputs)
         self.network = StackedNetwork(streams, sizes, tf.nn.relu, index=_NETWORK_INDEX)
         self.optimizer = adam(settings.model_learning_rate, self.network.parameters)
 
     def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """See `TrueModel.predict`; `noise` is not used."""
-        outputs = as_rows(self._outputs(state, action))  # [S, B, d + 1]
-        next_state = self.twin.nearest_state(state + outputs[..., :-1])
-        return next_state, outputs[..., -1], tf.cast(self.twin.is_terminal(next_state), tf.float32)
+        outputs, d = as_rows(self._outputs(state, action)), self.space.state_dim
+        next_state = self.space.nearest_state(state + outputs[..., :d])
+        if self.space.knows_termination:
+            terminated = tf.cast(self.space.is_terminal(next_state), tf.float32)
+        else:
+            terminated = tf.clip_by_value(outputs[..., -1], 0.0, 1.0)
+        return next_state, outputs[..., d], terminated
 
     def is_ready(self, step: tf.Tensor) -> tf.Tensor:
         """See `TrueModel.is_ready`."""
@@ -80,7 +85,8 @@ class LearnedModel(tf.Module):
     def _update(self, step, replay):
         shape = (self.settings.model_batch_size,)
         batch = replay.gather(self.streams.integers(Purpose.MODEL_BATCH, shape, replay.size, step=step))
-        wanted = tf.concat([as_columns(batch.next_state - batch.state), batch.reward[:, None]], axis=1)  # [S, d + 1, B]
+        ends = [] if self.space.knows_termination else [batch.terminated[:, None]]
+        wanted = tf.concat([as_columns(batch.next_state - batch.state), batch.reward[:, None], *ends], axis=1)
         with tf.GradientTape() as tape:
             error = self._outputs(batch.state, batch.action) - wanted
             loss = tf.reduce_sum(tf.reduce_mean(error**2, axis=[1, 2]))  # seeds share no parameter
@@ -88,10 +94,10 @@ class LearnedModel(tf.Module):
         self.optimizer.apply_gradients(zip(gradients, self.network.parameters, strict=True))
 
     def _outputs(self, state, action):
-        """The network's s' - s and r in columns: [S, d + 1, B]."""
-        return self.network(tf.concat([as_columns(state), tf.one_hot(action, self.twin.actions, axis=1)], axis=1))
+        """The network's s' - s, r and, where no rule is known, P(terminal) in columns: [S, d + 1 or 2, B]."""
+        return self.network(tf.concat([as_columns(state), self.space.action_columns(action)], axis=1))
 
 
-def make_model(settings: DynaSettings, streams: Streams, twin) -> TrueModel | LearnedModel:
-    """The model that `settings.model` names."""
-    return TrueModel(twin) if settings.model == "true" else LearnedModel(settings, streams, twin)
+def make_model(settings: SearchControlSettings, streams: Streams, space) -> TrueModel | LearnedModel:
+    """The model that `settings.model` names; the true one needs a twin for a space."""
+    return TrueModel(space) if settings.model == "true" else LearnedModel(settings, streams, space)

@@ -25,13 +25,17 @@ class StackedNetwork(tf.Module):
       activation: of the hidden layers, e.g. `tf.nn.relu`.
       output_limit: the output kernel is drawn from U(-limit, limit); None draws it like the others.
       index: tells apart several networks of the same seed.
+      joining: further inputs that join the outputs of the first hidden layer.
     """
 
-    def __init__(self, streams: Streams, sizes, activation, output_limit: float | None = None, index: int = 0):
+    def __init__(
+        self, streams: Streams, sizes, activation, output_limit: float | None = None, index: int = 0, joining: int = 0
+    ):
         super().__init__()
         self.activation = activation
         self.kernels, self.biases = [], []
         for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(sizes)):
+            fan_in += joining if layer == 1 else 0
             is_output = layer == len(sizes) - 2
             limit = output_limit if is_output and output_limit is not None else (6.0 / (fan_in + fan_out)) ** 0.5
             uniform = streams.uniform(Purpose.WEIGHTS, (fan_out, fan_in), step=index, inner=layer)
@@ -43,11 +47,13 @@ class StackedNetwork(tf.Module):
         """All variables, each with the seed axis first."""
         return [*self.kernels, *self.biases]
 
-    def __call__(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Maps columns [S, in, B] to columns [S, out, B]."""
+    def __call__(self, inputs: tf.Tensor, joining: tf.Tensor | None = None) -> tf.Tensor:
+        """Maps columns [S, in, B], and those that join them later, to columns [S, out, B]."""
         *hidden, (kernel, bias) = zip(self.kernels, self.biases, strict=True)
-        for hidden_kernel, hidden_bias in hidden:
+        for layer, (hidden_kernel, hidden_bias) in enumerate(hidden):
             inputs = self.activation(hidden_kernel @ inputs + _columns_of(hidden_bias, inputs.shape[2]))
+            if layer == 0 and joining is not None:
+                inputs = tf.concat([inputs, joining], axis=1)
         return kernel @ inputs + bias
 
     def copy_from(self, other: "StackedNetwork", when: tf.Tensor) -> None:
@@ -55,6 +61,11 @@ class StackedNetwork(tf.Module):
         for mine, theirs in zip(self.parameters, other.parameters, strict=True):
             # tf.where, not tf.cond: a branch around variable writes makes XLA copy every variable of the loop.
             mine.assign(tf.where(when, theirs, mine))
+
+    def move_towards(self, other: "StackedNetwork", rate: float) -> None:
+        """Takes over the share `rate` of the other network's parameters."""
+        for mine, theirs in zip(self.parameters, other.parameters, strict=True):
+            mine.assign(rate * theirs + (1.0 - rate) * mine)
 
 
 def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
@@ -74,6 +85,11 @@ def as_columns(rows: tf.Tensor) -> tf.Tensor:
 def as_rows(columns: tf.Tensor) -> tf.Tensor:
     """Turns columns [S, features, B] into rows [S, B, features]."""
     return tf.stack(tf.unstack(columns, axis=1), axis=-1)
+
+
+def all_finite(parameters: list[tf.Variable]) -> tf.Tensor:
+    """Whether all parameters of a seed are finite: bool [S]."""
+    return tf.reduce_all(tf.stack([tf.reduce_all(tf.math.is_finite(p), axis=[1, 2]) for p in parameters]), axis=0)
 
 
 def adam(learning_rate: float, parameters: list[tf.Variable]):

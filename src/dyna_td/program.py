@@ -1,8 +1,13 @@
-"""What the training loop needs of a compiled program."""
+"""What the training loop needs of a program, and what all programs need."""
 
 from collections.abc import Callable
 
+import numpy as np
 import tensorflow as tf
+
+from dyna_td.catalog import CONTROL_AGENTS, learner_of, load
+from dyna_td.runs import Run
+from dyna_td.streams import Streams
 
 
 class Program(tf.Module):
@@ -21,12 +26,28 @@ class Program(tf.Module):
         self.step = tf.Variable(0, dtype=tf.int64)
         self.optimizers = []
 
+    def compile(self, measures: bool) -> None:
+        """Compiles what training calls, with its measurements or without, and changes nothing."""
+        self.train(tf.constant(0))
+        self.evaluate()
+        if measures:
+            self.measure()
+
+    def restore(self, values: list[np.ndarray]) -> None:
+        """Goes back to where the variables of `state` had these values."""
+        for variable, value in zip(self.state, values, strict=True):
+            variable.assign(value)
+
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """More metrics, each [S], and sets of states by source, each [S, N, 2]; by default nothing.
 
         Unlike `evaluate`, it is not called at step 0, nor while learning rates are selected.
         """
         return {}, {}
+
+    def remarks(self) -> dict[int, str]:
+        """By seed, what a person should know of the training so far, in a sentence; by default nothing."""
+        return {}
 
     @property
     def state(self) -> list[tf.Variable]:
@@ -42,3 +63,9 @@ def compiled(function: Callable):
     numbers for the last few elements of a tensor, so that a seed's would depend on its place in the stack.
     """
     return tf.function(function, jit_compile=True)()
+
+
+def make_agent(run: Run, streams: Streams, space) -> tf.Module:
+    """The agent of a control run with its learner, in the environment with this `envs.spaces.Space`."""
+    learner = load(learner_of(run.settings))(run.settings, streams, space)
+    return load(CONTROL_AGENTS[run.agent])(run.settings, learner, streams, space, run.steps)

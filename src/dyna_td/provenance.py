@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from dyna_td import __version__
-from dyna_td.catalog import is_supervised, module_of
+from dyna_td.catalog import modules_of
 from dyna_td.runs import Run
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -33,9 +33,8 @@ def machine() -> dict:
 
 
 def run_digest(run: Run) -> str:
-    """SHA-256 of the code that can change the numbers of `run`: training, its program, its agent, all they import."""
-    program = "dyna_td.regression" if is_supervised(run.environment) else "dyna_td.control"
-    return source_digest("dyna_td.training", program, module_of(run.agent))
+    """SHA-256 of the code that can change the numbers of `run`."""
+    return source_digest(*modules_of(run))
 
 
 @cache

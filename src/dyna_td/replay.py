@@ -13,7 +13,7 @@ class Transition(NamedTuple):
     """
 
     state: tf.Tensor  # [S, B, d]
-    action: tf.Tensor  # int32 [S, B]
+    action: tf.Tensor  # int32 [S, B], or vectors [S, B, a]
     reward: tf.Tensor  # [S, B]
     next_state: tf.Tensor  # [S, B, d]
     terminated: tf.Tensor  # float32 [S, B]
@@ -26,14 +26,15 @@ class Replay(tf.Module):
       seeds: S.
       capacity: transitions kept for each seed.
       state_dim: d.
+      action_dim: a, or 0 for discrete actions.
     """
 
-    def __init__(self, seeds: int, capacity: int, state_dim: int):
+    def __init__(self, seeds: int, capacity: int, state_dim: int, action_dim: int = 0):
         super().__init__()
         self.capacity = capacity
-        self._state_dim = state_dim
+        self._state_dim, self._action_dim = state_dim, action_dim
         # One row a transition, so that drawing a mini-batch is one gather: s, s', a, r, terminated.
-        self._rows = tf.Variable(tf.zeros([seeds, capacity, 2 * state_dim + 3]), trainable=False)
+        self._rows = tf.Variable(tf.zeros([seeds, capacity, 2 * state_dim + (action_dim or 1) + 2]), trainable=False)
         self._added = tf.Variable(0, dtype=tf.int64)  # the same for all seeds: one transition an environment step
 
     @property
@@ -48,12 +49,12 @@ class Replay(tf.Module):
             [
                 transition.state,
                 transition.next_state,
-                tf.cast(transition.action, tf.float32)[..., None],
+                transition.action if self._action_dim else tf.cast(transition.action, tf.float32)[..., None],
                 transition.reward[..., None],
                 transition.terminated[..., None],
             ],
             axis=-1,
-        )  # [S, 1, 2 d + 3]
+        )  # [S, 1, 2 d + a + 2]
         seeds = tf.range(row.shape[0])
         places = tf.stack([seeds, tf.fill([row.shape[0]], place)], axis=-1)
         self._rows.assign(tf.tensor_scatter_nd_update(self._rows.read_value(), places, row[:, 0]))
@@ -78,8 +79,8 @@ class Replay(tf.Module):
         d = self._state_dim
         return Transition(
             state=rows[..., :d],
-            action=tf.cast(rows[..., 2 * d], tf.int32),
-            reward=rows[..., 2 * d + 1],
+            action=rows[..., 2 * d : -2] if self._action_dim else tf.cast(rows[..., 2 * d], tf.int32),
+            reward=rows[..., -2],
             next_state=rows[..., d : 2 * d],
-            terminated=rows[..., 2 * d + 2],
+            terminated=rows[..., -1],
         )

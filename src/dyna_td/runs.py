@@ -23,7 +23,7 @@ class RegressionSettings:
 
 @dataclass(frozen=True)
 class ControlSettings:
-    """Deep Q-learning on discrete actions (paper, appendix "Common settings")."""
+    """What every control agent has, whatever its actions; the defaults are deep Q-learning's."""
 
     always_named: ClassVar[tuple[str, ...]] = ("planning_updates",)
 
@@ -34,15 +34,38 @@ class ControlSettings:
     activation: str = "relu"  # of the hidden units, paper
     buffer_capacity: int = 50_000  # transitions in the ER buffer, paper
     warm_up_steps: int = 5_000  # random environment steps before learning starts, paper
+    discount: float = 0.99  # gamma, code
+
+
+@dataclass(frozen=True)
+class DQNSettings(ControlSettings):
+    """Deep Q-learning on discrete actions (paper, appendix "Common settings")."""
+
     exploration: float = 0.1  # epsilon of the behaviour policy, paper
     evaluation_exploration: float = 0.05  # epsilon of the evaluated policy, code
-    discount: float = 0.99  # gamma, code
     target_period: int = 1_000  # tau, parameter updates between two copies of the target network, paper
 
 
 @dataclass(frozen=True)
-class DynaSettings(ControlSettings):
-    """HC-Dyna (Algorithms 1, 3 and 4): the numbers of search control and of the model."""
+class DDPGSettings(ControlSettings):
+    """DDPG on actions that are vectors (paper, appendix "Environment-specific settings", MuJoCo)."""
+
+    planning_updates: int = 5  # code
+    learning_rate: float = 1.0e-3  # of the critic, code
+    batch_size: int = 64  # paper
+    hidden: tuple[int, ...] = (200, 100)  # of actor and critic, whose action joins at the second layer, paper and code
+    buffer_capacity: int = 1_000_000  # code
+    warm_up_steps: int = 10_000  # code
+    actor_learning_rate: float = 1.0e-4  # code
+    target_rate: float = 1.0e-3  # share of the online networks that the target networks take over at each update, code
+    noise_scale: float = 0.2  # standard deviation of the exploration noise's innovations, code
+    noise_decay: float = 0.15  # share of itself that the noise loses at each step, code
+    evaluation_episodes: int = 2  # whose mean is reported; the released code takes the better one
+
+
+@dataclass(frozen=True)
+class SearchControlSettings:
+    """What HC-Dyna (Algorithms 1, 3 and 4) has beside: the numbers of search control and of the model."""
 
     model: str = "true"  # whose transitions complete the states of search control: true or learned
     search_control: str = "released"  # rule of a chain step: released, algorithm_4 or langevin
@@ -59,6 +82,11 @@ class DynaSettings(ControlSettings):
 
 
 @dataclass(frozen=True)
+class DynaSettings(SearchControlSettings, DQNSettings):
+    """HC-Dyna over deep Q-learning."""
+
+
+@dataclass(frozen=True)
 class DynaTDLongSettings(DynaSettings):
     """Dyna-TD-Long, whose chains are long enough to become stationary before their states count."""
 
@@ -71,6 +99,19 @@ class DynaFrequencySettings(DynaSettings):
     """Dyna-Frequency, whose criterion needs activations with higher derivatives."""
 
     activation: str = "tanh"  # paper, appendix
+
+
+@dataclass(frozen=True)
+class DDPGDynaSettings(SearchControlSettings, DDPGSettings):
+    """HC-Dyna over DDPG (paper, appendix "Environment-specific settings", MuJoCo)."""
+
+    model: str = "learned"  # paper; there are no true ones
+    mixing_rate: float = 0.25  # 16 of 64, paper
+    states_per_fill: int = 100  # paper
+    chain_steps: int = 500  # paper
+    search_every: int = 50  # paper
+    model_hidden: tuple[int, ...] = (200, 200)  # paper
+    model_start: int = 10_000  # paper
 
 
 Settings = RegressionSettings | ControlSettings
@@ -93,6 +134,7 @@ _SHORT_NAMES = {
     "states_per_fill": "m",
     "chain_steps": "chain",
     "queue_capacity": "queue",
+    "evaluation_episodes": "episodes",
 }
 
 

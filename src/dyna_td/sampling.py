@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from dyna_td.networks import as_columns, map_blocks
 from dyna_td.replay import Transition
-from dyna_td.runs import DynaSettings
+from dyna_td.runs import SearchControlSettings
 from dyna_td.streams import Purpose, Streams
 from dyna_td.sum_tree import build_levels, draw_leaves, total
 
@@ -56,7 +56,7 @@ class SamplingDistributions(tf.Module):
         recent = self.draw_buffer(step, Purpose.RECENT_DRAWS, RECENT_TRANSITIONS)
         on_policy = histogram(recent, CELLS)
         states = {"": self.agent.sample_states(step, DRAWS), "_buffer": self.draw_buffer(step, Purpose.BUFFER_DRAWS)}
-        if isinstance(self.agent.settings, DynaSettings):
+        if isinstance(self.agent.settings, SearchControlSettings):
             states["_recent"] = self.agent.sample_states(step, DRAWS, newest=RECENT_STATES)
         distributions = {source: histogram(drawn, CELLS) for source, drawn in states.items()}
         distributions["_exact_uniform"] = tf.fill(ideal.shape, 1.0 / CELLS**2)
@@ -78,7 +78,7 @@ class SamplingDistributions(tf.Module):
         def errors(start, size):
             corner = tf.slice(tf.constant(self.corners), [start, 0], [size, 2])
             state = tf.broadcast_to(corner, [seeds, size, 2])
-            q = self.agent.q(as_columns(state))  # [S, A, size]
+            q = self.agent.learner.q(as_columns(state))  # [S, A, size]
             action = tf.argmax(q, axis=1, output_type=tf.int32)
             drawn = tf.slice(noise, [0, start, 0], [seeds, size, MODEL_DRAWS])
             target = self.targets(tf.repeat(state, MODEL_DRAWS, axis=1), tf.repeat(action, MODEL_DRAWS, axis=1), drawn)
@@ -91,7 +91,9 @@ class SamplingDistributions(tf.Module):
         """y = r + gamma max_a Q_target(s', a) of one query of the true model each: [S, B, 2], [S, B] -> [S, B]."""
         noise = tf.reshape(noise, [*action.shape, self.twin.noise_dim])
         next_state, reward, terminated = self.twin.step(state, action, noise)
-        return self.agent.td_target(Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32)))
+        return self.agent.learner.td_target(
+            Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
+        )
 
     def draw_buffer(self, step: tf.Tensor, purpose: Purpose, newest: int | None = None) -> tf.Tensor:
         """3000 states drawn uniformly from B_er, or from its `newest` transitions: [S, 3000, d]."""

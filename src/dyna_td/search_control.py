@@ -12,7 +12,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from dyna_td.replay import Transition
-from dyna_td.runs import DynaSettings
+from dyna_td.runs import SearchControlSettings
 from dyna_td.streams import Purpose, Streams
 
 VANISHED = 1.0e-5  # a gradient shorter than this points nowhere (code)
@@ -121,17 +121,17 @@ class Released:
     restart_is_free = False
     goes_on = False  # each fill starts from B_er
 
-    def __init__(self, twin, visited: VisitedStates, step_size: float):
-        self.twin = twin
+    def __init__(self, space, visited: VisitedStates, step_size: float):
+        self.space = space
         self.step_size = step_size
-        d = twin.state_dim
-        self.sigma = tf.eye(d)[None] if twin.shares_one_unit else visited.covariance  # [S or 1, d, d]
+        d = space.state_dim
+        self.sigma = tf.eye(d)[None] if space.shares_one_unit else visited.covariance  # [S or 1, d, d]
         self.noise = NOISE_SCALE * tf.sqrt(tf.maximum(tf.linalg.diag_part(self.sigma), 0.0))  # [S or 1, d]
         self.threshold = visited.mean_move / d**0.5
 
     def first(self, state, normals):
         """Where a chain starts, given a state of B_er: near it."""
-        return self.twin.nearest_state(state + self.noise * normals)
+        return self.space.nearest_state(state + self.noise * normals)
 
     def move(self, state, gradient, normals) -> Proposal:
         """One step from [S, d]."""
@@ -139,9 +139,9 @@ class Released:
         length = tf.norm(direction, axis=1, keepdims=True)
         is_flat = length < VANISHED
         climb = tf.where(is_flat, 0.0, direction / tf.where(is_flat, 1.0, length))
-        moved = self.twin.nearest_state(state + self.step_size * climb + self.noise * normals)
+        moved = self.space.nearest_state(state + self.step_size * climb + self.noise * normals)
         is_stuck = tf.norm(moved - state, axis=1) < SHORTEST_MOVE
-        return Proposal(moved, self.twin.is_terminal(moved) | is_stuck, is_flat[:, 0])
+        return Proposal(moved, self.space.is_terminal(moved) | is_stuck, is_flat[:, 0])
 
     def accepts(self, distance, state, step):
         """Whether a state so far from the last accepted one is kept: bool [S]."""
@@ -154,8 +154,8 @@ class Algorithm4:
     restart_is_free = True
     goes_on = False
 
-    def __init__(self, twin, visited: VisitedStates, step_size: float):
-        self.twin = twin
+    def __init__(self, space, visited: VisitedStates, step_size: float):
+        self.space = space
         self.step_size = step_size
         covariance = visited.covariance
         self.factor = NOISE_VARIANCE**0.5 * cholesky(covariance)
@@ -169,7 +169,7 @@ class Algorithm4:
         """See `Released.move`."""
         noise = tf.reduce_sum(self.factor * normals[:, None, :], axis=2)
         moved = state + self.step_size * gradient + noise
-        is_outside = tf.reduce_any((moved < self.twin.low) | (moved > self.twin.high), axis=1)
+        is_outside = tf.reduce_any((moved < self.space.low) | (moved > self.space.high), axis=1)
         return Proposal(moved, is_outside, tf.norm(gradient, axis=1) < VANISHED)
 
     def accepts(self, distance, state, step):
@@ -187,9 +187,9 @@ class Langevin:
     restart_is_free = False
     goes_on = True
 
-    def __init__(self, twin, settings: DynaSettings):
-        self.twin = twin
-        self.width = twin.high - twin.low
+    def __init__(self, space, settings: SearchControlSettings):
+        self.space = space
+        self.width = space.high - space.low
         self.interval = max(1, settings.chain_steps // settings.states_per_fill)
 
     def first(self, state, normals):
@@ -204,13 +204,13 @@ class Langevin:
 
     def reflect(self, point):
         """Folds points [S, d] back into the box, as often as needed."""
-        place = (point - self.twin.low) / self.width % 2.0
-        return self.twin.low + self.width * (1.0 - tf.abs(1.0 - place))
+        place = (point - self.space.low) / self.width % 2.0
+        return self.space.low + self.width * (1.0 - tf.abs(1.0 - place))
 
     def accepts(self, distance, state, step):
         """See `Released.accepts`; never a terminal state, from which nothing can be simulated."""
         is_due = tf.equal((step + 1) % self.interval, 0)
-        return is_due & ~self.twin.is_terminal(state)
+        return is_due & ~self.space.is_terminal(state)
 
 
 def cholesky(matrix: tf.Tensor) -> tf.Tensor:
@@ -246,29 +246,29 @@ class SearchControl(tf.Module):
     Args:
       settings: m, the chain's length, its rule.
       streams: the S seeds.
-      twin: the environment's space of states.
+      space: the environment's space of states.
       step_size: alpha_h.
     """
 
-    def __init__(self, settings: DynaSettings, streams: Streams, twin, step_size: float = STEP_SIZE):
+    def __init__(self, settings: SearchControlSettings, streams: Streams, space, step_size: float = STEP_SIZE):
         super().__init__()
         self.settings = settings
         self.streams = streams
-        self.twin = twin
+        self.space = space
         self.step_size = step_size
-        self.visited = VisitedStates(streams.count, twin.state_dim)
+        self.visited = VisitedStates(streams.count, space.state_dim)
         self.counters = {
             name: tf.Variable(tf.zeros([streams.count], tf.int64), trainable=False, name=name) for name in COUNTERS
         }
-        self.chain = tf.Variable(tf.zeros([streams.count, twin.state_dim]), trainable=False)
+        self.chain = tf.Variable(tf.zeros([streams.count, space.state_dim]), trainable=False)
         self.has_begun = tf.Variable(False, trainable=False)
 
     def rule(self) -> Released | Algorithm4 | Langevin:
         """The chain's rule with the statistics of this moment."""
         if self.settings.search_control == "langevin":
-            return Langevin(self.twin, self.settings)
+            return Langevin(self.space, self.settings)
         rules = {"released": Released, "algorithm_4": Algorithm4}
-        return rules[self.settings.search_control](self.twin, self.visited, self.step_size)
+        return rules[self.settings.search_control](self.space, self.visited, self.step_size)
 
     def fill(
         self,
@@ -288,7 +288,7 @@ class SearchControl(tf.Module):
         Returns:
           States [S, m, d] and how many of them are found: int32 [S]. With full chains these are the last m accepted.
         """
-        m, d, seeds = self.settings.states_per_fill, self.twin.state_dim, self.streams.count
+        m, d, seeds = self.settings.states_per_fill, self.space.state_dim, self.streams.count
         rule = self.rule()
         states, count, used = tf.zeros([seeds, m, d]), tf.zeros([seeds], tf.int32), tf.zeros([seeds], tf.int32)
         restarts, vanished, nonfinite = tf.zeros_like(used), tf.zeros_like(used), tf.zeros_like(used)
@@ -333,7 +333,7 @@ class SearchControl(tf.Module):
 
     def _normals(self, step, i):
         """The noise of a chain step and of a new start: [S, 2 d]."""
-        return self.streams.normal(Purpose.CHAIN_NOISE, (2 * self.twin.state_dim,), step=step, inner=i)
+        return self.streams.normal(Purpose.CHAIN_NOISE, (2 * self.space.state_dim,), step=step, inner=i)
 
 
 def _choose(condition, chosen, other):

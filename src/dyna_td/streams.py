@@ -47,6 +47,7 @@ class Purpose(enum.IntEnum):
     BUFFER_DRAWS = 23
     RECENT_DRAWS = 24
     CHAIN_RESTART = 25  # from the queue
+    EXPLORE_NOISE = 26
 
 
 class Streams:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from dyna_td.catalog import is_supervised
+from dyna_td.catalog import has_twin, is_supervised
 from dyna_td.progress import Progress
 from dyna_td.runs import Run
 
@@ -28,8 +28,8 @@ class Outcome:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
       cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory; how
-        many seeds were trained (a single one has a companion); the training seconds up to each evaluation; and which
-        seeds diverged at which step.
+        many seeds were trained (a single one has a companion); the training seconds up to each evaluation; which seeds
+        diverged at which step; and what else is to be known of a seed.
     """
 
     records: pd.DataFrame
@@ -62,18 +62,15 @@ def _execute(runs: list[Run], progress: Progress, measures: bool) -> list[Outcom
     for stack in stacks:
         with logs[0].clock("compile_seconds"):
             program = make_program(replace(runs[0], seeds=stack))
-            program.train(tf.constant(0))  # no step: compiles without changing anything
-            program.evaluate()  # pure: compiles, and its first answer is thrown away
-            if measures:
-                program.measure()  # alike
+            program.compile(measures)
             beginning = [variable.numpy() for variable in program.state]
         for run, log in zip(runs, logs, strict=True):
-            for variable, value in zip(program.state, beginning, strict=True):
-                variable.assign(value)
+            program.restore(beginning)
             program.optimizers[0].learning_rate.assign(run.settings.learning_rate)
             before = finished
             _train(program, run, stack, log, measures, lambda done, before=before: progress(before + done, total))
             finished += run.steps
+            log.remarks |= program.remarks()
     return [log.outcome() for log in logs]
 
 
@@ -113,6 +110,7 @@ class _Log:
     def __init__(self, run: Run):
         self.run = run
         self.clock = _Clock()
+        self.remarks: dict[int, str] = {}
         self._metrics, self._states = [], []
         self._seconds_at: dict[int, float] = {}
         self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
@@ -149,6 +147,7 @@ class _Log:
             "trained_seeds": self._trained_seeds,
             "train_seconds_at": [[step, round(seconds, 3)] for step, seconds in sorted(self._seconds_at.items())],
             "diverged_seeds": diverged_seeds(records),
+            "remarks": {str(seed): self.remarks[seed] for seed in sorted(set(run.seeds) & set(self.remarks))},
         }
         return Outcome(records, states, cost)
 
@@ -184,9 +183,13 @@ def make_program(run: Run):
         from dyna_td.regression import RegressionProgram
 
         return RegressionProgram(run)
-    from dyna_td.control import ControlProgram
+    if has_twin(run.environment):
+        from dyna_td.control import ControlProgram
 
-    return ControlProgram(run)
+        return ControlProgram(run)
+    from dyna_td.gym_control import GymProgram
+
+    return GymProgram(run)
 
 
 def _peak_memory_bytes() -> int:

@@ -8,10 +8,10 @@ import tensorflow as tf
 
 import envs
 from dyna_td.control import ControlProgram
-from dyna_td.runs import ControlSettings, Run
+from dyna_td.runs import DQNSettings, Run
 from dyna_td.streams import Purpose
 
-SETTINGS = ControlSettings(planning_updates=2, warm_up_steps=50, evaluation_exploration=0.0)
+SETTINGS = DQNSettings(planning_updates=2, warm_up_steps=50, evaluation_exploration=0.0)
 SEEDS = 3
 
 
@@ -24,7 +24,7 @@ def program_after(environment, steps, agent="er", **settings):
 
 def greedy(program, seed, state):
     states = np.repeat(state[None, None], SEEDS, axis=0).astype(np.float32)
-    return int(program.agent.q(tf.constant(states.transpose(0, 2, 1))).numpy()[seed, :, 0].argmax())
+    return int(program.agent.learner.q(tf.constant(states.transpose(0, 2, 1))).numpy()[seed, :, 0].argmax())
 
 
 @pytest.mark.parametrize("environment", ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"])
@@ -82,8 +82,8 @@ def test_a_time_limit_starts_a_new_episode_but_is_not_stored_as_terminal(monkeyp
 
 def test_warm_up_acts_at_random_and_learns_nothing():
     program = program_after("GridWorld", 50, exploration=0.0)
-    assert program.agent.updates.numpy() == 0
+    assert program.agent.learner.updates.numpy() == 0
     actions = stored(program).action.numpy()
     assert all(len(set(row)) == 4 for row in actions)
     program.train(tf.constant(1))
-    assert program.agent.updates.numpy() == 2
+    assert program.agent.learner.updates.numpy() == 2

@@ -29,7 +29,7 @@ def trained(agent, environment="GridWorld", **settings):
 
 
 def weights(program):
-    return [parameter.numpy() for parameter in program.agent.q.parameters]
+    return [parameter.numpy() for parameter in program.agent.learner.q.parameters]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_the_first_half_of_a_mini_batch_is_simulated_from_the_queue_and_the_rest
 def test_simulated_actions_are_on_policy(car):
     agent = car.agent
     batches = [agent.simulate(tf.constant(step, tf.int64), tf.constant(0)) for step in range(20)]
-    greedy = [agent.act(batch.state, 0.0, tf.zeros([SEEDS, 16, 2])) for batch in batches]
+    greedy = [agent.learner.act(batch.state, 0.0, tf.zeros([SEEDS, 16, 2])) for batch in batches]
     share = np.mean([np.mean(batch.action == best) for batch, best in zip(batches, greedy, strict=True)])
     assert share == pytest.approx(1 - 0.1 * 2 / 3, abs=0.04)  # epsilon 0.1 hits another of three actions 2 times in 3
 
@@ -104,7 +104,7 @@ def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
     healthy = weights(program)
     for variable, value in zip(program.state, before, strict=True):
         variable.assign(value)
-    kernel = program.agent.q.kernels[1]
+    kernel = program.agent.learner.q.kernels[1]
     kernel.assign(kernel.numpy() * np.array([1, np.nan, 1], np.float32)[:, None, None])
     program.train(tf.constant(40))
     for mine, theirs in zip(weights(program), healthy, strict=True):

@@ -14,6 +14,7 @@ from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.dyna_frequency import DynaFrequency
 from dyna_td.catalog import CONTROL_AGENTS, DYNA_AGENTS, settings_type
 from dyna_td.runs import Run
+from envs.spaces import Space
 
 DISCOUNT = 0.8
 
@@ -81,7 +82,7 @@ class Endless:
 ROOMS = (OneReward, RewardByState, DelayedReward, RewardByAction, ChooseThenEarn, Endless)
 
 
-class Rooms:
+class Rooms(Space):
     """A twin of all rooms. States are whole numbers: a chain's steps end on the nearest of them."""
 
     state_dim = 2
@@ -118,7 +119,7 @@ class Rooms:
 @functools.cache
 def trained(agent: str):
     """`agent` after a short training in all rooms."""
-    settings = settings_type("rooms", agent)(
+    settings = settings_type("GridWorld", agent)(
         planning_updates=8, learning_rate=5e-3, warm_up_steps=200, exploration=0.5, discount=DISCOUNT, target_period=12
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -136,7 +137,7 @@ def trained(agent: str):
 @pytest.mark.parametrize("agent", CONTROL_AGENTS)
 def test_the_agent_learns_the_known_values(agent, number):
     for x, values in ROOMS[number].values.items():
-        q = trained(agent).q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
+        q = trained(agent).learner.q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
         np.testing.assert_allclose(q, np.broadcast_to(values, q.shape), atol=0.15, err_msg=f"x = {x}")
 
 

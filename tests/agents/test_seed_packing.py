@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from dyna_td.runs import ControlSettings, DynaFrequencySettings, DynaSettings, RegressionSettings, Run
+from dyna_td.runs import DQNSettings, DynaFrequencySettings, DynaSettings, RegressionSettings, Run
 from dyna_td.training import LARGEST_STACK, execute, execute_sweep, make_program, stack_seeds
 
 REGRESSION = RegressionSettings(examples=300, learning_rate=1e-2)
-CONTROL = ControlSettings(planning_updates=4, warm_up_steps=100, buffer_capacity=130, target_period=50, discount=0.9)
+CONTROL = DQNSettings(planning_updates=4, warm_up_steps=100, buffer_capacity=130, target_period=50, discount=0.9)
 RUNS = {
     "l2": Run("sin", "l2", REGRESSION, (), steps=100, evaluate_every=50),
     "prioritized_l2": Run("sin", "prioritized_l2", REGRESSION, (), steps=100, evaluate_every=50),
@@ -63,7 +63,7 @@ def final_weights(name, seeds):
     run = replace((RUNS | DYNA_RUNS | WIDE_RUNS)[name], seeds=tuple(seeds))
     program = make_program(run)
     program.train(tf.constant(run.steps))
-    networks = [program.learner.network] if run.environment == "sin" else [program.agent.q]
+    networks = [program.learner.network] if run.environment == "sin" else [program.agent.learner.q]
     if getattr(run.settings, "model", "") == "learned":
         networks.append(program.agent.model.network)
     return [parameter.numpy() for network in networks for parameter in network.parameters]
@@ -124,7 +124,7 @@ def test_a_seeds_training_set_is_the_same_wherever_it_stands(examples):
 
 def test_two_seeds_start_with_different_weights_and_draw_different_mini_batches():
     program = make_program(Run("GridWorld", "er", CONTROL, (0, 1), steps=10))
-    kernel = program.agent.q.kernels[0].numpy()
+    kernel = program.agent.learner.q.kernels[0].numpy()
     assert not np.array_equal(kernel[0], kernel[1])
     for place in range(10):
         program.agent.replay._added.assign(place + 1)

@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from dyna_td.control import ControlProgram
 from dyna_td.replay import Transition
-from dyna_td.runs import ControlSettings, Run
+from dyna_td.runs import DQNSettings, Run
 
-SETTINGS = ControlSettings(planning_updates=0, warm_up_steps=10**6, hidden=(8, 8), buffer_capacity=60, target_period=3)
+SETTINGS = DQNSettings(planning_updates=0, warm_up_steps=10**6, hidden=(8, 8), buffer_capacity=60, target_period=3)
 SEEDS = 2
 
 
@@ -68,7 +68,9 @@ def test_updates_equal_backpropagation_and_adam_by_hand(name):
     agent = agent_after(name)
     batches = []
     agent.draw = lambda step, k, draw=agent.draw: batches.append(draw(step, k)) or batches[-1]
-    before = [(parameters_of(agent.q, seed), parameters_of(agent.q_target, seed)) for seed in range(SEEDS)]
+    before = [
+        (parameters_of(agent.learner.q, seed), parameters_of(agent.learner.q_target, seed)) for seed in range(SEEDS)
+    ]
     for k in range(5):
         agent.update(tf.constant(7, tf.int64), tf.constant(k))
 
@@ -85,9 +87,9 @@ def test_updates_equal_backpropagation_and_adam_by_hand(name):
                 online[i] = online[i] - step * m[i] / (v[i] ** 0.5 + 1e-8)
             if t % agent.settings.target_period == 0:
                 target = list(online)
-        for mine, expected in zip(parameters_of(agent.q, seed), online, strict=True):
+        for mine, expected in zip(parameters_of(agent.learner.q, seed), online, strict=True):
             np.testing.assert_allclose(mine, expected, atol=2e-4)
-        for mine, expected in zip(parameters_of(agent.q_target, seed), target, strict=True):
+        for mine, expected in zip(parameters_of(agent.learner.q_target, seed), target, strict=True):
             np.testing.assert_allclose(mine, expected, atol=2e-4)
 
 
@@ -100,14 +102,14 @@ class _Gradients:
 
 def test_the_loss_is_the_mean_squared_td_error_neither_halved_nor_summed():
     agent = agent_after("er")
-    agent.optimizer = _Gradients()
+    agent.learner.optimizer = _Gradients()
     places, weight = agent.draw(tf.constant(0, tf.int64), tf.constant(0))
     agent.update(tf.constant(0, tf.int64), tf.constant(0))
     for seed in range(SEEDS):
         batch = Transition(*(part[seed][places.numpy()[seed]] for part in stored(agent)))
-        online, target = parameters_of(agent.q, seed), parameters_of(agent.q_target, seed)
+        online, target = parameters_of(agent.learner.q, seed), parameters_of(agent.learner.q_target, seed)
         expected = gradients(online, target, batch, agent.settings.discount, np.ones(len(places[seed])))
-        for mine, theirs in zip(agent.optimizer.kept, expected, strict=True):
+        for mine, theirs in zip(agent.learner.optimizer.kept, expected, strict=True):
             np.testing.assert_allclose(mine[seed], theirs, rtol=1e-3, atol=1e-6)
     assert weight.numpy() == 1.0
 
@@ -134,7 +136,12 @@ def test_a_new_transition_enters_with_its_current_td_error():
     for seed in range(SEEDS):
         batch = Transition(*(part[seed] for part in everything))
         expected = np.abs(
-            td_errors(parameters_of(agent.q, seed), parameters_of(agent.q_target, seed), batch, agent.settings.discount)
+            td_errors(
+                parameters_of(agent.learner.q, seed),
+                parameters_of(agent.learner.q_target, seed),
+                batch,
+                agent.settings.discount,
+            )
         )  # nothing was learned yet, so every priority is still current
         np.testing.assert_allclose(agent.priorities.priorities[seed], expected, rtol=1e-4, atol=1e-6)
 
@@ -173,7 +180,7 @@ def test_full_prioritized_er_always_knows_every_current_td_error(steps):
         everything = stored(agent)
         for seed in range(SEEDS):
             batch = Transition(*(part[seed] for part in everything))
-            online, target = parameters_of(agent.q, seed), parameters_of(agent.q_target, seed)
+            online, target = parameters_of(agent.learner.q, seed), parameters_of(agent.learner.q_target, seed)
             expected = np.abs(td_errors(online, target, batch, agent.settings.discount))
             np.testing.assert_allclose(priorities[seed, : len(expected)], expected, rtol=1e-4, atol=1e-6)
             assert not priorities[seed, len(expected) :].any()
@@ -200,8 +207,10 @@ def test_schauls_weights_undo_the_sampling_bias_and_new_transitions_are_drawn_fi
 def test_actions_are_greedy_but_for_an_epsilon():
     agent = agent_after("er", steps=1)
     state = tf.constant(np.random.default_rng(0).normal(size=(SEEDS, 4)), tf.float32)
-    greedy = [forward(parameters_of(agent.q, seed), state.numpy()[seed][None])[0].argmax() for seed in range(SEEDS)]
+    greedy = [
+        forward(parameters_of(agent.learner.q, seed), state.numpy()[seed][None])[0].argmax() for seed in range(SEEDS)
+    ]
     explore = tf.constant([[0.1, 0.0], [0.1, 0.999]])
-    act = [agent.act(state[:, None], epsilon, explore[:, None])[:, 0] for epsilon in (0.1, 0.11)]
+    act = [agent.learner.act(state[:, None], epsilon, explore[:, None])[:, 0] for epsilon in (0.1, 0.11)]
     np.testing.assert_array_equal(act[0], greedy)
     np.testing.assert_array_equal(act[1], [0, 1])

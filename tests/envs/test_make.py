@@ -36,7 +36,7 @@ def test_make_passes_options_to_gymnasium():
 
 
 def test_an_unknown_environment_is_refused_with_the_nearest_name():
-    with pytest.raises(UserError, match=r"unknown environment 'gridwrld': did you mean 'GridWorld'\?"):
+    with pytest.raises(UserError, match=r"unknown environment 'gridwrld': did you mean 'GridWorld'"):
         envs.make("gridwrld")
 
 

@@ -12,7 +12,7 @@ from dyna_td import catalog, results
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
-from dyna_td.runs import ControlSettings, DynaSettings, RegressionSettings
+from dyna_td.runs import DDPGDynaSettings, DQNSettings, DynaSettings, RegressionSettings
 
 ROOT = Path(__file__).parents[2]
 SCALES = ("smoke", "quick", "paper")
@@ -50,7 +50,7 @@ def test_the_paper_scale_has_the_numbers_of_the_paper():
     assert supervised.sweep == (0.01, 0.001, 0.0001, 0.00001) and mountain_car.sweep == (0.001, 0.0001)
     assert figure.panels["b"].curves["l2"].settings.examples == 400
     assert supervised.settings == RegressionSettings(examples=4000, noise=0.5, batch_size=128, hidden=(32, 32))
-    assert mountain_car.settings == ControlSettings(
+    assert mountain_car.settings == DQNSettings(
         planning_updates=10, batch_size=32, hidden=(16, 16), buffer_capacity=10_000, warm_up_steps=5_000
     )
     assert figure.panels["c_n1"].curves["er"].settings == replace(mountain_car.settings, planning_updates=1)
@@ -99,7 +99,7 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
 
 
 def test_the_schema_knows_every_setting_and_no_other():
-    settings = (*fields(RegressionSettings), *fields(DynaSettings))
+    settings = (*fields(RegressionSettings), *fields(DDPGDynaSettings), *fields(DynaSettings))
     assert {setting.name for setting in settings} == set(catalog.SETTINGS)
     defaults = {setting.name: setting.default for setting in settings} | {"hidden": [32, 32], "model_hidden": [64, 64]}
     check(defaults, "settings", "the defaults")
@@ -108,7 +108,7 @@ def test_the_schema_knows_every_setting_and_no_other():
 
 
 def test_every_agent_names_a_module_that_exists():
-    modules = {catalog.module_of(agent) for agent in (*catalog.LEARNERS, *catalog.CONTROL_AGENTS)}
+    modules = {path.partition(":")[0] for path in (catalog.LEARNERS | catalog.CONTROL_AGENTS).values()}
     missing = [name for name in modules if not (ROOT / "src" / name.replace(".", "/")).with_suffix(".py").exists()]
     assert not missing
 

@@ -69,6 +69,11 @@ def numpy_value(parameters, activation):
     return lambda states: action_values(parameters, states, activation).max(axis=1)
 
 
+def v_of(network):
+    """V(s) of a network that gives Q(s, .)."""
+    return lambda s: value(network, s)
+
+
 def numpy_log_td_error(parameters, activation, y):
     return lambda states: np.log(np.abs(y - numpy_value(parameters, activation)(states)) + 1e-5)
 
@@ -132,7 +137,9 @@ def test_the_gradient_of_the_log_td_error_equals_finite_differences_at_constant_
     rng = np.random.default_rng(d + 10)
     gap = rng.uniform(0.1, 2.0, size=(SEEDS, STATES)) * rng.choice([-1, 1], size=(SEEDS, STATES))  # both signs of delta
     y = value(network, columns(states)).numpy() + gap
-    slopes = gradient(lambda s: log_td_error(network, s, tf.constant(y)), columns(states)).numpy().transpose(0, 2, 1)
+    slopes = (
+        gradient(lambda s: log_td_error(v_of(network), s, tf.constant(y)), columns(states)).numpy().transpose(0, 2, 1)
+    )
     for seed in range(SEEDS):
         h = numpy_log_td_error(parameters[seed], activation, y[seed])
         assert_close(slopes[seed], finite_differences(h, states[seed], 1e-6), 1e-6)
@@ -141,18 +148,18 @@ def test_the_gradient_of_the_log_td_error_equals_finite_differences_at_constant_
 def test_a_vanishing_td_error_leaves_a_finite_gradient():
     network, _, states = case(2, "tanh")
     y = value(network, columns(states))
-    h = log_td_error(network, columns(states), y)
+    h = log_td_error(v_of(network), columns(states), y)
     np.testing.assert_allclose(h, np.full(h.shape, np.log(1e-5)), rtol=1e-6)
-    assert np.isfinite(gradient(lambda s: log_td_error(network, s, y), columns(states))).all()
+    assert np.isfinite(gradient(lambda s: log_td_error(v_of(network), s, y), columns(states))).all()
 
 
 @pytest.mark.parametrize("d", [2, 4])
 def test_the_gradient_of_the_frequency_equals_finite_differences(d):
     network, parameters, states = case(d, "tanh")
-    slopes = gradient(lambda s: frequency(network, s), columns(states)).numpy().transpose(0, 2, 1)
+    slopes = gradient(lambda s: frequency(v_of(network), s), columns(states)).numpy().transpose(0, 2, 1)
     for seed in range(SEEDS):
         h = numpy_frequency(parameters[seed])
-        np.testing.assert_allclose(frequency(network, columns(states))[seed], h(states[seed]), rtol=1e-10)
+        np.testing.assert_allclose(frequency(v_of(network), columns(states))[seed], h(states[seed]), rtol=1e-10)
         assert_close(slopes[seed], finite_differences(h, states[seed], 1e-5), 1e-6)
 
 
@@ -170,10 +177,10 @@ def test_the_hessian_written_out_here_is_the_slope_of_the_slope(d):
 def test_relu_leaves_the_frequency_no_gradient_and_tanh_does(d):  # claim 34
     relu, _, states = case(d, "relu")
     everywhere = columns(np.concatenate([states, 3.0 * states], axis=1))
-    np.testing.assert_array_equal(gradient(lambda s: frequency(relu, s), everywhere), np.zeros(everywhere.shape))
+    np.testing.assert_array_equal(gradient(lambda s: frequency(v_of(relu), s), everywhere), np.zeros(everywhere.shape))
     assert np.linalg.norm(gradient(lambda s: value(relu, s), everywhere), axis=1).min() > 1e-3
     tanh, _, states = case(d, "tanh")
-    slopes = gradient(lambda s: frequency(tanh, s), columns(states))
+    slopes = gradient(lambda s: frequency(v_of(tanh), s), columns(states))
     assert np.linalg.norm(slopes, axis=1).min() > 1e-4
 
 
@@ -197,7 +204,9 @@ class Frozen:
         self.activation = settings.activation
         rng = np.random.default_rng(7)
         box = self.agent.twin.high - self.agent.twin.low
-        self.online, self.target = (self._set(rng, network, box) for network in (self.agent.q, self.agent.q_target))
+        self.online, self.target = (
+            self._set(rng, network, box) for network in (self.agent.learner.q, self.agent.learner.q_target)
+        )
         self._gradient = tf.function(self.agent.criterion_gradient, jit_compile=True)
 
     def _set(self, rng, network, box):

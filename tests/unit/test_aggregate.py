@@ -9,10 +9,10 @@ import pytest
 from dyna_td import aggregate
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Panel
-from dyna_td.runs import ControlSettings, RegressionSettings, Run
+from dyna_td.runs import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
-CONTROL = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+CONTROL = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
 
 
 def records(values_by_seed, metric="test_rmse", step=0):
@@ -81,7 +81,7 @@ def test_where_every_seed_has_diverged_nothing_is_left():
 
 
 def test_a_panel_of_states_shows_those_of_its_source_and_moment():
-    run = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=30_000)
+    run = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=30_000)
     states = pd.DataFrame(
         [
             (seed, step, source, seed + step / 1e6, len(source))

@@ -6,7 +6,7 @@ from envs.twins import TWINS
 
 
 def test_every_control_environment_has_a_time_limit_and_a_twin():
-    assert catalog.CONTROL_ENVIRONMENTS == tuple(envs.TIME_LIMITS) == tuple(TWINS)
+    assert catalog.TWIN_ENVIRONMENTS == tuple(envs.TIME_LIMITS) == tuple(TWINS)
 
 
 @pytest.mark.parametrize("name", [*catalog.LEARNERS, *catalog.CONTROL_AGENTS])

@@ -9,6 +9,7 @@ from dyna_td.models import LearnedModel, TrueModel, make_model
 from dyna_td.replay import Replay, Transition
 from dyna_td.runs import DynaSettings, Run
 from dyna_td.streams import Streams
+from envs.spaces import Space
 from envs.twins import TWINS, make_twin
 
 SEEDS = 2
@@ -16,7 +17,7 @@ D, ACTIONS = 3, 2
 RNG = np.random.default_rng
 
 
-class LinearWorld:
+class LinearWorld(Space):
     """s' = A s + B[a], r = c . s on a large box; states with a large first coordinate are terminal."""
 
     state_dim, actions, noise_dim = D, ACTIONS, 0

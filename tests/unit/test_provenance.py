@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from dyna_td import catalog, provenance
+from dyna_td.runs import Run
 
 MODULES = {
     "dyna_td/__init__.py": "",
@@ -95,19 +96,42 @@ def function_level_imports(module):
     return {node.module for node in imports if node.module.startswith(("dyna_td", "envs"))}
 
 
-@pytest.mark.parametrize("agent", [*catalog.LEARNERS, *catalog.CONTROL_AGENTS])
-def test_training_chooses_nothing_but_the_program_inside_a_function(agent):
-    roots = {"dyna_td.training", "dyna_td.regression", "dyna_td.control", catalog.module_of(agent)}
+RUNS = [
+    Run(environment, agent, catalog.settings_type(environment, agent)(), (0,), 1)
+    for environment, agents in {
+        "sin": catalog.LEARNERS,
+        "GridWorld": catalog.CONTROL_AGENTS,
+        "Hopper-v4": ("er", "dyna_td"),
+        "roundabout-paper-v0": ("er", "dyna_td"),
+    }.items()
+    for agent in agents
+]
+CHOICES = {"dyna_td.regression", "dyna_td.control", "dyna_td.gym_control"}
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_training_chooses_nothing_but_the_program_inside_a_function(run):
+    roots = set(catalog.modules_of(run))
+    assert len(roots & CHOICES) == 1
     chosen = {name for module in roots | provenance.imported_by(roots) for name in function_level_imports(module)}
-    assert chosen == {"dyna_td.regression", "dyna_td.control"}
+    assert chosen == CHOICES
 
 
 def test_a_run_depends_on_its_program_and_agent_and_not_on_the_others():
-    supervised = provenance.imported_by(["dyna_td.training", "dyna_td.regression"])
-    er = provenance.imported_by(["dyna_td.training", "dyna_td.control", "dyna_td.agents.er"])
-    assert {"dyna_td.networks", "dyna_td.streams"} <= supervised & er
-    assert "envs.twins" in er - supervised
-    assert not [name for name in supervised | er if name.startswith("dyna_td.agents.")]
+    code = {
+        run.environment: provenance.imported_by(catalog.modules_of(run)) | set(catalog.modules_of(run))
+        for run in RUNS
+        if run.agent in ("l2", "er")
+    }
+    assert all({"dyna_td.networks", "dyna_td.streams"} <= modules for modules in code.values())
+    assert not any("dyna_td.agents.dyna" in modules for modules in code.values())
+    learners = ("dyna_td.q_learning", "dyna_td.ddpg", "envs.twins", "envs.stack", "envs.roundabout")
+    assert {environment: [name in modules for name in learners] for environment, modules in code.items()} == {
+        "sin": [False] * 5,
+        "GridWorld": [True, False, True, False, False],
+        "Hopper-v4": [False, True, False, True, False],
+        "roundabout-paper-v0": [True, False, False, True, True],
+    }
 
 
 def test_the_machine_names_its_versions_and_its_cpu():

@@ -10,7 +10,7 @@ from scipy import stats
 from dyna_td.catalog import METRICS
 from dyna_td.control import ControlProgram
 from dyna_td.replay import Transition
-from dyna_td.runs import ControlSettings, DynaSettings, Run
+from dyna_td.runs import DQNSettings, DynaSettings, Run
 from dyna_td.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, entropy, histogram
 from dyna_td.streams import Purpose, Streams
 from envs.grid_world import GRID_WALLS, in_goal, transition
@@ -74,7 +74,7 @@ def test_a_single_state_of_2000_occupies_its_cell():
 class GivenStates:
     """An agent that is nothing but its own way of sampling."""
 
-    settings = ControlSettings()
+    settings = DQNSettings()
 
     def __init__(self, states):
         self.states = states
@@ -161,7 +161,7 @@ def program_of(name, settings):
     """An agent that has stored random transitions and whose Q and target network are random, of order 1."""
     program = ControlProgram(Run("GridWorld", name, settings, tuple(range(SEEDS)), steps=1500))
     rng = np.random.default_rng(0)
-    for network in (program.agent.q, program.agent.q_target):
+    for network in (program.agent.learner.q, program.agent.learner.q_target):
         for parameter in network.parameters:
             parameter.assign(tf.cast(0.7 * rng.normal(size=parameter.shape), tf.float32))
     states = tf.constant(random_states(STORED, seed=3))
@@ -209,7 +209,7 @@ def test_an_agent_with_a_queue_has_every_metric_of_the_glossary_and_one_without_
     metrics, _ = measured(dyna())
     assert set(metrics) == known
     assert all(value.shape == (SEEDS,) and np.isfinite(value).all() for value in metrics.values())
-    metrics, _ = program_of("er", ControlSettings(hidden=(8, 6))).sampling.measure(STEP)
+    metrics, _ = program_of("er", DQNSettings(hidden=(8, 6))).sampling.measure(STEP)
     assert set(metrics) == {name for name in known if not name.endswith("_recent")}
 
 
@@ -254,14 +254,14 @@ def test_the_ideal_weighs_each_corner_by_its_mean_td_error_under_the_true_model(
     corners = np.float32([(column / 50, row / 50) for column in range(50) for row in range(50)])
     blocked = reached = 0
     for seed in range(SEEDS):
-        q = forward(agent.q, seed, corners)
+        q = forward(agent.learner.q, seed, corners)
         outcomes = [
             transition(corner, action, z, GRID_WALLS)
             for corner, action, draws in zip(corners, q.argmax(axis=1).tolist(), noise[seed], strict=True)
             for z in draws
         ]
         next_states, rewards, ends = (np.array(part) for part in zip(*outcomes, strict=True))
-        y = rewards + 0.99 * ~ends * forward(agent.q_target, seed, next_states).max(axis=1)
+        y = rewards + 0.99 * ~ends * forward(agent.learner.q_target, seed, next_states).max(axis=1)
         expected = np.abs(y.reshape(2500, 16).mean(axis=1) - q.max(axis=1))
         clear = np.diff(np.sort(q, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4  # elsewhere rounding decides what is greedy
         assert clear.mean() > 0.98
@@ -275,7 +275,7 @@ def test_the_ideal_weighs_each_corner_by_its_mean_td_error_under_the_true_model(
 def test_a_seed_that_has_diverged_does_not_touch_the_measurements_of_another():
     program = dyna()
     healthy, _ = measured(program)
-    kernel = program.agent.q.kernels[0]
+    kernel = program.agent.learner.q.kernels[0]
     kept = kernel.numpy()
     try:
         kernel.assign(np.stack([kept[0], np.full_like(kept[1], np.nan)]))

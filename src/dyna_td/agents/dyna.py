@@ -4,9 +4,8 @@ import tensorflow as tf
 
 from dyna_td.agents.er import ER
 from dyna_td.models import make_model
-from dyna_td.networks import as_columns
 from dyna_td.replay import Transition
-from dyna_td.runs import DynaSettings
+from dyna_td.runs import SearchControlSettings
 from dyna_td.search_control import STEP_SIZE, SearchControl, StateQueue
 from dyna_td.streams import Purpose, Streams
 
@@ -18,24 +17,24 @@ class Dyna(ER):
     a seed's queue is empty its mini-batches are ER's. Where the lines of Algorithm 4 are: mu, Sigma and epsilon_accept
     in `search_control.VisitedStates`; the while loop in `SearchControl.fill`; grad h in the agents'
     `criterion_gradient`; y hat in `target_by_model`; the mixed mini-batch in `mini_batch`; the n updates and the target
-    network in `ER.learn` and `ER.update`; "for t" in `control.ControlProgram`.
+    network in `ER.learn` and `q_learning.DQN.improve`; "for t" in `control.ControlProgram`.
     """
 
     step_size = STEP_SIZE  # alpha_h
 
-    def __init__(self, settings: DynaSettings, streams: Streams, twin, steps: int):
-        super().__init__(settings, streams, twin, steps)
-        self.twin = twin
+    def __init__(self, settings: SearchControlSettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
+        self.noise_dim = space.noise_dim
         self.simulated = round(settings.mixing_rate * settings.batch_size)  # b rho
-        self.model = make_model(settings, streams, twin)
-        self.search_control = SearchControl(settings, streams, twin, self.step_size)
+        self.model = make_model(settings, streams, space)
+        self.search_control = SearchControl(settings, streams, space, self.step_size)
         fills = max(0, steps - settings.warm_up_steps) // settings.search_every + 1
         capacity = min(settings.queue_capacity, fills * settings.states_per_fill)
-        self.queue = StateQueue(streams.count, max(capacity, settings.states_per_fill), twin.state_dim)
+        self.queue = StateQueue(streams.count, max(capacity, settings.states_per_fill), space.state_dim)
 
     @property
     def optimizers(self) -> list:
-        return [self.optimizer, *([self.model.optimizer] if self.settings.model == "learned" else [])]
+        return [*super().optimizers, *([self.model.optimizer] if self.settings.model == "learned" else [])]
 
     def observe(self, transition: Transition) -> tf.Tensor:
         self.search_control.visited.observe(transition)
@@ -78,8 +77,7 @@ class Dyna(ER):
         """b rho states of B_sc with on-policy actions, completed by the model: [S, b rho]."""
         b = self.simulated
         state = self.queue.draw(self.streams, Purpose.SIMULATED_STATES, b, step, k)
-        explore = self.streams.uniform(Purpose.SIMULATED_EXPLORE, (b, 2), step=step, inner=k)
-        action = self.act(state, self.settings.exploration, explore)
+        action = self.learner.simulate(state, step, k)
         noise = self.noise(Purpose.SIMULATED_ENVIRONMENT, b, step, k)
         next_state, reward, terminated = self.model.predict(state, action, noise)
         return Transition(state, action, reward, next_state, terminated)
@@ -87,17 +85,17 @@ class Dyna(ER):
     def target_by_model(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         """y of the greedy action in each state [S, d], through the model: [S]."""
         rows = state[:, None]
-        action = tf.argmax(self.q(as_columns(rows)), axis=1, output_type=tf.int32)
+        action = self.learner.greedy(rows)
         next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))
         # The box of Algorithm 4 bootstraps from Q_theta, the authors' code from the target network.
-        network = self.q if self.settings.search_control == "algorithm_4" else self.q_target
-        return self.td_target(Transition(rows, action, reward, next_state, terminated), network)[:, 0]
+        online = self.settings.search_control == "algorithm_4"
+        return self.learner.td_target(Transition(rows, action, reward, next_state, terminated), online)[:, 0]
 
     def noise(self, purpose: Purpose, count: int, step, inner) -> tf.Tensor:
         """What `count` queries of the model draw: standard normals [S, count, noise_dim]."""
-        if not self.twin.noise_dim:
+        if not self.noise_dim:
             return tf.zeros([self.streams.count, count, 0])
-        return self.streams.normal(purpose, (count, self.twin.noise_dim), step=step, inner=inner)
+        return self.streams.normal(purpose, (count, self.noise_dim), step=step, inner=inner)
 
     def sample_states(self, step: tf.Tensor, count: int, newest: int | None = None) -> tf.Tensor:
         """See `ER.sample_states`: from B_sc, or its `newest` states; from B_er where B_sc is empty."""

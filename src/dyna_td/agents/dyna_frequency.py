@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
-from dyna_td.criteria import frequency, gradient, value
+from dyna_td.criteria import frequency, gradient
 from dyna_td.runs import DynaFrequencySettings
 from dyna_td.streams import Purpose, Streams
 
@@ -23,8 +23,8 @@ class DynaFrequency(Dyna):
 
     step_size = 0.01  # alpha_h of both criteria (code)
 
-    def __init__(self, settings: DynaFrequencySettings, streams: Streams, twin, steps: int):
-        super().__init__(settings, streams, twin, steps)
+    def __init__(self, settings: DynaFrequencySettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
         self.frequency_counters = {
             name: tf.Variable(tf.zeros([streams.count], tf.int64), trainable=False) for name in COUNTED
         }
@@ -39,8 +39,8 @@ class DynaFrequency(Dyna):
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         columns = state[..., None]
-        by_value = gradient(lambda s: value(self.q, s), columns)
-        by_frequency = gradient(lambda s: frequency(self.q, s), columns)
+        by_value = gradient(self.learner.value, columns)
+        by_frequency = gradient(lambda s: frequency(self.learner.value, s), columns)
         return tf.where(self.climbs_frequency(step)[:, None], by_frequency[..., 0], by_value[..., 0])
 
     def start(self, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:

@@ -20,7 +20,7 @@ class DynaTD(Dyna):
 
     def h(self, columns: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         """The criterion of one state a seed: columns [S, d, 1] and y [S] -> [S, 1]."""
-        return log_td_error(self.q, columns, y[:, None])
+        return log_td_error(self.learner.value, columns, y[:, None])
 
 
 class DynaTDLong(DynaTD):

@@ -3,11 +3,11 @@
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
-from dyna_td.criteria import gradient, value
+from dyna_td.criteria import gradient
 
 
 class DynaValue(Dyna):
     """This is HC-Dyna with: h(s) = max_a Q(s, a)."""
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        return gradient(lambda s: value(self.q, s), state[..., None])[..., 0]
+        return gradient(self.learner.value, state[..., None])[..., 0]

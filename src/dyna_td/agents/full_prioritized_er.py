@@ -16,8 +16,8 @@ class FullPrioritizedER(PrioritizedER):
     for the whole buffer then costs one forward pass instead of two and gives the same numbers.
     """
 
-    def __init__(self, settings: ControlSettings, streams: Streams, twin, steps: int):
-        super().__init__(settings, streams, twin, steps)
+    def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
         targets = tf.zeros([streams.count, self.replay.capacity])
         self.targets = tf.Variable(targets, trainable=False)  # y of every stored transition
 
@@ -25,7 +25,7 @@ class FullPrioritizedER(PrioritizedER):
         place = super().observe(transition)
         seeds = tf.range(self.streams.count)
         index = tf.stack([seeds, tf.fill([self.streams.count], place)], axis=-1)
-        target = self.td_target(transition)[:, 0]
+        target = self.learner.td_target(transition)[:, 0]
         self.targets.assign(tf.tensor_scatter_nd_update(self.targets.read_value(), index, target))
         return place
 
@@ -39,16 +39,18 @@ class FullPrioritizedER(PrioritizedER):
         def priorities(start, size):
             stored = self.replay.block(start, size)
             target = tf.slice(self.targets.read_value(), [0, start], [self.streams.count, size])
-            return tf.abs(target - self.q_value(stored.state, stored.action))
+            return tf.abs(target - self.learner.q_value(stored.state, stored.action))
 
         is_stored = tf.range(self.replay.capacity) < self.replay.size
         return tf.where(is_stored, self._map_stored(priorities), 0.0)
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         # A loop of no or one turn: a branch around the write would make XLA copy the variables of the whole loop.
-        is_due = self.target_is_due()
+        is_due = self.learner.target_has_moved()
         while is_due:
-            self.targets.assign(self._map_stored(lambda start, size: self.td_target(self.replay.block(start, size))))
+            self.targets.assign(
+                self._map_stored(lambda start, size: self.learner.td_target(self.replay.block(start, size)))
+            )
             is_due = tf.constant(False)
 
     def _map_stored(self, function) -> tf.Tensor:

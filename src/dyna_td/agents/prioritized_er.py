@@ -17,13 +17,15 @@ class PrioritizedER(ER):
     that update: all other priorities are outdated, which is the limitation that the paper studies.
     """
 
-    def __init__(self, settings: ControlSettings, streams: Streams, twin, steps: int):
-        super().__init__(settings, streams, twin, steps)
+    def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
         self.priorities = SumTree(streams.count, self.replay.capacity)
 
     def observe(self, transition: Transition) -> tf.Tensor:
         place = super().observe(transition)
-        td_error = self.td_target(transition) - self.q_value(transition.state, transition.action)  # [S, 1]
+        td_error = self.learner.td_target(transition) - self.learner.q_value(
+            transition.state, transition.action
+        )  # [S, 1]
         self.priorities.assign(tf.fill(td_error.shape, place), tf.abs(td_error))
         return place
 

@@ -17,8 +17,8 @@ class SchaulPrioritizedER(PrioritizedER):
     priority seen so far for a new transition (Schaul et al., Algorithm 1).
     """
 
-    def __init__(self, settings: ControlSettings, streams: Streams, twin, steps: int):
-        super().__init__(settings, streams, twin, steps)
+    def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
         self.steps = steps
         self.largest = tf.Variable(tf.ones([streams.count]), trainable=False)  # p_1 = 1
 

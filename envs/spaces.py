@@ -1,0 +1,100 @@
+"""What an agent knows of an environment without knowing its dynamics: its states, its actions, and when it ends."""
+
+from collections.abc import Callable
+
+import gymnasium
+import numpy as np
+import tensorflow as tf
+
+UNBOUNDED = 1.0e6  # a bound beyond this says nothing
+WIDEST = 10.0  # what a coordinate without bounds is searched to, on either side; as the released code takes velocities
+MUJOCO_WIDEST = 5.0  # the same in MuJoCo's environments (code)
+
+
+class Space:
+    """The states and actions of one environment.
+
+    Attributes:
+      name: the environment's Gymnasium id.
+      state_dim: d, length of a flattened observation.
+      actions: number of discrete actions, or None where actions are vectors.
+      action_dim: length of an action vector, whose parts lie in [-1, 1]; 0 where actions are discrete.
+      noise_dim: standard normal numbers that the environment's true model needs; 0 where there is none.
+      low: lower corner of the box of states that search control keeps to, float32 [d].
+      high: upper corner, alike.
+      shares_one_unit: whether all coordinates of a state are alike, so that no rescaling of them is called for.
+      knows_termination: whether `is_terminal` is the environment's rule; else a learned model learns when it ends.
+    """
+
+    name: str
+    state_dim: int
+    actions: int | None
+    action_dim: int = 0
+    noise_dim: int = 0
+    low: np.ndarray
+    high: np.ndarray
+    shares_one_unit: bool = False
+    knows_termination: bool = True
+
+    def is_terminal(self, state: tf.Tensor) -> tf.Tensor:
+        """Whether an episode ends in each state, float32 [..., d] -> bool [...]."""
+        raise NotImplementedError
+
+    def nearest_state(self, point: tf.Tensor) -> tf.Tensor:
+        """Takes points, float32 [..., d], into the space of states by clipping them to its box."""
+        return tf.clip_by_value(point, self.low, self.high)
+
+    def action_columns(self, action: tf.Tensor) -> tf.Tensor:
+        """Actions as a network takes them: int32 [S, B] -> one-hot columns [S, A, B]; [S, B, a] -> [S, a, B]."""
+        if self.actions:
+            return tf.one_hot(action, self.actions, axis=1)
+        return tf.stack(tf.unstack(action, axis=-1), axis=1)
+
+
+class GymSpace(Space):
+    """The space of any Gymnasium environment with Box observations and discrete or bounded Box actions.
+
+    Args:
+      name: its id.
+      environment: what `envs.make` returns.
+    """
+
+    def __init__(self, name: str, environment: gymnasium.Env):
+        observations, actions = environment.observation_space, environment.action_space
+        self.name = name
+        self.state_dim = int(np.prod(observations.shape))
+        is_discrete = isinstance(actions, gymnasium.spaces.Discrete)
+        self.actions = int(actions.n) if is_discrete else None
+        self.action_dim = 0 if is_discrete else int(np.prod(actions.shape))
+        widest = MUJOCO_WIDEST if "mujoco" in str(environment.spec.entry_point) else WIDEST
+        self.low = _bounded(observations.low, -widest)
+        self.high = _bounded(observations.high, widest)
+        self._rule = _TERMINATION_RULES.get(name)
+        self.knows_termination = self._rule is not None
+
+    def is_terminal(self, state):
+        """See `Space.is_terminal`; without a known rule, none is."""
+        return self._rule(state) if self._rule else tf.zeros(tf.shape(state)[:-1], tf.bool)
+
+
+def _bounded(bounds: np.ndarray, otherwise: float) -> np.ndarray:
+    bounds = np.asarray(bounds, np.float64).ravel()
+    return np.where(np.abs(bounds) < UNBOUNDED, bounds, otherwise).astype(np.float32)
+
+
+def _hopper_falls(state: tf.Tensor) -> tf.Tensor:
+    """Hopper ends where its height z <= 0.7 or its angle is not within 0.2 rad."""
+    return (state[..., 0] <= 0.7) | (tf.abs(state[..., 1]) >= 0.2)
+
+
+def _walker_falls(state: tf.Tensor) -> tf.Tensor:
+    """Walker2d ends where its height is not within (0.8, 2) or its angle not within 1 rad."""
+    height = state[..., 0]
+    return (height <= 0.8) | (height >= 2.0) | (tf.abs(state[..., 1]) >= 1.0)
+
+
+_TERMINATION_RULES: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
+    f"{name}-{version}": rule
+    for name, rule in {"Hopper": _hopper_falls, "Walker2d": _walker_falls}.items()
+    for version in ("v4", "v5")
+}

@@ -1,0 +1,119 @@
+"""Gymnasium environments side by side, one or more for each seed, for agents that are trained outside the graph."""
+
+import numpy as np
+
+import envs
+from dyna_td.errors import UserError
+from envs.spaces import GymSpace
+
+
+class EnvironmentStack:
+    """C copies of one environment for each of S seeds. Each copy is seeded at each reset, so none knows of the others.
+
+    Whatever goes wrong inside an environment is told in one sentence with the seed and the step.
+
+    Args:
+      environment: its id, see `envs.make`.
+      seeds: S whole numbers.
+      copies: C.
+
+    Attributes:
+      space: the environment's `GymSpace`.
+      left_space: by seed, a sentence about the first observation outside the declared space, which stops nothing.
+    """
+
+    def __init__(self, environment: str, seeds: tuple[int, ...], copies: int = 1):
+        self.name = environment
+        self.seeds = seeds
+        self.left_space: dict[int, str] = {}
+        self._environments = [[envs.make(environment) for _ in range(copies)] for _ in seeds]
+        first = self._environments[0][0]
+        self.space = GymSpace(environment, first)
+        self._observed, self._acted = first.observation_space, first.action_space
+        # How the released code treats the roundabout, whose episodes only a time limit ends.
+        self._ends_are_terminal = getattr(first.unwrapped, "ends_are_terminal", False)
+        self._low, self._high = (
+            np.asarray(bound, np.float32).ravel()
+            for bound in (first.observation_space.low, first.observation_space.high)
+        )
+
+    def reset(self, purpose: int, step: int) -> np.ndarray:
+        """Starts an episode in every copy; `purpose` and `step` tell apart a seed's many resets. float32 [S, C, d]."""
+        return np.stack(
+            [
+                np.stack([self.reset_one(s, c, purpose, step) for c in range(len(copies))])
+                for s, copies in enumerate(self._environments)
+            ]
+        )
+
+    def reset_one(self, s: int, c: int, purpose: int, step: int) -> np.ndarray:
+        """Starts an episode in copy c of the s-th seed, see `reset`: float32 [d]."""
+        entropy = np.random.SeedSequence([self.seeds[s], purpose, step + 1, c])
+        seed = int(entropy.generate_state(1)[0])
+        observation, _ = self._guarded(s, step, "reset", lambda environment: environment.reset(seed=seed), c)
+        return self._checked(observation, s, step)
+
+    def step(self, s: int, c: int, action: np.ndarray, step: int) -> tuple[np.ndarray, float, bool, bool, dict]:
+        """One step of copy c of the s-th seed.
+
+        Args:
+          s: number of the seed.
+          c: number of the copy.
+          action: a number, or a vector [a] in [-1, 1].
+          step: environment steps so far, for what goes wrong.
+
+        Returns:
+          The observation (float32 [d]), the reward, whether it is terminal, whether the episode is over, and the info.
+        """
+        made = self._as_declared(action)
+        answer = self._guarded(s, step, "step", lambda environment: environment.step(made), c)
+        observation, reward, terminated, truncated, info = answer
+        if not np.isfinite(reward):
+            raise UserError(
+                f"{self._where(s, step)}: the reward is {reward}, expected a finite number; training stops."
+            )
+        is_over = bool(terminated or truncated)
+        is_terminal = is_over if self._ends_are_terminal else bool(terminated)
+        return self._checked(observation, s, step), float(reward), is_terminal, is_over, info
+
+    def _as_declared(self, action: np.ndarray):
+        """The action as the environment wants it, in its own bounds."""
+        if self.space.actions:
+            return int(action)
+        low, high = self._acted.low, self._acted.high
+        share = (np.asarray(action, np.float64).reshape(low.shape) + 1.0) / 2.0
+        return (low + share * (high - low)).astype(self._acted.dtype)
+
+    def _guarded(self, s, step, what, call, c):
+        try:
+            return call(self._environments[s][c])
+        except Exception as error:  # whatever a foreign environment raises
+            told = " ".join(str(error).split())
+            raise UserError(
+                f"{self._where(s, step)}: {what} raised {type(error).__name__}: {told}; training stops."
+            ) from error
+
+    def _checked(self, observation, s: int, step: int) -> np.ndarray:
+        """The observation, flattened; one that is not finite or too short stops the training."""
+        flat = np.asarray(observation, np.float32).ravel()
+        if flat.size != self.space.state_dim:
+            shape = np.shape(observation)
+            raise UserError(
+                f"{self._where(s, step)}: the observation has shape {shape}, its declared space "
+                f"{self._observed.shape}; training stops."
+            )
+        if not np.isfinite(flat).all():
+            part = int(np.flatnonzero(~np.isfinite(flat))[0])
+            raise UserError(f"{self._where(s, step)}: part {part} of the observation is {flat[part]}; training stops.")
+        outside = (flat < self._low) | (flat > self._high)
+        if self.seeds[s] not in self.left_space and outside.any():
+            part = int(np.flatnonzero(outside)[0])
+            declared = f"[{self._low[part]:g}, {self._high[part]:g}]"
+            self.left_space[self.seeds[s]] = (
+                f"{self._where(s, step)}: part {part} of the observation was {flat[part]:g}, outside its declared "
+                f"{declared}"
+            )
+        return flat
+
+    def _where(self, s: int, step: int) -> str:
+        return f"environment {self.name}, seed {self.seeds[s]}, step {step}"

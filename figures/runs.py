@@ -1,0 +1,57 @@
+"""Draws runs that were trained by hand: `python figures/runs.py er.csv dyna_td.csv --output runs.png`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib import pyplot as plt
+from panels import thousands
+from rendering import save
+from style import CURVES, PANEL_SIZE
+
+from dyna_td import results
+from dyna_td.aggregate import summarise
+from dyna_td.errors import UserError, require_choice
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Draws one line a CSV, the mean over its seeds in a band of one standard error; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, metavar="CSV", help="what `python -m dyna_td train` wrote")
+    parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF goes beside it")
+    parser.add_argument("--metric", default="return", help="a metric of the CSVs (default: return)")
+    parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
+    arguments = parser.parse_args(argv)
+    try:
+        if arguments.output.suffix != ".png" or arguments.window < 1:
+            raise UserError("--output must end in .png and --window must be at least 1.")
+        figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
+        for number, csv in enumerate(arguments.runs):
+            _draw(axes, csv, arguments.metric, arguments.window, f"C{number}")
+        axes.set_xlabel("steps")
+        axes.set_ylabel(arguments.metric.replace("_", " "))
+        axes.xaxis.set_major_formatter(lambda value, _: thousands(value))
+        axes.margins(x=0)
+        axes.legend()
+        save(figure, arguments.output)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> None:
+    records, details = results.read(csv, "python -m dyna_td train")
+    require_choice(metric, sorted(set(records["metric"])), f"metric of {csv}")
+    rows = summarise(records[records["metric"] == metric])
+    mean, error = (rows[column].rolling(window, min_periods=1).mean() for column in ("mean", "standard_error"))
+    agent, seeds = details["agent"], details["seeds"]
+    name = CURVES[agent].label if agent in CURVES else agent
+    label = f"{name}, {details['environment']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+    axes.plot(rows["step"], mean, color=colour, label=label)
+    axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

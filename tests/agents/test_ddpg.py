@@ -1,0 +1,249 @@
+"""DDPG's acting and learning against the textbook formulas in float64."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from dyna_td.ddpg import DDPG
+from dyna_td.gym_control import GymProgram
+from dyna_td.replay import Transition
+from dyna_td.runs import DDPGDynaSettings, DDPGSettings, Run
+from dyna_td.streams import Streams
+from envs.spaces import Space
+
+D, A, B, SEEDS = 3, 2, 5, 2
+SETTINGS = DDPGSettings(hidden=(7, 6), target_rate=0.1, discount=0.9)
+
+
+class Plain(Space):
+    state_dim, actions, action_dim = D, None, A
+
+
+def learner_of(settings=SETTINGS):
+    """A DDPG learner whose output layers are as large as the others, so that its actions differ visibly."""
+    learner = DDPG(settings, Streams(tuple(range(SEEDS))), Plain())
+    rng = np.random.default_rng(0)
+    for network in (learner.critic, learner.actor, learner.critic_target, learner.actor_target):
+        for parameter in network.parameters:
+            parameter.assign(rng.normal(size=parameter.shape) * 0.7)
+    return learner
+
+
+def batch_of(rng):
+    parts = (
+        rng.normal(size=(SEEDS, B, D)),
+        rng.uniform(-1, 1, size=(SEEDS, B, A)),
+        rng.normal(size=(SEEDS, B)),
+        rng.normal(size=(SEEDS, B, D)),
+        rng.integers(2, size=(SEEDS, B)),
+    )
+    return Transition(*(tf.constant(part, tf.float32) for part in parts))
+
+
+def parameters_of(network, seed):
+    return [parameter.numpy()[seed].astype(np.float64) for parameter in network.parameters]
+
+
+def pi(parameters, states):
+    """The policy of one seed: states [B, D] -> [B, A]."""
+    kernels, biases = parameters[:3], parameters[3:]
+    layer = np.maximum(kernels[0] @ states.T + biases[0], 0)
+    layer = np.maximum(kernels[1] @ layer + biases[1], 0)
+    return np.tanh(kernels[2] @ layer + biases[2]).T
+
+
+def q(parameters, states, actions):
+    """The critic of one seed, whose action joins the first hidden layer's outputs: [B]."""
+    kernels, biases = parameters[:3], parameters[3:]
+    layer = np.maximum(kernels[0] @ states.T + biases[0], 0)
+    layer = np.maximum(kernels[1] @ np.concatenate([layer, actions.T]) + biases[1], 0)
+    return (kernels[2] @ layer + biases[2])[0]
+
+
+def numerical_gradient(function, parameters, step=1e-6):
+    """Central differences of a scalar function of a list of arrays."""
+    gradients = [np.zeros_like(parameter) for parameter in parameters]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        for place in np.ndindex(parameter.shape):
+            kept = parameter[place]
+            parameter[place] = kept + step
+            above = function(parameters)
+            parameter[place] = kept - step
+            gradient[place] = (above - function(parameters)) / (2 * step)
+            parameter[place] = kept
+    return gradients
+
+
+class Kept:
+    """Stands in for Adam: keeps the gradients and takes a plain step, which shows what later gradients see."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def apply_gradients(self, pairs):
+        pairs = list(pairs)
+        self.gradients = [gradient.numpy() for gradient, _ in pairs]
+        for gradient, parameter in pairs:
+            parameter.assign_sub(self.rate * gradient)
+
+
+def as_arrays(batch, seed):
+    return Transition(*(part.numpy()[seed].astype(np.float64) for part in batch))
+
+
+@pytest.mark.parametrize("weight", [1.0, np.linspace(0.2, 2.0, B)])
+def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow(weight):
+    learner, batch = learner_of(), batch_of(np.random.default_rng(1))
+    learner.critic_optimizer, learner.actor_optimizer = Kept(0.1), Kept(0.1)
+    names = ("critic", "actor", "critic_target", "actor_target")
+    before = [{name: parameters_of(getattr(learner, name), seed) for name in names} for seed in range(SEEDS)]
+    error = learner.improve(batch, tf.constant(np.broadcast_to(weight, (SEEDS, B)), tf.float32)).numpy()
+    for seed in range(SEEDS):
+        old, own = before[seed], as_arrays(batch, seed)
+        new = {name: parameters_of(getattr(learner, name), seed) for name in names}
+        y = own.reward + 0.9 * (1 - own.terminated) * q(
+            old["critic_target"], own.next_state, pi(old["actor_target"], own.next_state)
+        )
+        np.testing.assert_allclose(error[seed], y - q(old["critic"], own.state, own.action), rtol=1e-4, atol=1e-5)
+
+        def critic_loss(parameters, own=own, y=y):
+            return np.mean(weight * (y - q(parameters, own.state, own.action)) ** 2)
+
+        def actor_loss(parameters, own=own, new=new):  # in the eyes of the updated critic
+            return -np.mean(q(new["critic"], own.state, pi(parameters, own.state)))
+
+        for optimizer, loss, name in (
+            (learner.critic_optimizer, critic_loss, "critic"),
+            (learner.actor_optimizer, actor_loss, "actor"),
+        ):
+            for mine, theirs in zip(optimizer.gradients, numerical_gradient(loss, old[name]), strict=True):
+                np.testing.assert_allclose(mine[seed], theirs, rtol=2e-3, atol=2e-5)
+            for target, previous, online in zip(new[f"{name}_target"], old[f"{name}_target"], new[name], strict=True):
+                np.testing.assert_allclose(target, 0.1 * online + 0.9 * previous, rtol=1e-5, atol=1e-6)
+
+
+def test_the_gradient_of_the_value_goes_through_the_state_and_through_the_policy():
+    learner = learner_of()
+    states = np.random.default_rng(2).normal(size=(SEEDS, B, D))
+    columns = tf.constant(states.transpose(0, 2, 1), tf.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(columns)
+        value = learner.value(columns)
+    slopes = tape.gradient(value, columns).numpy().transpose(0, 2, 1)
+    for seed in range(SEEDS):
+        critic, actor = parameters_of(learner.critic, seed), parameters_of(learner.actor, seed)
+
+        def h(parameters, critic=critic, actor=actor):
+            return q(critic, parameters[0], pi(actor, parameters[0])).sum()
+
+        np.testing.assert_allclose(value[seed], q(critic, states[seed], pi(actor, states[seed])), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(slopes[seed], numerical_gradient(h, [states[seed]])[0], rtol=2e-3, atol=1e-4)
+
+
+def test_behaviour_is_the_policy_with_noise_that_decays_and_is_driven():
+    learner = learner_of(replace(SETTINGS, noise_scale=0.2, noise_decay=0.15))
+    state = tf.constant(np.random.default_rng(3).normal(size=(SEEDS, D)), tf.float32)
+    explore = tf.function(learner.explore, jit_compile=True)
+    noises, previous = [], np.zeros((SEEDS, A))
+    for step in range(2000):
+        action = explore(state, tf.constant(step, tf.int64), tf.constant(False)).numpy()
+        noise = learner.noise.numpy()
+        expected = np.clip(learner.greedy(state[:, None])[:, 0].numpy() + noise, -1, 1)
+        np.testing.assert_allclose(action, expected, atol=1e-6)
+        noises.append(noise - 0.85 * previous)
+        previous = noise
+    innovations = np.concatenate(noises).ravel()
+    assert innovations.std() == pytest.approx(0.2, rel=0.05) and abs(innovations.mean()) < 0.01
+
+
+def test_warming_up_is_uniform_and_leaves_the_noise_alone():
+    learner = learner_of()
+    state = tf.zeros([SEEDS, D])
+    explore = tf.function(learner.explore, jit_compile=True)
+    actions = np.stack([explore(state, tf.constant(step, tf.int64), tf.constant(True)) for step in range(1000)])
+    assert not learner.noise.numpy().any()
+    assert abs(actions.mean()) < 0.05 and np.abs(actions).max() <= 1
+    np.testing.assert_allclose(np.quantile(actions, [0.25, 0.75]), [-0.5, 0.5], atol=0.06)
+
+
+def test_simulated_actions_go_on_from_the_behaviours_noise_each_for_itself():
+    learner = learner_of()
+    learner.noise.assign(np.full((SEEDS, A), 0.4))
+    state = tf.zeros([SEEDS, 4000, D])
+    actions = tf.function(learner.simulate, jit_compile=True)(state, tf.constant(3, tf.int64), tf.constant(1)).numpy()
+    noise = actions - learner.greedy(state).numpy()
+    inside = np.abs(actions) < 1
+    assert inside.all(axis=(0, 1)).any() or inside.mean() > 0.3
+    drawn = np.random.default_rng(0).normal(0.85 * 0.4, 0.2, size=400_000)
+    for seed in range(SEEDS):
+        for part in range(A):
+            centre = learner.greedy(state).numpy()[seed, 0, part]
+            expected = np.clip(centre + drawn, -1, 1) - centre
+            assert noise[seed, :, part].mean() == pytest.approx(expected.mean(), abs=0.02)
+            assert noise[seed, :, part].std() == pytest.approx(expected.std(), abs=0.02)
+    np.testing.assert_array_equal(learner.noise, np.full((SEEDS, A), 0.4, np.float32))
+
+
+def test_ddpg_learns_to_push_a_point_to_its_goal():
+    """An oracle without Gymnasium's physics: reward -(s + a)^2 in one step, whose best action is -s."""
+    settings = DDPGSettings(hidden=(32, 32), actor_learning_rate=1e-3, target_rate=0.01)
+
+    class Line(Space):
+        state_dim, actions, action_dim = 1, None, 1
+
+    learner = DDPG(settings, Streams((0, 1)), Line())
+
+    @tf.function(jit_compile=True)
+    def train(state, action):
+        t = tf.constant(0)
+        while t < state.shape[0]:
+            s, a = state[t], action[t]
+            reward = -tf.reduce_sum((s + a) ** 2, axis=-1)
+            learner.improve(Transition(s, a, reward, s, tf.ones_like(reward)), tf.ones([]))
+            t += 1
+
+    rng = np.random.default_rng(0)
+    train(*(tf.constant(rng.uniform(-1, 1, size=(3000, 2, 64, 1)) * size, tf.float32) for size in (0.8, 1.0)))
+    state = tf.constant(np.linspace(-0.7, 0.7, 15).reshape(1, 15, 1).repeat(2, axis=0), tf.float32)
+    np.testing.assert_allclose(learner.greedy(state), -state, atol=0.2)
+
+
+SHORT = {
+    "planning_updates": 2,
+    "warm_up_steps": 60,
+    "hidden": (20, 10),
+    "batch_size": 16,
+    "evaluation_episodes": 1,
+}
+
+
+@pytest.mark.parametrize("agent", ["er", "prioritized_er", "schaul_prioritized_er", "dyna_td", "dyna_value"])
+def test_every_ddpg_agent_changes_its_networks_and_stays_finite(agent):
+    if agent.startswith("dyna"):
+        extra = {
+            "model_start": 60,
+            "search_every": 5,
+            "states_per_fill": 4,
+            "chain_steps": 10,
+            "model_hidden": (16, 16),
+        }
+        settings = DDPGDynaSettings(**SHORT, **extra, model_batch_size=32)
+    else:
+        settings = DDPGSettings(**SHORT)
+    program = GymProgram(Run("Pendulum-v1", agent, settings, (0, 1), steps=100))
+    learner = program.agent.learner
+    before = [parameter.numpy() for parameter in (*learner.actor.parameters, *learner.critic.parameters)]
+    program.train(60)
+    for mine, theirs in zip((*learner.actor.parameters, *learner.critic.parameters), before, strict=True):
+        np.testing.assert_array_equal(mine, theirs)  # nothing is learned while warming up
+    program.train(40)
+    changed = [
+        (mine.numpy() != theirs).any()
+        for mine, theirs in zip((*learner.actor.parameters, *learner.critic.parameters), before, strict=True)
+    ]
+    assert all(changed)
+    assert not program.agent.counters()["diverged"].numpy().any()
+    if agent.startswith("dyna"):
+        assert (program.agent.queue.size.numpy() > 0).all()

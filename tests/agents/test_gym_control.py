@@ -1,0 +1,325 @@
+"""Training in Gymnasium environments: what is stored, what ends an episode, and what environments may do wrong."""
+
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+
+from dyna_td.errors import UserError
+from dyna_td.gym_control import GymProgram
+from dyna_td.runs import DDPGDynaSettings, DDPGSettings, DQNSettings, DynaSettings, Run
+from dyna_td.training import execute
+
+SEEDS = 2
+WARM_UP = 10**6
+
+
+class Counter(gymnasium.Env):
+    """Observations count the steps of an episode, from 100 in one copy's first episode, 200 in its second, and so on.
+
+    `terminate_at` ends episodes by itself; its Gymnasium registration by a time limit.
+    """
+
+    terminate_at = None
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2, 1), np.float64)
+    action_space = gymnasium.spaces.Discrete(3)
+
+    def __init__(self):
+        self.episode, self.seeds = 0, []
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.seeds.append(seed)
+        self.episode += 1
+        self.count = 0
+        return self.observe(), {}
+
+    def step(self, action):
+        self.count += 1
+        return self.observe(), float(self.count), self.count == self.terminate_at, False, {}
+
+    def observe(self):
+        return np.array([[100.0 * self.episode + self.count], [self.seeds[-1] % 97]])
+
+
+class Terminating(Counter):
+    terminate_at = 4
+
+
+class EndsAreTerminal(Counter):
+    ends_are_terminal = True
+
+
+class Slanted(gymnasium.Env):
+    """Actions have bounds of their own in each part, and the last one taken can be seen."""
+
+    observation_space = gymnasium.spaces.Box(-100, 100, (2,), np.float32)
+    action_space = gymnasium.spaces.Box(np.float32([-2, 10]), np.float32([2, 30]))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        return action.astype(np.float32), 0.0, False, False, {}
+
+
+class Faulty(Counter):
+    """Does something wrong at its 7th step."""
+
+    fault = None
+
+    def step(self, action):
+        answer = list(super().step(action))
+        if self.count == 7:
+            if self.fault == "raise":
+                raise ZeroDivisionError("the wheel\ncame off")
+            if self.fault == "nan":
+                answer[0] = np.array([[1.0], [np.nan]])
+            if self.fault == "reward":
+                answer[1] = np.inf
+            if self.fault == "shape":
+                answer[0] = np.zeros(5)
+        return tuple(answer)
+
+
+class Narrow(Counter):
+    observation_space = gymnasium.spaces.Box(0, 103, (2, 1), np.float64)
+
+
+def register(monkeypatch, environment, limit=None, **attributes):
+    """Registers a class for the time of a test and returns its id."""
+    name = f"{environment.__name__}-v0"
+    kind = type(environment.__name__, (environment,), attributes)
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
+    monkeypatch.setattr(gymnasium, "registry", gymnasium.envs.registration.registry)
+    gymnasium.register(name, entry_point=kind, max_episode_steps=limit)
+    return name
+
+
+def run_of(environment, settings=None, agent="er", **changes):
+    settings = settings or DQNSettings(planning_updates=1, warm_up_steps=WARM_UP, batch_size=4)
+    return Run(environment, agent, settings, tuple(range(SEEDS)), steps=60, **changes)
+
+
+def stored(program):
+    places = tf.tile(tf.range(program.agent.replay.size)[None], [SEEDS, 1])
+    return program.agent.replay.gather(places)
+
+
+def test_a_time_limit_is_stored_with_the_true_last_observation_and_is_not_terminal(monkeypatch):
+    program = GymProgram(run_of(register(monkeypatch, Counter, limit=4)))
+    program.train(tf.constant(9))
+    batch = stored(program)
+    state, next_state = batch.state.numpy()[0, :, 0], batch.next_state.numpy()[0, :, 0]
+    np.testing.assert_array_equal(state, [100, 101, 102, 103, 200, 201, 202, 203, 300])
+    np.testing.assert_array_equal(next_state, [101, 102, 103, 104, 201, 202, 203, 204, 301])
+    np.testing.assert_array_equal(batch.reward[0], [1, 2, 3, 4, 1, 2, 3, 4, 1])
+    assert not batch.terminated.numpy().any()
+
+
+@pytest.mark.parametrize(("environment", "limit"), [(Terminating, None), (EndsAreTerminal, 4)])
+def test_a_terminal_state_is_stored_as_terminal_with_the_true_last_observation(monkeypatch, environment, limit):
+    program = GymProgram(run_of(register(monkeypatch, environment, limit)))
+    program.train(tf.constant(8))
+    batch = stored(program)
+    np.testing.assert_array_equal(batch.terminated[1], [0, 0, 0, 1] * 2)
+    np.testing.assert_array_equal(batch.next_state.numpy()[1, [3, 7], 0], [104, 204])
+
+
+def test_the_target_bootstraps_through_truncation_and_not_through_termination(monkeypatch):
+    targets = {}
+    for environment, limit in ((Counter, 4), (Terminating, None)):
+        program = GymProgram(run_of(register(monkeypatch, environment, limit)))
+        program.agent.learner.q_target.biases[-1].assign(tf.fill([SEEDS, 3, 1], 1000.0))  # Q is about 1000 everywhere
+        program.train(tf.constant(4))
+        targets[environment] = program.agent.learner.td_target(stored(program)).numpy()
+    np.testing.assert_allclose(targets[Counter], [np.arange(1, 5) + 990] * SEEDS, rtol=0.01)
+    np.testing.assert_allclose(targets[Terminating], [[991, 992, 993, 4]] * SEEDS, rtol=0.01)
+
+
+def test_training_in_pieces_is_training_at_once(monkeypatch):
+    run = run_of(register(monkeypatch, Terminating), DQNSettings(planning_updates=2, warm_up_steps=20, batch_size=4))
+    programs = GymProgram(run), GymProgram(run)
+    programs[0].compile(measures=False)
+    programs[0].train(tf.constant(40))
+    for piece in (1, 17, 22):
+        programs[1].evaluate()
+        programs[1].train(tf.constant(piece))
+    for mine, theirs in zip(programs[0].variables, programs[1].variables, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_every_reset_has_a_seed_of_its_own_that_neighbours_do_not_change(monkeypatch):
+    name = register(monkeypatch, Terminating)
+    seeds = {}
+    for stack in ((0, 1), (5, 1, 3)):
+        program = GymProgram(Run(name, "er", run_of(name).settings, stack, steps=60))
+        program.train(tf.constant(20))
+        program.evaluate()
+        for kind in (program.environments, program.evaluated):
+            made = kind._environments[stack.index(1)][0].unwrapped
+            seeds.setdefault(kind is program.evaluated, []).append(made.seeds)
+    assert seeds[False][0] == seeds[False][1] and seeds[True][0] == seeds[True][1]
+    everything = [*seeds[False][0], *seeds[True][0]]
+    assert len(set(everything)) == len(everything) > 5
+
+
+def test_actions_are_put_into_the_bounds_of_each_part(monkeypatch):
+    settings = DDPGSettings(warm_up_steps=WARM_UP, hidden=(4, 4))
+    program = GymProgram(run_of(register(monkeypatch, Slanted, limit=20), settings))
+    program.train(tf.constant(60))
+    batch = stored(program)
+    low, high = np.array([-2, 10]), np.array([2, 30])
+    np.testing.assert_allclose(batch.next_state, low + (batch.action + 1) / 2 * (high - low), atol=1e-5)
+    assert np.abs(batch.action).max() <= 1 and np.quantile(batch.action, 0.9) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("raise", "step raised ZeroDivisionError: the wheel came off; training stops."),
+        ("nan", "part 1 of the observation is nan; training stops."),
+        ("reward", "the reward is inf, expected a finite number; training stops."),
+        ("shape", "the observation has shape (5,), its declared space (2, 1); training stops."),
+    ],
+)
+def test_a_faulty_environment_is_told_in_one_sentence_with_seed_and_step(monkeypatch, fault, words):
+    name = register(monkeypatch, Faulty, fault=fault)
+    with pytest.raises(UserError) as error:
+        GymProgram(run_of(name)).train(tf.constant(20))
+    assert str(error.value) == f"environment {name}, seed 0, step 6: {words}"
+
+
+def test_leaving_the_declared_space_is_remarked_and_stops_nothing(monkeypatch):
+    name = register(monkeypatch, Narrow, limit=6)
+    outcome = execute(run_of(name, evaluate_every=60))
+    declared = f"environment {name}, seed 0, step 3: part 0 of the observation was 104, outside its declared [0, 103]"
+    assert outcome.cost["remarks"] == {"0": declared, "1": declared.replace("seed 0", "seed 1")}
+
+
+def test_an_evaluation_without_end_is_cut(monkeypatch):
+    monkeypatch.setattr("dyna_td.gym_control.LONGEST_EVALUATION", 25)
+    metrics = GymProgram(run_of(register(monkeypatch, Counter))).evaluate()
+    np.testing.assert_array_equal(metrics["episode_length"], [25, 25])
+    np.testing.assert_array_equal(metrics["return"], [25 * 26 / 2] * 2)
+
+
+def test_an_evaluation_is_the_mean_of_its_episodes_and_changes_nothing(monkeypatch):
+    settings = DDPGSettings(warm_up_steps=WARM_UP, hidden=(4, 4), evaluation_episodes=3)
+    program = GymProgram(run_of("Pendulum-v1", settings))
+    before = [variable.numpy() for variable in program.state]
+    metrics = program.evaluate()
+    for variable, value in zip(program.state, before, strict=True):
+        np.testing.assert_array_equal(variable, value)
+    for seed in range(SEEDS):
+        total = []
+        for copy in range(3):
+            episode = gymnasium.make("Pendulum-v1")
+            entropy = np.random.SeedSequence([seed, 9, 1, copy])  # purpose 9 is EVALUATION_RESET, step 0 counts as 1
+            state, _ = episode.reset(seed=int(entropy.generate_state(1)[0]))
+            for _ in range(200):
+                states = tf.constant(np.broadcast_to(state, (SEEDS, 1, 3)), tf.float32)
+                state, reward, *_ = episode.step(2 * program.agent.learner.greedy(states)[seed, 0].numpy())
+                total.append(reward)
+        assert metrics["return"][seed].numpy() == pytest.approx(sum(total) / 3, rel=1e-4)
+
+
+DYNA = {"model_start": 40, "search_every": 5, "states_per_fill": 6, "chain_steps": 12, "model_batch_size": 32}
+PACKED = {
+    "hopper": Run(
+        "Hopper-v4",
+        "dyna_td",
+        DDPGDynaSettings(planning_updates=2, warm_up_steps=40, buffer_capacity=60, **DYNA),
+        (),
+        steps=80,
+        evaluate_every=40,
+    ),
+    "walker": Run(
+        "Walker2d-v4", "prioritized_er", DDPGSettings(planning_updates=2, warm_up_steps=40), (), 80, evaluate_every=80
+    ),
+    "roundabout": Run(
+        "roundabout-paper-v0",
+        "dyna_td",
+        DynaSettings(
+            planning_updates=2,
+            warm_up_steps=40,
+            batch_size=64,
+            hidden=(64, 64),
+            model="learned",
+            model_hidden=(200, 200),
+            **DYNA,
+        ),
+        (),
+        steps=70,
+        evaluate_every=35,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_seeds_rows_and_weights_are_the_same_in_every_stack(name):
+    from dataclasses import replace
+
+    from dyna_td.training import make_program
+
+    def rows(seeds):
+        records = execute(replace(PACKED[name], seeds=seeds)).records
+        return records[records["seed"] == 2].reset_index(drop=True)
+
+    def weights(seeds):
+        program = make_program(replace(PACKED[name], seeds=seeds))
+        program.train(tf.constant(PACKED[name].steps))
+        return [value.numpy()[seeds.index(2)] for value in program.agent.learner.variables if value.shape.rank == 3]
+
+    pd.testing.assert_frame_equal(rows((2, 4)), rows((0, 1, 2, 3, 7)), check_exact=True)
+    for mine, theirs in zip(weights((2, 4)), weights((0, 1, 2, 3, 7)), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_roundabout_evaluations_report_crashes_and_speed():
+    settings = DQNSettings(planning_updates=1, warm_up_steps=WARM_UP)
+    metrics = GymProgram(run_of("roundabout-paper-v0", settings)).evaluate()
+    length, crashed = metrics["episode_length"].numpy(), metrics["crashed"].numpy()
+    assert set(crashed) <= {0, 1} and ((length < 11) == (crashed == 1)).all()
+    assert ((metrics["speed"].numpy() > 0) & (metrics["speed"].numpy() <= 20)).all()
+
+
+def test_an_environment_of_the_users_own_module_trains_from_the_command_line(tmp_path):
+    (tmp_path / "my_module.py").write_text(
+        "import gymnasium\n"
+        "class MyEnv(gymnasium.Env):\n"
+        "    observation_space = gymnasium.spaces.Box(-1, 1, (3,))\n"
+        "    action_space = gymnasium.spaces.Discrete(2)\n"
+        "    def reset(self, *, seed=None, options=None):\n"
+        "        super().reset(seed=seed)\n"
+        "        return self.observation_space.low * 0, {}\n"
+        "    def step(self, action):\n"
+        "        return self.np_random.uniform(-1, 1, 3).astype('f'), float(action), False, False, {}\n"
+        "gymnasium.register('MyEnv-v0', entry_point=MyEnv, max_episode_steps=10)\n"
+    )
+    command = [sys.executable, "-m", "dyna_td", "train", "--env", "my_module:MyEnv-v0", "--agent", "er"]
+    options = [
+        "--warm-up-steps",
+        "20",
+        "--steps",
+        "40",
+        "--evaluate-every",
+        "20",
+        "--output",
+        "x.csv",
+        "--seeds",
+        "0,1",
+    ]
+    path = ":".join(["."] + [entry for entry in sys.path if entry])
+    done = subprocess.run(
+        [*command, *options], cwd=tmp_path, env={"PYTHONPATH": path, "PATH": ""}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    records = pd.read_csv(tmp_path / "x.csv")
+    assert (records[records["metric"] == "episode_length"]["value"] == 10).all()
