@@ -46,7 +46,7 @@ def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
         "",
         "## Tests",
         "",
-        "Plus less minus is positive where the claim is true; its 95% interval is over seeds.",
+        "Plus less minus, with its 95% interval over seeds: positive where the claim is true.",
         "",
     ]
     lines += _table_head(
@@ -74,7 +74,9 @@ def next_steps(card: pd.DataFrame, plan: Plan) -> list[str]:
         remedy = f"make figure_{number} SCALE={plan.scale}" if available else f"figure_{number} is not available yet"
         lines.append(f"claims {claims}: {remedy}")
     unmeasured = sorted(set(absent["claim"]) - set(tests["claim"]))
-    return lines + [f"claims {', '.join(map(str, unmeasured))}: not measured yet, see claims.md"] * bool(unmeasured)
+    if unmeasured:
+        lines.append(f"claims {', '.join(map(str, unmeasured))}: not measured yet, see claims.md")
+    return lines
 
 
 def _caveats(card: pd.DataFrame, plan: Plan) -> list[str]:

@@ -18,7 +18,7 @@ from dyna_td import cli, results
 from dyna_td.claims import Claim, MeasuredTest, Term, load_claims
 from dyna_td.experiments import DIRECTORY, load_plan
 from dyna_td.runs import ControlSettings, Run
-from dyna_td.scorecard import as_csv, as_markdown, scorecard
+from dyna_td.scorecard import as_csv, as_markdown, next_steps, scorecard
 from dyna_td.scores import Measured, reader
 from dyna_td.verdicts import judge
 
@@ -331,6 +331,14 @@ def test_at_the_scale_of_the_paper_verdicts_are_evidence(short, tmp_path):
     assert set(card["evidence"]) == {"yes"}
     text = as_markdown(card, [claims[44]], paper)
     assert "| supported |" in text and "evidence" not in text.lower()
+
+
+def test_when_all_is_run_only_what_has_no_measurement_is_left(short, tmp_path):
+    plan, claims = short[SEEDS]
+    write_runs(tmp_path, plan, claims[44], TRUE[44], jobs(er=1.0))
+    card = scorecard([claims[1], claims[44], claims[45]], plan, reader(plan.scale, tmp_path))
+    assert next_steps(card, plan) == ["claims 45: not measured yet, see claims.md"]
+    assert next_steps(card[card["claim"] != 45], plan) == []
 
 
 def test_judging_imports_no_tensorflow(tmp_path):
