@@ -5,6 +5,7 @@ What is run stands in experiments/, how in src/dyna_td/. Code is never an input:
 result is among the params instead, so a comment or another agent's file makes nothing outdated.
 """
 
+import hashlib
 import os
 import re
 import sys
@@ -58,6 +59,14 @@ def states_of(wildcards):
     panels = PLAN.figures[wildcards.figure].panels.values()
     runs = [run for panel in panels if panel.states for run in panel.curves.values()]
     return [results.states_csv(results.run_csv(SCALE, run.name)) for run in dict.fromkeys(runs)]
+
+
+def what_is_there(wildcards):
+    """A digest of what is asked and what there is of it. No run is an input: nothing is trained for a verdict."""
+    asked = {name: results.describe(run) for name, run in PLAN.runs.items()}
+    files = {name: results.provenance_json(results.run_csv(SCALE, name)) for name in asked}
+    there = {name: file.read_text() for name, file in files.items() if file.exists()}
+    return hashlib.sha256(repr((asked, there)).encode()).hexdigest()
 
 
 def any_of(names):
@@ -172,6 +181,26 @@ use rule aggregate_figure as aggregate_figure_with_states with:
     output:
         curves="results/{scale}/{figure}/curves.csv",
         states="results/{scale}/{figure}/states.csv",
+
+
+rule claims:
+    """Judge the paper's claims by the results that are there; what is missing is not run, and not trained."""
+    output:
+        table=f"results/{SCALE}/claims.csv",
+        text=f"results/{SCALE}/claims.md",
+    log:
+        f"results/{SCALE}/logs/claims.log",
+    benchmark:
+        f"results/{SCALE}/benchmarks/claims.tsv"
+    params:
+        scale=SCALE,
+        results=what_is_there,
+        claims=hashlib.sha256((ROOT / "experiments" / "claims.yaml").read_bytes()).hexdigest(),
+        code=provenance.source_digest("dyna_td.scorecard"),
+    conda:
+        "environment.yaml"
+    shell:
+        "python -m dyna_td claims --scale {params.scale} > {log} 2>&1"
 
 
 # The targets that people name: a rule per figure, which draws it.

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, catalog, experiments, provenance, results
+from dyna_td import aggregate, catalog, claims, experiments, provenance, results, scorecard
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.progress import progress
 from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.scores import reader
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     select.add_argument("name", help="the run's name, see `list`")
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help="figure_1, ...")
+    add("claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan])
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     target = add("check", _check, "refuse an unknown figure or scale in one sentence")
     target.add_argument("figure", help="figure_1, ..., or all_figures")
@@ -285,6 +287,24 @@ def _aggregate(options: argparse.Namespace) -> None:
         states = aggregate.sampled_states(figure, read_states)
         with results.write_whole(results.states_csv(output)) as file:
             states.to_csv(file, index=False, lineterminator="\n")
+
+
+def _claims(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    stated = claims.load_claims(plan, options.experiments)
+    table = results.claims_csv(plan.scale, options.results)
+    results.require_writable(table)
+    card = scorecard.scorecard(stated, plan, reader(plan.scale, options.results))
+    for path, text in {
+        table: scorecard.as_csv(card),
+        table.with_suffix(".md"): scorecard.as_markdown(card, stated, plan),
+    }.items():
+        with results.write_whole(path) as file:
+            file.write(text)
+    evidence = "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
+    print(f"{table} and {table.with_suffix('.md').name}{evidence}: {scorecard.count_words(card)}")
+    for line in scorecard.next_steps(card, plan):
+        print(f"  {line}")
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -45,6 +45,11 @@ def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / figure / "curves.csv"
 
 
+def claims_csv(scale: str, directory: Path = DIRECTORY) -> Path:
+    """The verdicts on the paper's claims; `claims.md` beside it is the same to read."""
+    return Path(directory) / scale / "claims.csv"
+
+
 def provenance_json(csv: Path) -> Path:
     """The JSON file beside `csv`."""
     return csv.with_suffix(".json")

@@ -1,0 +1,210 @@
+"""What the paper claims and what would settle it: `experiments/claims.yaml`, checked against the plan.
+
+A claim has tests; a test compares curves, which it names as `figure_4/a/dyna_td`, so that it can only speak of runs
+that exist. The comparison is a sum of scores (see `scores`), those of `plus` less those of `minus`, seed by seed where
+the runs have the same seeds; what is claimed makes it positive. `expect` says what must hold of its mean:
+
+    greater       above `margin` (0 if none is given): greater, smaller and differences of differences alike
+    not_less      above -margin
+    equivalent    between -margin and margin
+    more_often    more seeds of plus than of minus have a score under `below`
+    share_below   of the training seconds of plus, the share that minus does not need is under `margin`
+
+A pair of curves in place of one stands for the absolute difference of their scores, seed by seed. With `relative`,
+scores are compared by their ratio, and margins are shares. A test with `compute` is an identity (see `identities`).
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyna_td.catalog import METRICS, require_metric
+from dyna_td.checked_yaml import read_checked
+from dyna_td.errors import UserError, require_choice
+from dyna_td.experiments import DIRECTORY, FIGURES_OF_THE_PAPER, Plan
+from dyna_td.identities import IDENTITIES
+from dyna_td.runs import Run
+
+_NEEDS_MARGIN = ("not_less", "equivalent", "share_below")
+_TWO_CURVES = ("more_often", "share_below")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A curve's score: of `metric` of the curve at `path`; `run` is None while its figure is not available."""
+
+    path: str
+    run: Run | None
+    metric: str
+
+    @property
+    def figure(self) -> str:
+        """The figure that shows the curve."""
+        return self.path.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class MeasuredTest:
+    """A comparison of runs (see the module); a pair in `plus` or `minus` is an absolute difference."""
+
+    label: str
+    plus: tuple[Term | tuple[Term, Term], ...]
+    minus: tuple[Term | tuple[Term, Term], ...]
+    expect: str
+    over: str | None
+    window: str
+    relative: bool
+    margin: float
+    below: float
+
+    @property
+    def terms(self) -> list[Term]:
+        """All curves that are compared."""
+        return [term for item in (*self.plus, *self.minus) for term in (item if isinstance(item, tuple) else (item,))]
+
+    @property
+    def metrics(self) -> list[str]:
+        """What is compared, each metric once."""
+        if self.expect == "share_below":
+            return ["train_seconds"]
+        return list(dict.fromkeys(term.metric for term in self.terms))
+
+    @property
+    def region(self) -> tuple[float, float]:
+        """Where the mean of the comparison is claimed to lie, an open interval, in logarithms if it is relative."""
+        margin = math.log1p(self.margin) if self.relative else self.margin
+        return {"greater": (margin, math.inf), "not_less": (-margin, math.inf)}.get(self.expect, (-margin, margin))
+
+    @property
+    def unit(self) -> str:
+        """What effect, interval and margin are counted in."""
+        if self.expect in _TWO_CURVES or self.over:
+            return "share"
+        metric = METRICS.get(self.metrics[0].partition("+")[0])
+        return "relative" if self.relative else metric.unit if metric else ""
+
+
+@dataclass(frozen=True)
+class ComputedTest:
+    """An identity, by its name in `IDENTITIES`."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper, in our words.
+
+    `combine` says whether all of its tests must hold, or any; a claim without tests says in `missing` which
+    measurement would settle it.
+    """
+
+    number: int
+    text: str
+    place: str
+    figures: tuple[str, ...]
+    combine: str
+    tests: tuple[MeasuredTest | ComputedTest, ...]
+    missing: str
+
+
+def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
+    """The claims of `claims.yaml` in `directory`, by number.
+
+    Raises:
+      UserError: for a file that breaks the schema, or a claim that names what the plan does not have.
+    """
+    path = Path(directory) / "claims.yaml"
+    claims = {}
+    for content in read_checked(path, "claims")["claims"]:
+        number = content["number"]
+        try:
+            if number in claims:
+                raise UserError("its number is given twice: number each claim once.")
+            claims[number] = _claim(content, plan)
+        except UserError as error:
+            raise UserError(f"{path}: claim {number}: {error}") from error
+    return [claims[number] for number in sorted(claims)]
+
+
+def _claim(content: dict, plan: Plan) -> Claim:
+    if ("tests" in content) == ("missing" in content):
+        raise UserError("it needs either tests or `missing`, a sentence that says which measurement is missing.")
+    tests = tuple(test for group in content.get("tests", ()) for test in _tests(group, plan))
+    if len(tests) > 1 and "combine" not in content:
+        raise UserError("it has several tests: say by `combine` whether all of them must hold, or any.")
+    figures = tuple(f"figure_{number}" for number in content["figures"])
+    for test in tests:
+        for term in test.terms if isinstance(test, MeasuredTest) else ():
+            if term.figure not in figures:
+                raise UserError(
+                    f"it compares {term.path} but does not list figure {term.figure.removeprefix('figure_')}."
+                )
+    words = {key: " ".join(content.get(key, "").split()) for key in ("text", "place", "missing")}
+    return Claim(content["number"], figures=figures, combine=content.get("combine", "all"), tests=tests, **words)
+
+
+def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
+    """The tests of one entry: one for each of its panels, if it lists panels."""
+    if "compute" in content:
+        return [ComputedTest(require_choice(content["compute"], IDENTITIES, "identity"))]
+    expect, minus = content["expect"], content.get("minus", [])
+    if expect in _NEEDS_MARGIN and "margin" not in content:
+        raise UserError(f"`{expect}` needs a margin.")
+    if (expect == "more_often") != ("below" in content):
+        raise UserError("`more_often` needs `below`, the score under which a seed counts; no other test has it.")
+    if expect in _TWO_CURVES and (len(content["plus"]), len(minus)) != (1, 1):
+        raise UserError(f"`{expect}` compares two curves: give one in plus and one in minus.")
+    if ("panels" in content) == ("label" in content):
+        raise UserError("a test needs either panels, or a label and curves with their panels, as figure_4/a/dyna_td.")
+    return [_test(content, panel, plan) for panel in content.get("panels", [""])]
+
+
+def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
+    def items(key: str) -> tuple[Term | tuple[Term, Term], ...]:
+        return tuple(
+            tuple(term(text) for text in item) if isinstance(item, list) else term(item)
+            for item in content.get(key, ())
+        )
+
+    def term(text: str) -> Term:
+        return _term(f"{panel}/{text}" if panel else text, content.get("metric"), plan)
+
+    test = MeasuredTest(
+        label=content.get("label", panel),
+        plus=items("plus"),
+        minus=items("minus"),
+        expect=content["expect"],
+        over=content.get("over"),
+        window=content.get("window", "auc"),
+        relative=content.get("relative", False),
+        margin=content.get("margin", 0.0),
+        below=content.get("below", math.nan),
+    )
+    for term in test.terms if test.over else ():
+        _checked_metric(test.over, term.run)
+    return test
+
+
+def _term(text: str, metric: str | None, plan: Plan) -> Term:
+    """The score that `figure_4/a/dyna_td` or `figure_4/a/dyna_td:metric` names; by default of the panel's metric."""
+    path, _, own_metric = text.partition(":")
+    if path.count("/") != 2:
+        raise UserError(f"{text!r} names no curve: write it as figure_4/a/dyna_td, or as dyna_td below `panels`.")
+    figure, panel, curve = path.split("/")
+    require_choice(figure, FIGURES_OF_THE_PAPER, "figure")
+    metric = own_metric or metric
+    if figure not in plan.figures:
+        return Term(path, None, metric or "")
+    panels = plan.figures[figure].panels
+    content = panels[require_choice(panel, panels, f"panel of {figure}")]
+    if not content.curves:
+        raise UserError(f"{figure}/{panel} is a closed form without runs: use `compute`.")
+    run = content.curves[require_choice(curve, content.curves, f"curve of {figure}/{panel}")]
+    return Term(path, run, _checked_metric(metric or content.metric, run))
+
+
+def _checked_metric(metric: str, run: Run | None) -> str:
+    for name in metric.split("+") if run else ():
+        require_metric(name, run.environment, [run.agent])
+    return metric

@@ -1,0 +1,223 @@
+"""The claims' verdicts as files: `claims.csv`, a row for each claim and each of its tests, and `claims.md`, to read."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from dyna_td.claims import Claim, ComputedTest, MeasuredTest, Term
+from dyna_td.experiments import Plan
+from dyna_td.verdicts import VERDICTS, Outcome, Read, judge
+
+EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
+COLUMNS = [
+    *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", "expect", "margin", "unit"),
+    *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
+    *("scale", "evidence", "sources", "note"),
+]
+
+
+def scorecard(claims: list[Claim], plan: Plan, read: Read) -> pd.DataFrame:
+    """A row for each claim, followed by one for each of its tests, with the columns `COLUMNS`."""
+    rows = []
+    for claim in claims:
+        verdict, outcomes = judge(claim, plan, read)
+        tests = [_test_row(claim, test, outcome, plan) for test, outcome in zip(claim.tests, outcomes, strict=True)]
+        rows += [_claim_row(claim, verdict, tests, plan), *tests]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def as_csv(card: pd.DataFrame) -> str:
+    """The text of `claims.csv`; what a row does not have is empty."""
+    return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
+    """The text of `claims.md`: a line for each claim, then one for each test."""
+    verdicts = card[card["row"] == "claim"].set_index("claim")
+    lines = [f"# The paper's claims at scale {plan.scale}", "", *_caveats(card, plan), count_words(card), ""]
+    lines += _table_head("claim", "in our words", "verdict", "data", "place")
+    for claim in claims:
+        row = verdicts.loc[claim.number]
+        data = "; ".join(filter(None, (_effect_words(row), row["note"])))
+        lines.append(_line((str(claim.number), claim.text, _verdict_words(row), data, claim.place)))
+    lines += [
+        "",
+        "## Tests",
+        "",
+        "Plus less minus, with its 95% interval over seeds: positive where the claim is true.",
+        "",
+    ]
+    lines += _table_head(
+        "claim", "test", "plus", "minus", "metric", "claimed", "plus less minus", "verdict", "n", "window", "note"
+    )
+    lines += [_line(_test_cells(row)) for _, row in card[card["row"] == "test"].iterrows()]
+    return "\n".join(lines) + "\n"
+
+
+def count_words(card: pd.DataFrame) -> str:
+    """How many claims there are of each verdict, in words."""
+    found = Counter(card.loc[card["row"] == "claim", "verdict"])
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS) + "."
+
+
+def next_steps(card: pd.DataFrame, plan: Plan) -> list[str]:
+    """What would settle the claims that are not run, a line for each figure."""
+    absent = card[card["verdict"] == "not run"]
+    tests = absent[absent["row"] == "test"]
+    shown = tests.assign(figure=tests["figure"].str.split()).explode("figure")
+    lines = []
+    for number in sorted(shown["figure"].unique(), key=int):
+        claims = ", ".join(map(str, shown.loc[shown["figure"] == number, "claim"].unique()))
+        available = f"figure_{number}" in plan.figures
+        remedy = f"make figure_{number} SCALE={plan.scale}" if available else f"figure_{number} is not available yet"
+        lines.append(f"claims {claims}: {remedy}")
+    unmeasured = sorted(set(absent["claim"]) - set(tests["claim"]))
+    if unmeasured:
+        lines.append(f"claims {', '.join(map(str, unmeasured))}: not measured yet, see claims.md")
+    return lines
+
+
+def _caveats(card: pd.DataFrame, plan: Plan) -> list[str]:
+    """What a reader must know before the verdicts."""
+    lines = []
+    if plan.scale != EVIDENCE_SCALE:
+        lines += [
+            f"**Not evidence.** Verdicts marked ({plan.scale}) come from fewer seeds and shorter runs than the paper's "
+            "and only show that everything works. What is computed, without training, holds at every scale.",
+            "",
+        ]
+    if "other" in set(card["sources"]):
+        lines += ["Verdicts marked * rest on runs of other settings, or of other code, than are here now.", ""]
+    return lines
+
+
+def _verdict_words(row: pd.Series) -> str:
+    """The verdict, marked where it is no evidence or rests on other sources."""
+    scale = f" ({row['scale']})" if row["evidence"] == "no" else ""
+    return f"{row['verdict']}{scale}{'*' if row['sources'] == 'other' else ''}"
+
+
+def _effect_words(row: pd.Series) -> str:
+    """The effect with its interval and unit, as far as there are."""
+    if np.isnan(row["effect"]):
+        return ""
+    number, unit = (_percent, "") if row["unit"] == "relative" else (_number, f" {row['unit']}".rstrip())
+    interval = "" if np.isnan(row["low95"]) else f" [{number(row['low95'])}, {number(row['high95'])}]"
+    return f"{number(row['effect'])}{interval}{unit}"
+
+
+def _test_cells(row: pd.Series) -> tuple[str, ...]:
+    """A test as the cells of its line."""
+    margin = f"{100 * row['margin']:g}%" if row["unit"] == "relative" else f"{row['margin']:g}"
+    claimed = {
+        "greater": f"> {margin}",
+        "not_less": f"> -{margin}",
+        "equivalent": f"within {margin}",
+        "more_often": "more often",
+        "share_below": f"share < {margin}",
+    }.get(row["expect"], row["expect"])
+    plus, minus = (row[side].replace(f"{row['test']}/", "") for side in ("plus", "minus"))
+    start = (str(row["claim"]), row["test"], plus, minus, row["metric"], claimed)
+    return (*start, _effect_words(row), _verdict_words(row), row["n"], row["window"], row["note"])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.3g}%"
+
+
+def _table_head(*names: str) -> list[str]:
+    return [_line(names), "|---" * len(names) + "|"]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome, plan: Plan) -> dict:
+    """What a test compares, and what came of it; a test that is not run has no numbers."""
+    ran = outcome.verdict != "not run"
+    row = {
+        "claim": claim.number,
+        "row": "test",
+        "test": test.label,
+        **dict.fromkeys(("plus", "minus", "metric", "unit"), ""),
+        "verdict": outcome.verdict,
+        "effect": outcome.effect,
+        "low95": outcome.low,
+        "high95": outcome.high,
+        "iqm": outcome.iqm,
+        "p_supported": outcome.p_supported if ran else None,
+        "p_contradicted": outcome.p_contradicted if ran else None,
+        "n": outcome.n,
+        "pairing": outcome.pairing,
+        "window": outcome.window,
+        "scale": plan.scale,
+        "sources": outcome.sources,
+        "note": outcome.note,
+    }
+    if isinstance(test, ComputedTest):
+        return row | {"figure": _numbers(claim.figures), "expect": "computed", "evidence": "yes"}
+    return row | {
+        "figure": _numbers(dict.fromkeys(term.figure for term in test.terms)),
+        "plus": _words(test, test.plus),
+        "minus": _words(test, test.minus),
+        "metric": _metric_words(test),
+        "expect": test.expect,
+        "margin": test.margin,
+        "unit": test.unit,
+        "evidence": ("yes" if plan.scale == EVIDENCE_SCALE else "no") if ran else "",
+    }
+
+
+def _claim_row(claim: Claim, verdict: str, tests: list[dict], plan: Plan) -> dict:
+    """The verdict on a claim; of a claim with one test, its numbers too."""
+    found = Counter(test["verdict"] for test in tests)
+    counts = ", ".join(f"{found[name]} {name}" for name in VERDICTS if found[name])
+    evidence = "no" if any(test["evidence"] == "no" for test in tests) else "yes"
+    sources = {test["sources"] for test in tests} - {""}
+    whole = {
+        "row": "claim",
+        "test": "",
+        "figure": _numbers(claim.figures),
+        "verdict": verdict,
+        "evidence": evidence if verdict != "not run" else "",
+        "sources": "other" if "other" in sources else "".join(sources),
+    }
+    if len(tests) == 1:
+        return tests[0] | whole
+    note = claim.missing or f"{len(tests)} tests: {counts}"
+    return {
+        "claim": claim.number,
+        "expect": claim.combine * bool(tests),
+        "scale": plan.scale,
+        "note": note,
+        "unit": "",
+        **whole,
+    }
+
+
+def _numbers(figures: Iterable[str]) -> str:
+    return " ".join(figure.removeprefix("figure_") for figure in figures)
+
+
+def _words(test: MeasuredTest, items: tuple) -> str:
+    """Curves by their paths, with the metric where the test compares several."""
+    several = len(test.metrics) > 1
+
+    def name(term: Term) -> str:
+        return f"{term.path}:{term.metric}" if several else term.path
+
+    return " + ".join(
+        f"|{name(item[0])} - {name(item[1])}|" if isinstance(item, tuple) else name(item) for item in items
+    )
+
+
+def _metric_words(test: MeasuredTest) -> str:
+    metric = " against ".join(test.metrics)
+    return f"({metric}) / {test.over}" if test.over else metric

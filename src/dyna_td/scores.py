@@ -1,0 +1,137 @@
+"""From a run's records to one number a seed: what the claims compare.
+
+Windows, in environment steps or mini-batch updates; data are unsmoothed, and a score is the mean over its evaluations:
+
+    auc            from the end of the random warm-up (of the supervised task: the first evaluation after step 0) to
+                   the end: 5,000 to 50,000 environment steps at paper scale
+    early          the first third of that learning: 5,000 to 20,000 at paper scale
+    final          the last 20 evaluations of `auc`
+    end            the last evaluation, for counters
+    moment_early   the evaluation of figure 2's states: 10,000 environment steps
+    equal_seconds  from the end of the warm-up to the training seconds a seed that every compared run has used, the
+                   metric interpolated between evaluations: as `auc`, over the clock of figure 3c
+
+All of them scale with the run, so that a shorter run has the same windows, labelled with its own steps.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dyna_td import results
+from dyna_td.errors import UserError
+from dyna_td.runs import Run
+
+WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
+_LAST = 20  # evaluations in the window `final`
+_INSTANTS = 200  # of the clock at which equal_seconds looks
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run with its records `seed,step,metric,value` and the contents of its JSON file; `rebuild` makes it anew."""
+
+    run: Run
+    records: pd.DataFrame
+    details: dict
+    rebuild: str
+
+    @property
+    def train_seconds(self) -> float:
+        """Training seconds of the job."""
+        return self._detail("train_seconds")
+
+    @property
+    def trained_seeds(self) -> int:
+        """Seeds that the job trained."""
+        return self._detail("trained_seeds")
+
+    def seconds_per_seed(self) -> pd.Series:
+        """Training seconds so far, of the job divided by its seeds, by step."""
+        steps, seconds = zip(*self._detail("train_seconds_at"), strict=True)
+        return pd.Series(seconds, index=steps) / self.trained_seeds
+
+    def _detail(self, name: str):
+        if name not in self.details:
+            raise UserError(f"{self.run.name} was trained without noting {name}; rebuild it with `{self.rebuild}`.")
+        return self.details[name]
+
+    def values(self, metric: str) -> pd.DataFrame:
+        """`metric` by seed (rows) and step (columns).
+
+        Raises:
+          UserError: if the run's file does not have it.
+        """
+        table = self.records[self.records["metric"] == metric].pivot(index="seed", columns="step", values="value")
+        if table.empty:
+            raise UserError(f"{self.run.name} was trained without {metric}; rebuild it with `{self.rebuild}`.")
+        return table
+
+
+def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
+    """What gives the results of a run below `directory`, None where there are none; each is read once.
+
+    It raises UserError for results that are damaged or not complete, naming the file and the command that rebuilds it.
+    """
+
+    @cache
+    def read(run: Run) -> Measured | None:
+        csv = results.run_csv(scale, run.name, directory)
+        rebuild = f"python -m dyna_td run {run.name} --scale {scale}"
+        return Measured(run, *results.read_run(csv, run, rebuild), rebuild) if csv.exists() else None
+
+    return read
+
+
+def score(measured: Measured, metric: str, window: str, over: str | None = None, seconds: float = 0.0) -> pd.Series:
+    """One number a seed: the mean of `metric` in `window`, NaN where a value of it is not finite.
+
+    Args:
+      measured: a run that has the metric.
+      metric: a name, or several joined by "+", which are added.
+      window: one of `WINDOWS`.
+      over: a metric by which the sum is divided, evaluation by evaluation.
+      seconds: of training a seed, where `equal_seconds` ends.
+    """
+    values = sum(measured.values(name) for name in metric.split("+"))
+    if over:
+        values = values / measured.values(over)
+    values = values.where(np.isfinite(values))
+    if window == "equal_seconds":
+        return _over_seconds(values, measured, seconds)
+    return values[steps_in(measured.run, window, values.columns)].mean(axis="columns", skipna=False)
+
+
+def steps_in(run: Run, window: str, steps: Iterable[int]) -> list[int]:
+    """The evaluations of `run` that lie in `window`."""
+    warm_up = getattr(run.settings, "warm_up_steps", 0)
+    steps = list(steps)
+    learning = [step for step in steps if step > 0 and step >= warm_up] or steps[-1:]
+    match window:
+        case "early":
+            return [step for step in learning if 3 * (step - warm_up) <= run.steps - warm_up]
+        case "final":
+            return learning[-_LAST:]
+        case "end":
+            return learning[-1:]
+        case "moment_early":
+            return [run.moments["early"]]
+    return learning
+
+
+def common_seconds(compared: Iterable[Measured]) -> float:
+    """The training seconds a seed that each of the compared runs has used at least."""
+    return min(measured.seconds_per_seed().max() for measured in compared)
+
+
+def _over_seconds(values: pd.DataFrame, measured: Measured, seconds: float) -> pd.Series:
+    """The mean over equally spaced instants of the clock, from the end of the warm-up to `seconds`."""
+    learning = steps_in(measured.run, "auc", values.columns)
+    clock = measured.seconds_per_seed()[learning].to_numpy()
+    instants = np.linspace(clock[0], seconds, _INSTANTS)
+    means = [np.interp(instants, clock, row).mean() for row in values[learning].to_numpy()]
+    return pd.Series(means, index=values.index)

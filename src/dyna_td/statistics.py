@@ -1,0 +1,144 @@
+"""Statistics of the claims: means over seeds, how sure they are, and tests of what is claimed of them.
+
+The unit is a seed. A mean, a difference of means and a difference of differences are all sums of means of independent
+samples, so `estimate` is the one way to an interval:
+
+    paired difference            estimate(a - b)
+    unpaired difference          estimate(a, -b)
+    difference in differences    estimate((a - b) - (c - d))
+
+Its intervals are bootstrap-t intervals (Efron and Tibshirani, 1993, chapter 12): deviations of resampled means are
+divided by their own standard errors. With 5 seeds from a normal law they cover 95%, where the percentile interval
+covers 85%, and they are the closest for skewed laws too; the price is that a sample which is all but constant can have
+an infinite end. Resamples are drawn from a fixed seed: the same data give the same numbers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+RESAMPLES = 9_999  # (RESAMPLES + 1) * 2.5% is whole, so interval and p-value agree exactly
+LEVEL = 0.05  # of a two-sided test; 1 - LEVEL is the coverage of an interval
+_SEED = 20_220_801  # any number
+_DIGITS = 9  # of studentized deviations: a tie must not depend on the order in which a machine adds
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A sum of means, with what the bootstrap says of its error.
+
+    Attributes:
+      effect: the sum, of the samples' leading shape [...].
+      standard_error: of `effect`, [...]; 0 if every sample is constant.
+      deviations: (resampled effect - effect) / (resampled standard error), sorted along the last axis, [..., B].
+    """
+
+    effect: np.ndarray
+    standard_error: np.ndarray
+    deviations: np.ndarray
+
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of the 95% interval, each [...]; infinite where the samples say nothing about an end."""
+        tail = round((self.deviations.shape[-1] + 1) * LEVEL / 2)
+        smallest, largest = self.deviations[..., tail - 1], self.deviations[..., -tail]
+        known = self.standard_error > 0
+        step = np.where(known, self.standard_error, np.inf)
+        return (
+            self.effect - step * np.where(known, largest, 1.0),
+            self.effect - step * np.where(known, smallest, -1.0),
+        )
+
+    def p_above(self, bound: float) -> np.ndarray:
+        """One-sided p-value against "the effect is at most `bound`", [...]; 1 for samples without spread."""
+        distance = self._distance(bound)
+        return self._share(self.deviations >= distance[..., None])
+
+    def p_below(self, bound: float) -> np.ndarray:
+        """One-sided p-value against "the effect is at least `bound`", [...]; 1 for samples without spread."""
+        distance = self._distance(bound)
+        return self._share(self.deviations <= distance[..., None])
+
+    def p_inside(self, low: float, high: float) -> np.ndarray:
+        """Against "the effect is not in (low, high)", [...]: for finite ends, equivalence by two one-sided tests."""
+        return self.p_above(low) if high == np.inf else np.maximum(self.p_above(low), self.p_below(high))
+
+    def p_outside(self, low: float, high: float) -> np.ndarray:
+        """Against "the effect is in [low, high]", [...]: a one-sided test at each end that is finite."""
+        return self.p_below(low) if high == np.inf else np.minimum(self.p_below(low), self.p_above(high))
+
+    def _distance(self, bound: float) -> np.ndarray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.round((self.effect - bound) / self.standard_error, _DIGITS)
+
+    def _share(self, as_far: np.ndarray) -> np.ndarray:
+        p = (1.0 + np.sum(as_far, axis=-1)) / (1.0 + as_far.shape[-1])
+        return np.where(self.standard_error > 0, p, 1.0)
+
+
+def estimate(*samples: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
+    """The sum of the means of independent `samples`.
+
+    Args:
+      samples: finite values, shapes [..., n]; n may differ from sample to sample, the leading shape may not.
+      resamples: B; one less than a multiple of 40, so that 2.5% of B + 1 is whole.
+    """
+    parts = [_resample(np.asarray(sample, np.float64), k, resamples) for k, sample in enumerate(samples)]
+    means, variances, shifts, resampled = (sum(column) for column in zip(*parts, strict=True))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        deviations = shifts / np.sqrt(resampled)
+    # 0 / 0: the resample is constant and its mean is the sample's.
+    deviations = np.sort(np.round(np.nan_to_num(deviations, nan=0.0, posinf=np.inf, neginf=-np.inf), _DIGITS))
+    return Estimate(means, np.sqrt(variances), deviations)
+
+
+def _resample(sample: np.ndarray, stream: int, resamples: int) -> tuple[np.ndarray, ...]:
+    """Mean and its variance [...], and those of the resamples [..., B], the former less the sample's mean."""
+    n = sample.shape[-1]
+    rng = np.random.default_rng([_SEED, stream])
+    shares = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples).T / n  # [n, B]
+    freedom = max(n - 1, 1)  # a single value has no spread
+    mean = sample.mean(axis=-1)
+    centred = sample - mean[..., None]
+    shift = centred @ shares
+    # A constant resample must have exactly no variance, which a difference of rounded sums does not give.
+    variance = np.where(np.max(shares, axis=0) == 1.0, 0.0, np.maximum(centred**2 @ shares - shift**2, 0.0))
+    return mean, np.mean(centred**2, axis=-1) / freedom, shift, variance / freedom
+
+
+def interquartile_mean(values: ArrayLike) -> float:
+    """Mean of the middle half of `values` [n]: the outer quarters, rounded down, are left out."""
+    return float(stats.trim_mean(np.asarray(values, np.float64), 0.25))
+
+
+def fisher_exact(hits: int, of: int, other_hits: int, of_others: int) -> tuple[float, float]:
+    """Fisher's exact test of two proportions: one-sided p-values that the first is the larger, and the smaller."""
+    table = [[hits, of - hits], [other_hits, of_others - other_hits]]
+    larger, smaller = (stats.fisher_exact(table, alternative=side).pvalue for side in ("greater", "less"))
+    return float(larger), float(smaller)
+
+
+def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -> tuple[float, float, float]:
+    """hits / of - other_hits / of_others with its 95% interval: (difference, low, high).
+
+    Newcombe's method 10 (1998) joins the Wilson intervals of both proportions, so that the interval keeps to [-1, 1]
+    and has a width even where nothing was hit.
+    """
+    first, second = hits / of, other_hits / of_others
+    low1, high1 = stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
+    low2, high2 = stats.binomtest(other_hits, of_others).proportion_ci(1 - LEVEL, method="wilson")
+    difference = first - second
+    below = np.hypot(first - low1, high2 - second)
+    above = np.hypot(high1 - first, second - low2)
+    return difference, float(difference - below), float(difference + above)
+
+
+def holm(p_values: ArrayLike) -> np.ndarray:
+    """Holm's adjusted p-values (1979), in the given order: those at most a level may be rejected together at it."""
+    p = np.asarray(p_values, np.float64)
+    order = np.argsort(p, kind="stable")
+    scaled = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(scaled, 1.0)
+    return adjusted

@@ -1,0 +1,210 @@
+"""Judges the claims by the runs that are there: supported, contradicted, undecided or not run.
+
+A test says where the mean of a comparison lies if the claim is true (`MeasuredTest.region`). It is supported if the
+data exclude that it lies outside, contradicted if they exclude that it lies inside, else undecided; its p-values for
+both, two-sided, are adjusted by Holm's method over all tests of the claim, those that are not run included. (So a test
+can stay undecided although its own 95% interval, which is not adjusted, has the boundary outside.)
+
+A claim that needs `all` of its tests is supported if all are, contradicted if one is; one that needs `any` is supported
+if one is, contradicted if all are. If that is not settled and a test is not run, the claim is not run; else undecided.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from dyna_td import results, statistics
+from dyna_td.claims import Claim, ComputedTest, MeasuredTest, Term
+from dyna_td.experiments import Plan
+from dyna_td.identities import IDENTITIES
+from dyna_td.runs import Run
+from dyna_td.scores import Measured, common_seconds, score, steps_in
+
+VERDICTS = ("supported", "contradicted", "undecided", "not run")
+_LEAST_SECONDS = 1.0  # of training, below which a share of it is not measured
+
+Read = Callable[[Run], Measured | None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the data say of one test.
+
+    Attributes:
+      effect, low, high: the mean of the comparison with its 95% interval; `iqm` is its interquartile mean.
+      p_supported, p_contradicted: what the verdict rests on, two-sided and adjusted; None where nothing is estimated.
+      n: seeds, of each sample if they are not paired.
+      sources: whether the runs come from the `current` code and settings, or from `other` ones.
+    """
+
+    verdict: str
+    effect: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    iqm: float = np.nan
+    p_supported: float | None = None
+    p_contradicted: float | None = None
+    n: str = ""
+    pairing: str = ""
+    window: str = ""
+    sources: str = ""
+    note: str = ""
+
+
+def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
+    """The verdict on `claim` and the outcomes of its tests.
+
+    Args:
+      claim: one of `load_claims(plan)`.
+      plan: for claims about the plan itself.
+      read: gives a run's results, None if there are none.
+    """
+    outcomes = [_outcome(test, plan, read) for test in claim.tests]
+    estimated = [k for k, outcome in enumerate(outcomes) if outcome.p_supported is not None]
+    for_claim, against = (
+        statistics.holm([getattr(outcomes[k], name) for k in estimated]) for name in ("p_supported", "p_contradicted")
+    )
+    for k, p, q in zip(estimated, for_claim, against, strict=True):
+        outcomes[k] = _settled(outcomes[k], float(p), float(q))
+    return combined(claim.combine, [outcome.verdict for outcome in outcomes]), outcomes
+
+
+def combined(combine: str, verdicts: list[str]) -> str:
+    """The verdict on a claim that needs `all` or `any` of its tests."""
+    one_settles, all_settle = {"all": ("contradicted", "supported"), "any": ("supported", "contradicted")}[combine]
+    if one_settles in verdicts:
+        return one_settles
+    if not verdicts or "not run" in verdicts:
+        return "not run"
+    return all_settle if set(verdicts) == {all_settle} else "undecided"
+
+
+def is_current(measured: Measured) -> bool:
+    """Whether a result comes from the settings that the plan asks for and the code that is here now."""
+    details, run = measured.details, measured.run
+    if run.sweep:
+        run = run.with_learning_rate(details.get("settings", {}).get("learning_rate"))
+    asked = json.loads(json.dumps({**results.describe(run), "run": measured.run.name}))
+    return all(details.get(key) == value for key, value in asked.items())
+
+
+def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outcome:
+    """What the data say of `test`, its p-values not yet adjusted."""
+    if isinstance(test, ComputedTest):
+        finding = IDENTITIES[test.label](plan)
+        verdict = "supported" if finding.holds else "contradicted"
+        return Outcome(verdict, finding.effect, window="exact", sources="current", note=finding.note)
+    absent = _absent(test, read)
+    if absent:
+        return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
+    measured = {term.run: read(term.run) for term in test.terms}
+    outcome = _METHODS.get(test.expect, _mean_outcome)(test, measured)
+    current = all(is_current(found) for found in measured.values())
+    return replace(outcome, sources="current" if current else "other")
+
+
+def _absent(test: MeasuredTest, read: Read) -> str:
+    """What a test lacks, in words; empty if all is there."""
+    figures = sorted({term.figure for term in test.terms if term.run is None})
+    if figures:
+        return f"{', '.join(figures)} is not available yet"
+    runs = dict.fromkeys(term.run.name for term in test.terms if read(term.run) is None)
+    return f"missing: {', '.join(runs)}" if runs else ""
+
+
+def _mean_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
+    """Whether the mean of the comparison lies in the region of the claim."""
+    samples, left_out = _samples(test, measured)
+    facts = {
+        "n": "+".join(str(len(sample)) for sample in samples),
+        "pairing": "paired" if len(samples) == 1 else "unpaired",
+        "window": _window(test, measured),
+        "note": f"left out, not finite: seed {', '.join(map(str, left_out))}" if left_out else "",
+    }
+    if not all(map(len, samples)):
+        return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, **facts)
+    found = statistics.estimate(*samples)
+    numbers = (found.effect, *found.interval(), sum(map(statistics.interquartile_mean, samples)))
+    effect, low, high, iqm = (float(np.expm1(number) if test.relative else number) for number in numbers)
+    p_values = (found.p_inside(*test.region), found.p_outside(*test.region))
+    return Outcome("undecided", effect, low, high, iqm, *map(_doubled, p_values), **facts)
+
+
+def _samples(test: MeasuredTest, measured: dict[Run, Measured]) -> tuple[list[np.ndarray], list[int]]:
+    """The comparison seed by seed, a sample for each set of seeds that runs share, and the seeds left out."""
+    budget = common_seconds(measured.values()) if test.window == "equal_seconds" else 0.0
+
+    def one(term: Term) -> pd.Series:
+        values = score(measured[term.run], term.metric, test.window, test.over, budget)
+        return np.log(values.where(values > 0)) if test.relative else values
+
+    sums: dict[tuple[int, ...], pd.Series] = {}
+    for sign, items in ((1.0, test.plus), (-1.0, test.minus)):
+        for item in items:
+            values = (one(item[0]) - one(item[1])).abs() if isinstance(item, tuple) else one(item)
+            seeds = tuple(values.index)
+            sums[seeds] = sums.get(seeds, 0.0) + sign * values
+    left_out = sorted({seed for values in sums.values() for seed in values.index[values.isna()]})
+    return [values.dropna().to_numpy() for values in sums.values()], left_out
+
+
+def _proportion_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
+    """Whether more seeds of plus than of minus score under the bound: Fisher's exact test; NaN counts as under it."""
+    counts = []
+    for (term,) in (test.plus, test.minus):
+        values = score(measured[term.run], term.metric, test.window, test.over)
+        counts += [int((~(values >= test.below)).sum()), len(values)]
+    hits, of, other_hits, of_others = counts
+    p_more, p_fewer = statistics.fisher_exact(*counts)
+    return Outcome(
+        "undecided",
+        *statistics.proportion_difference(*counts),
+        p_supported=_doubled(p_more),
+        p_contradicted=_doubled(p_fewer),
+        n=f"{of}+{of_others}",
+        pairing="unpaired",
+        window=_window(test, measured),
+        note=f"{hits} of {of} against {other_hits} of {of_others} below {test.below:g}",
+    )
+
+
+def _cost_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
+    """Whether what plus needs beyond minus is a small share of its training seconds: a job each, so no interval."""
+    if min(found.train_seconds for found in measured.values()) < _LEAST_SECONDS:
+        return Outcome("undecided", n="1+1 jobs", window="whole run", note="too short a training to be timed")
+    plus, minus = (
+        measured[term.run].train_seconds / measured[term.run].trained_seeds / term.run.steps
+        for (term,) in (test.plus, test.minus)
+    )
+    share = 1.0 - minus / plus
+    verdict = "supported" if share < test.margin else "contradicted"
+    note = f"{1e6 * plus:.3g} against {1e6 * minus:.3g} microseconds a step and seed"
+    return Outcome(verdict, share, n="1+1 jobs", window="whole run", note=note)
+
+
+_METHODS = {"more_often": _proportion_outcome, "share_below": _cost_outcome}
+
+
+def _settled(outcome: Outcome, p_supported: float, p_contradicted: float) -> Outcome:
+    """The outcome with adjusted p-values, and the verdict that follows from them."""
+    verdict = outcome.verdict
+    if verdict == "undecided" and min(p_supported, p_contradicted) <= statistics.LEVEL:
+        verdict = "supported" if p_supported < p_contradicted else "contradicted"
+    return replace(outcome, verdict=verdict, p_supported=p_supported, p_contradicted=p_contradicted)
+
+
+def _doubled(p: float) -> float:
+    """Two-sided: each test is asked in both directions."""
+    return min(1.0, 2.0 * float(p))
+
+
+def _window(test: MeasuredTest, measured: dict[Run, Measured]) -> str:
+    """The window and what it covers of this run."""
+    if test.window == "equal_seconds":
+        return f"{test.window} to {common_seconds(measured.values()):.3g} s"
+    run = test.terms[0].run
+    steps = steps_in(run, test.window, sorted(measured[run].records["step"].unique()))
+    return f"{test.window} {steps[0]}..{steps[-1]}"

@@ -1,0 +1,139 @@
+"""Intervals and tests of means: computed by hand, by enumeration, and by how often they are right."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dyna_td.statistics import estimate, fisher_exact, holm, interquartile_mean, proportion_difference
+
+SEEDS = np.array([1.0, 2.0, 3.0, 6.0])
+DATASETS = 4000
+SAMPLING_ERROR = 3.5 * np.sqrt(0.05 * 0.95 / DATASETS)  # of a rate of 5%
+
+
+def normal(seed, n, spread=1.0):
+    return np.random.default_rng(seed).normal(scale=spread, size=(DATASETS, n))
+
+
+def test_mean_and_standard_error_by_hand():
+    found = estimate(SEEDS)
+    assert found.effect == 3.0
+    assert found.standard_error == pytest.approx(np.sqrt(14 / 3 / 4))  # squared deviations 4 + 1 + 0 + 9
+
+
+def test_the_interval_is_that_of_all_possible_resamples():
+    sample = np.array([0.0, 1.0, 1.5, 4.0, 9.0])
+    deviations = []
+    for resample in itertools.product(sample, repeat=len(sample)):
+        error = np.std(resample, ddof=1) / np.sqrt(len(sample))
+        shift = np.mean(resample) - sample.mean()
+        deviations.append(shift / error if len(set(resample)) > 1 else np.copysign(np.inf, shift))
+    smallest, largest = np.quantile(deviations, [0.025, 0.975], method="inverted_cdf")
+    error = np.std(sample, ddof=1) / np.sqrt(len(sample))
+    low, high = estimate(sample).interval()
+    assert low == pytest.approx(sample.mean() - largest * error, rel=0.03)
+    assert high == pytest.approx(sample.mean() - smallest * error, rel=0.03)
+
+
+def test_seeds_that_vary_together_are_compared_more_sharply_in_pairs():
+    worse, better = SEEDS, SEEDS + np.array([1.0, 1.2, 0.8, 1.0])
+    paired, unpaired = estimate(better - worse), estimate(better, -worse)
+    assert paired.effect == pytest.approx(1.0) and unpaired.effect == pytest.approx(1.0)
+    assert paired.standard_error == pytest.approx(np.sqrt(0.08 / 3 / 4))
+    assert unpaired.standard_error == pytest.approx(np.sqrt((np.var(better, ddof=1) + 14 / 3) / 4))
+
+
+def test_samples_of_different_sizes_add_their_variances():
+    found = estimate(SEEDS, [1.0, 3.0])
+    assert found.effect == 5.0
+    assert found.standard_error == pytest.approx(np.sqrt(14 / 3 / 4 + 2 / 2))
+
+
+def test_a_difference_in_differences_by_hand():
+    gain = np.array([5.0, 6.0, 7.0, 9.0]) - SEEDS
+    other_gain = np.array([2.0, 3.0, 5.0, 7.0]) - SEEDS
+    found = estimate(gain - other_gain)
+    assert found.effect == 2.5  # 3, 3, 2, 2
+    assert found.standard_error == pytest.approx(np.sqrt(1 / 3 / 4))
+
+
+def test_the_ends_of_the_interval_are_where_the_tests_begin_to_reject():
+    found = estimate(np.array([0.3, 1.1, -0.4, 2.0, 0.9, 1.4]))
+    low, high = found.interval()
+    assert found.p_above(low - 1e-6) <= 0.025 < found.p_above(low + 1e-6)
+    assert found.p_below(high + 1e-6) <= 0.025 < found.p_below(high - 1e-6)
+    assert found.p_inside(low - 1e-6, high + 1e-6) <= 0.025 < found.p_inside(low - 1e-6, high - 1e-6)
+    assert found.p_inside(low - 1e-6, np.inf) == found.p_above(low - 1e-6)
+    assert found.p_outside(high + 1e-6, np.inf) == found.p_below(high + 1e-6)
+    assert found.p_outside(-9.0, low - 1e-6) <= 0.025 < found.p_outside(-9.0, low + 1e-6)
+
+
+@pytest.mark.parametrize("sample", [[3.0], [3.0, 3.0, 3.0, 3.0, 3.0], [1.0, 2.0], [1.0, 2.0, 3.5]])
+def test_a_sample_without_spread_or_of_less_than_four_says_nothing(sample):
+    found = estimate(sample)
+    assert found.interval() == (-np.inf, np.inf)
+    assert min(found.p_above(0.0), found.p_below(0.0)) > 0.025
+
+
+def test_the_same_data_give_the_same_numbers():
+    first, second = estimate(SEEDS, SEEDS[1:]), estimate(SEEDS, SEEDS[1:])
+    assert np.array_equal(first.deviations, second.deviations)
+
+
+@pytest.mark.parametrize("n", [5, 10, 20])
+def test_a_95_percent_interval_covers_95_percent(n):
+    low, high = estimate(normal(n, n) + 7.0, resamples=1999).interval()
+    assert np.mean((low <= 7.0) & (high >= 7.0)) == pytest.approx(0.95, abs=SAMPLING_ERROR + 0.005)
+
+
+def test_an_unpaired_interval_covers_95_percent_of_unequal_samples():
+    low, high = estimate(normal(1, 12) + 3.0, -normal(2, 20, spread=3.0), resamples=1999).interval()
+    assert np.mean((low <= 3.0) & (high >= 3.0)) == pytest.approx(0.95, abs=SAMPLING_ERROR + 0.005)
+
+
+def test_intervals_of_skewed_data_cover_nearly_as_much():
+    low, high = estimate(np.random.default_rng(3).exponential(size=(DATASETS, 20)), resamples=1999).interval()
+    assert np.mean((low <= 1.0) & (high >= 1.0)) == pytest.approx(0.945, abs=SAMPLING_ERROR + 0.005)
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_a_true_null_is_rejected_at_the_nominal_rate(n):
+    found = estimate(normal(n + 1, n), resamples=1999)
+    rejected = np.minimum(2 * found.p_above(0.0), 2 * found.p_below(0.0)) <= 0.05
+    assert np.mean(rejected) == pytest.approx(0.05, abs=SAMPLING_ERROR + 0.005)
+
+
+def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin():
+    found = estimate(normal(5, 20, spread=0.3) + 1.0, resamples=1999)
+    assert np.mean(found.p_inside(-1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR)
+
+
+def test_the_interquartile_mean_leaves_out_the_outer_quarters():
+    assert interquartile_mean([-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9]) == 4.5
+
+
+def test_fisher_on_the_lady_tasting_tea():
+    larger, smaller = fisher_exact(3, 4, 1, 4)
+    assert larger == pytest.approx(17 / 70) and smaller == pytest.approx(69 / 70)
+
+
+def test_the_interval_of_two_proportions_is_newcombes_published_one():
+    assert proportion_difference(56, 70, 48, 80) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+def test_the_interval_of_two_proportions_has_a_width_where_nothing_was_hit():
+    difference, low, high = proportion_difference(0, 10, 0, 20)
+    assert difference == 0.0 and -0.2 < low < -0.1 and 0.2 < high < 0.3  # Wilson: 0.161 of 20, 0.278 of 10
+
+
+def test_holm_by_hand():
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last is raised to the one before.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.9]) == pytest.approx([1.0, 1.0])
+    assert holm([]).size == 0
+
+
+def test_holm_rejects_any_of_ten_true_nulls_at_most_at_the_nominal_rate():
+    p = np.random.default_rng(0).uniform(size=(DATASETS, 10))
+    assert np.mean([holm(row).min() <= 0.05 for row in p]) == pytest.approx(0.05, abs=SAMPLING_ERROR)
