@@ -60,18 +60,11 @@ def has_box_actions(environment: str) -> bool:
     Raises:
       UserError: see `make`.
     """
-    if environment in _BOX_ACTIONS:
-        return _BOX_ACTIONS[environment]
     made = make(environment)
     try:
         return isinstance(made.action_space, gymnasium.spaces.Box)
     finally:
         made.close()
-
-
-# Those that figures show: a plan need not make them to know.
-_BOX_ACTIONS = dict.fromkeys((*TIME_LIMITS, "roundabout-paper-v0"), False)
-_BOX_ACTIONS |= dict.fromkeys(("Hopper-v4", "Hopper-v5", "Walker2d-v4", "Walker2d-v5"), True)
 
 
 def _require_known(environment: object) -> None:
@@ -92,8 +85,8 @@ def _require_known(environment: object) -> None:
     if name not in gymnasium.registry:
         names = {known.lower(): known for known in gymnasium.registry}
         nearest = [repr(names[match]) for match in difflib.get_close_matches(name.lower(), names, n=3)]
-        hint = f"did you mean {' or '.join(nearest)}?" if nearest else "name one that Gymnasium has, or module:id."
-        raise UserError(f"unknown environment {environment!r}: {hint}")
+        hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
+        raise UserError(f"unknown environment {environment!r}: {hint}Name one that Gymnasium has, or module:id.")
 
 
 def _require_supported(environment: str, made: gymnasium.Env) -> None:

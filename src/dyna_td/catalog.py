@@ -67,7 +67,8 @@ SUPERVISED_TASK = "sin"
 ROUNDABOUT = "roundabout-paper-v0"
 # Those with a TensorFlow twin train in the graph, and have a true model; all others step Gymnasium.
 TWIN_ENVIRONMENTS = ("GridWorld", "MazeGridWorld", "MountainCar-v0", "CartPole-v1", "Acrobot-v1")
-ENVIRONMENTS = (SUPERVISED_TASK, *TWIN_ENVIRONMENTS, "Hopper-v4", "Walker2d-v4", ROUNDABOUT)
+_BOX_ENVIRONMENTS = ("Hopper-v4", "Hopper-v5", "Walker2d-v4", "Walker2d-v5")  # where actions are vectors
+ENVIRONMENTS = (SUPERVISED_TASK, *TWIN_ENVIRONMENTS, *_BOX_ENVIRONMENTS, ROUNDABOUT)
 
 
 @dataclass(frozen=True)
@@ -204,8 +205,8 @@ def has_box_actions(environment: str) -> bool:
     Raises:
       UserError: see `require_environment`.
     """
-    if has_twin(environment):
-        return False
+    if environment in ENVIRONMENTS:
+        return environment in _BOX_ENVIRONMENTS
     import envs  # Gymnasium takes a moment, which plans of known environments need not wait for
 
     return envs.has_box_actions(environment)
@@ -223,7 +224,7 @@ def require_environment(environment: object) -> str:
     """
     if environment not in ENVIRONMENTS:
         if str(environment).lower() == SUPERVISED_TASK:
-            raise UserError(f"unknown environment {environment!r}: did you mean {SUPERVISED_TASK!r}?")
+            raise UserError(f"unknown environment {environment!r}: did you mean {SUPERVISED_TASK!r}? Write it so.")
         import envs
 
         envs.make(environment).close()

@@ -105,11 +105,8 @@ class Plan:
         """The figure called `name`.
 
         Raises:
-          UserError: if the paper has no such figure, or its agents are not built yet.
+          UserError: if there is no such figure.
         """
-        if name in FIGURES_OF_THE_PAPER and name not in self.figures:
-            available = ", ".join(self.figures)
-            raise UserError(f"{name} is not available yet: its agents are not built; available: {available}.")
         return self.figures[require_choice(name, self.figures, "figure")]
 
     def run(self, name: str) -> Run:

@@ -49,6 +49,7 @@ def fake_training(monkeypatch):
                 "peak_memory_mib": 10.0,
                 "train_seconds_at": [[run.steps, 1.0]],
                 "diverged_seeds": {},
+                "remarks": {},
             },
         )
 

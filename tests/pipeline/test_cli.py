@@ -190,7 +190,11 @@ def test_the_help_of_train_explains_every_option(capsys):
         cli.main(["train", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert leaving.value.code == 0
-    for words in ("--seeds SEEDS 0-19 or 0,3,7", "(default: 128 on sin, 32 in control)", "(default: 10 in control)"):
+    for words in (
+        "--seeds SEEDS 0-19 or 0,3,7",
+        "(default: 128 on sin, 32 on discrete actions, 64 on action vectors)",
+        "(default: 10 on discrete actions, 5 on action vectors)",
+    ):
         assert words in shown
 
 

@@ -203,7 +203,7 @@ class Frozen:
         self.agent = self.program.agent
         self.activation = settings.activation
         rng = np.random.default_rng(7)
-        box = self.agent.twin.high - self.agent.twin.low
+        box = self.program.twin.high - self.program.twin.low
         self.online, self.target = (
             self._set(rng, network, box) for network in (self.agent.learner.q, self.agent.learner.q_target)
         )
@@ -211,7 +211,7 @@ class Frozen:
 
     def _set(self, rng, network, box):
         """Random weights that make Q vary over the box, whatever its units."""
-        sizes = (len(box), 8, 6, self.agent.actions)
+        sizes = (len(box), 8, 6, self.program.twin.actions)
         parameters = [random_parameters(rng, sizes) for _ in range(STACK)]
         for kernels, _ in parameters:
             kernels[0] *= 4.0 / box
