@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from dyna_td import catalog, drawings, experiments, pipeline_lock, provenance, results
+from dyna_td import __version__, catalog, drawings, experiments, pipeline_lock, provenance, results
 from dyna_td.errors import UserError
 
 ROOT = Path(workflow.basedir)
@@ -91,6 +91,9 @@ SAMPLED = {name for name, run in PLAN.runs.items() if run.environment == catalog
 DRAWING = sorted(set((ROOT / "figures").glob("*.py")) - set((ROOT / "figures").glob("figure_*.py")))
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
 SHOWING_STATES = {name for name, figure in PLAN.figures.items() if figure.shows_states}
+
+
+container: f"docker-daemon:dyna_td:{__version__}"  # built from the Dockerfile; used with --sdm apptainer
 
 
 onstart:
@@ -175,6 +178,8 @@ rule aggregate_figure:
     params:
         panels=lambda wildcards: PLAN.figures[wildcards.figure].as_plain_data(),
         code=provenance.source_digest("dyna_td.aggregate", "dyna_td.theory"),
+    group:
+        "drawing"
     conda:
         "environment.yaml"
     shell:
@@ -236,6 +241,8 @@ for figure in PLAN.figures:
             script=f"{ROOT}/figures/{figure}.py",
             scale=SCALE,
             code=provenance.code_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
+        group:
+            "drawing"
         conda:
             "environment.yaml"
         shell:

@@ -34,18 +34,19 @@ class _CarefulLoader(yaml.SafeLoader):
     def construct_object(self, node, deep=False):
         try:
             value = super().construct_object(node, deep)
-        except ValueError as error:  # the thirtieth of February, or a number of thousands of digits
-            raise _problem(str(error), node) from error
+        except (ValueError, LookupError, AttributeError) as error:  # such as the thirtieth of February, !!bool perhaps
+            raise _problem(f"a value that is no {node.tag.rpartition(':')[2]} ({error})", node) from error
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
             raise _problem(f"a whole number of more than {_MOST_BITS:,} bits", node)
         return value
 
     def construct_mapping(self, node, deep=False):
         seen = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode) and not key.tag.endswith("merge")):
-            if key.value in seen:
-                raise _problem(f"key {key.value!r} twice", key)
-            seen.add(key.value)
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and not key.tag.endswith(":merge"):
+                if key.value in seen:
+                    raise _problem(f"key {key.value!r} twice", key)
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
