@@ -171,7 +171,7 @@ def mutate(draw, content):
     elif how == "borrow":
         parent[key] = copy.deepcopy(at(content, draw(st.sampled_from(sorted(places_of(content), key=str)))))
     else:
-        parent[key] = draw(values)
+        parent[key] = copy.deepcopy(draw(values))
     return place
 
 
