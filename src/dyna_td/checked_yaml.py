@@ -160,6 +160,10 @@ def _sentence(error: jsonschema.ValidationError) -> str:
             return f"{place} {is_found}, expected {error.schema['description']}."
         case "minItems":
             return f"{place} is {found}, expected a list of at least {error.validator_value} values."
+        case "minLength":
+            return f"{place} is empty, expected text."
+        case "dependentRequired":
+            return f"{place}: {error.message}."
         case "maxItems":
             return f"{place} is {found}, expected a list of at most {error.validator_value} values."
         case "uniqueItems":

@@ -54,7 +54,8 @@ def _require_drawn(figure: Figure, drawn) -> None:
             f"{place} has the curves {', '.join(curves)}, but figures/{figure.name}.py draws {', '.join(missing)}: "
             f"make them agree."
         )
-    shown = {"metric": drawn.metric, "states": drawn.shows_states, "against": getattr(drawn, "x_metric", "") or "step"}
+    x_metric = getattr(drawn, "x_metric", "")
+    shown = {"metric": drawn.metric, "states": drawn.shows_states, "against": x_metric or panel.against}
     planned = {"metric": panel.metric, "states": panel.states is not None, "against": panel.against}
     for key, value in shown.items():
         if planned[key] != value:

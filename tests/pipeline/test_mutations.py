@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dyna_td import drawings, results
+from dyna_td.claims import load_claims
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-MUTATED = ("figure_1.yaml", "figure_3.yaml", "figure_5.yaml", "figure_7.yaml", "figure_9.yaml", "figure_14.yaml")
+MUTATED = tuple(f"figure_{number}.yaml" for number in (1, 3, 5, 6, 7, 9, 13, 14))
 COMPANION = "figure_10.yaml"  # shares runs with figure 1
 
 ODD_NAMES = ["../x", "/etc/x", "a/../../x", "a\n", "a\nb", "", " ", ".", "..", "-rf", "é", "a" * 300, "None", "{run}"]
@@ -138,7 +139,7 @@ def plain(name):
     return json.loads(json.dumps(yaml.safe_load((EXPERIMENTS / name).read_text())))
 
 
-CONTENTS = {name: plain(name) for name in (*MUTATED, "scales.yaml")}
+CONTENTS = {name: plain(name) for name in (*MUTATED, "scales.yaml", "claims.yaml")}
 values = (
     st.sampled_from(ODD_VALUES) | st.integers() | st.floats() | st.text(max_size=20) | st.lists(st.floats(), max_size=3)
 )
@@ -209,6 +210,26 @@ def test_scales_with_changed_contents_plan_or_are_refused(judge):
 
     property_holds()
     assert judge.counts["accepted"] > 5 and judge.counts["refused"] > 30
+
+
+def test_claims_with_changed_contents_are_read_or_refused_by_file_and_place(tmp_path):
+    plan = load_plan("paper")
+    judged = Counter()
+
+    @many(60)
+    @given(mutations(("claims.yaml",)))
+    def property_holds(mutation):
+        (tmp_path / "claims.yaml").write_text(yaml.safe_dump(mutation[1], sort_keys=False, allow_unicode=True))
+        try:
+            load_claims(plan, tmp_path)
+        except UserError as error:
+            judged["refused"] += 1
+            assert str(error).isprintable() and f"{tmp_path / 'claims.yaml'}: " in str(error)
+        else:
+            judged["accepted"] += 1
+
+    property_holds()
+    assert judged["accepted"] > 3 and judged["refused"] > 20
 
 
 @st.composite
