@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from dyna_td import catalog, experiments, provenance, results
+from dyna_td import __version__, catalog, drawings, experiments, pipeline_lock, provenance, results
 from dyna_td.errors import UserError
 
 ROOT = Path(workflow.basedir)
@@ -22,10 +22,18 @@ os.environ.update(
     PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{ROOT}",
 )
 
-try:
-    PLAN = experiments.load_plan(SCALE, ROOT / "experiments")
-except UserError as error:
-    sys.exit(f"error: {error}")
+
+def in_one_sentence(function, *arguments):
+    """What `function` returns; a mistake that it finds ends Snakemake with the sentence that tells it."""
+    try:
+        return function(*arguments)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+PLAN = in_one_sentence(experiments.load_plan, SCALE, ROOT / "experiments")
+if workflow.is_main_process:
+    in_one_sentence(drawings.require_drawable, PLAN)
 
 
 def run_of(wildcards):
@@ -76,16 +84,20 @@ def any_of(names):
 
 def refuse(wildcards):
     """Says in one sentence why a figure cannot be drawn."""
-    try:
-        PLAN.figure(f"figure_{wildcards.unknown}")
-    except UserError as error:
-        sys.exit(f"error: {error}")
+    in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}")
 
 
 SAMPLED = {name for name, run in PLAN.runs.items() if run.environment == catalog.SAMPLED_ENVIRONMENT}
 DRAWING = sorted(set((ROOT / "figures").glob("*.py")) - set((ROOT / "figures").glob("figure_*.py")))
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
 SHOWING_STATES = {name for name, figure in PLAN.figures.items() if figure.shows_states}
+
+
+container: f"docker-daemon:dyna_td:{__version__}"  # built from the Dockerfile; used with --sdm apptainer
+
+
+onstart:
+    in_one_sentence(pipeline_lock.hold)
 
 
 wildcard_constraints:
@@ -166,6 +178,8 @@ rule aggregate_figure:
     params:
         panels=lambda wildcards: PLAN.figures[wildcards.figure].as_plain_data(),
         code=provenance.source_digest("dyna_td.aggregate", "dyna_td.theory"),
+    group:
+        "drawing"
     conda:
         "environment.yaml"
     shell:
@@ -227,6 +241,8 @@ for figure in PLAN.figures:
             script=f"{ROOT}/figures/{figure}.py",
             scale=SCALE,
             code=provenance.code_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
+        group:
+            "drawing"
         conda:
             "environment.yaml"
         shell:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, catalog, claims, experiments, provenance, results, scorecard
+from dyna_td import aggregate, catalog, claims, experiments, pipeline_lock, provenance, results, scorecard
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.progress import progress
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     curves.add_argument("figure", help="figure_1, ...")
     add("claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan])
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
-    target = add("check", _check, "refuse an unknown figure or scale in one sentence")
+    target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
     target.add_argument("figure", help="figure_1, ..., or all_figures")
     target.add_argument("scale", help="smoke, quick or paper")
     target.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
@@ -311,6 +311,7 @@ def _check(options: argparse.Namespace) -> None:
     plan = experiments.load_plan(options.scale, options.experiments)
     if options.figure != "all_figures":
         plan.figure(options.figure)
+    pipeline_lock.require_free()
 
 
 def _list(options: argparse.Namespace) -> None:

@@ -1,6 +1,7 @@
 """The one exception that a user is meant to read, and the search for the nearest valid choice."""
 
 import difflib
+import reprlib
 from collections.abc import Iterable
 
 
@@ -23,4 +24,4 @@ def require_choice(value: object, choices: Iterable[str], what: str) -> str:
     folded = {choice.lower(): choice for choice in choices}
     nearest = difflib.get_close_matches(str(value).lower(), folded, n=1, cutoff=0.5)
     hint = f"did you mean {folded[nearest[0]]!r}? " if nearest else ""
-    raise UserError(f"unknown {what} {value!r}: {hint}choose one of {', '.join(choices)}.")
+    raise UserError(f"unknown {what} {reprlib.repr(value)}: {hint}choose one of {', '.join(choices)}.")

@@ -5,6 +5,10 @@ A run whose learning rate is swept is preceded by one run per rate, on selection
 """
 
 import difflib
+import re
+import reprlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +30,8 @@ from dyna_td.runs import Run
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
+LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
+FILE_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*", re.ASCII)
 FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
 
 
@@ -157,14 +163,21 @@ def _kind(environment: str) -> str:
     return "continuous" if has_box_actions(environment) else "control"
 
 
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Says in front of a mistake where it is."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from error
+
+
 def _read_figure(name: str, path: Path, extents: dict[str, dict]) -> Figure:
     content = read_checked(path, "figure")
     panels = {}
     for key, panel in content["panels"].items():
-        try:
+        with _at(f"{path}: panels.{key}"):
             panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents)
-        except UserError as error:
-            raise UserError(f"{path}: panels.{key}: {error}") from error
     return Figure(name, content["title"], path, panels)
 
 
@@ -179,10 +192,10 @@ def _closed_form(panel: dict) -> Panel:
 def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     environment = require_environment(panel["environment"])
     extent = extents[_kind(environment)]
-    curves = {
-        key: _run(environment, (curve or {}).get("agent", key), panel, (curve or {}).get("settings", {}), extent)
-        for key, curve in panel["curves"].items()
-    }
+    curves = {}
+    for key, curve in panel["curves"].items():
+        with _at(f"curves.{key}"):
+            curves[key] = _run(environment, key, curve or {}, panel, extent)
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):
@@ -193,20 +206,23 @@ def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     return Panel(metric, curves, states=states, against=against)
 
 
-def _run(environment: str, agent: str, panel: dict, overrides: dict, extent: dict) -> Run:
-    """The run of one curve: the panel's numbers, the curve's overrides, bounded by the scale."""
+def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:
+    """The run of the curve `key`: the panel's numbers, the curve's own instead of them, bounded by the scale."""
+    agent = require_agent(curve.get("agent", key), environment)
     seeds, steps, evaluate_every = (
         min(panel[key], extent.get(key, panel[key])) for key in ("seeds", "steps", "evaluate_every")
     )
-    kind = settings_type(environment, require_agent(agent, environment))
+    kind = settings_type(environment, agent)
     bounds = {name: value for name, value in extent.get("settings", {}).items() if hasattr(kind, name)}
-    numbers = {**panel.get("settings", {}), **overrides, **bounds}
+    numbers = {**panel.get("settings", {}), **curve.get("settings", {}), **bounds}
     sweep = ()
     if isinstance(numbers.get("learning_rate"), list):
         sweep = numbers.pop("learning_rate")[: extent.get("learning_rates")]
+        if len({f"{rate:g}" for rate in sweep}) < len(sweep):
+            raise UserError(f"learning_rate is {sweep}, expected rates that differ in their first six digits.")
     if len(sweep) == 1:
         numbers["learning_rate"], sweep = sweep[0], ()
-    return Run(
+    run = Run(
         environment=environment,
         agent=agent,
         settings=make_settings(environment, agent, numbers),
@@ -215,6 +231,21 @@ def _run(environment: str, agent: str, panel: dict, overrides: dict, extent: dic
         evaluate_every=evaluate_every,
         sweep=tuple(float(rate) for rate in sweep),
     )
+    require_file_name(run.name)
+    return run
+
+
+def require_file_name(name: str) -> None:
+    """Checks that `name`, of a run, is a path that stays inside the folder of the results.
+
+    Raises:
+      UserError: saying what such a name looks like.
+    """
+    if len(name) > LONGEST_NAME or not FILE_NAME.fullmatch(name):
+        raise UserError(
+            f"the run's name is {reprlib.repr(name)} of {len(name)} characters, expected at most {LONGEST_NAME} "
+            f"letters, digits, '_', '.', '+' and '-', with '/' between words: leave more settings at their defaults."
+        )
 
 
 def make_settings(environment: str, agent: str, numbers: dict):
@@ -242,15 +273,26 @@ def _as_type_of(default: object, value: object) -> object:
     return type(default)(value)
 
 
-def _refuse_conflicts(figures) -> None:
+def _refuse_conflicts(figures: Iterable[Figure]) -> None:
     """Refuses two different runs under one name: their results would overwrite each other."""
-    seen: dict[str, tuple[Run, Figure]] = {}
+    seen: dict[str, tuple[Run, str]] = {}
     for figure in figures:
-        for run in figure.runs:
-            other, owner = seen.setdefault(run.name, (run, figure))
-            if other != run:
-                differing = [f.name for f in fields(Run) if getattr(run, f.name) != getattr(other, f.name)]
-                raise UserError(
-                    f"{owner.source} and {figure.source} declare run {run.name} with different {', '.join(differing)}: "
-                    f"make them equal, or change a setting that is part of the name."
-                )
+        for panel_key, panel in figure.panels.items():
+            for curve, run in panel.curves.items():
+                place = f"{figure.source}: panels.{panel_key}.curves.{curve}"
+                other, other_place = seen.setdefault(run.name, (run, place))
+                if other != run:
+                    raise UserError(
+                        f"{place} declares run {run.name} with {_differences(run, other)} at {other_place}: "
+                        f"make them equal, or change a setting that is part of the name."
+                    )
+
+
+def _differences(run: Run, other: Run) -> str:
+    """What `run` has and what `other` has instead, as "sweep (0.01, 0.001) instead of (0.01,)"."""
+    words = {"seeds": len}  # the seeds are 0, 1, ...: their number says it all
+    return ", ".join(
+        f"{name} {show(getattr(run, name))} instead of {show(getattr(other, name))}"
+        for name, show in ((field.name, words.get(field.name, str)) for field in fields(Run))
+        if getattr(run, name) != getattr(other, name)
+    )

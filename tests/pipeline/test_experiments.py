@@ -1,5 +1,6 @@
 """The YAML files say what the paper says, and every mistake in them is told in one sentence."""
 
+import json
 import re
 import tomllib
 from dataclasses import fields, replace
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dyna_td import catalog, results
+from dyna_td import catalog, drawings, experiments, results
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
@@ -175,12 +176,99 @@ def test_an_unknown_scale_is_refused_with_the_nearest():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "differing"), [("seeds: 50", "seeds: 40", "seeds"), ("steps: 50000", "steps: 400", "steps")]
+    ("old", "new", "differing"),
+    [
+        ("seeds: 50", "seeds: 40", "seeds 40 instead of 50"),
+        ("steps: 50000", "steps: 400", "steps 400 instead of 50000"),
+        ("1.0e-3, ", "", "sweep (0.01, 0.0001, 1e-05) instead of (0.01, 0.001, 0.0001, 1e-05)"),
+    ],
 )
-def test_two_figures_that_disagree_about_a_run_are_refused_by_name(experiments_copy, old, new, differing):
+def test_two_figures_that_disagree_about_a_run_are_refused_with_both_places(experiments_copy, old, new, differing):
     edit(experiments_copy / "figure_10.yaml", old, new)
     sentence = refusal(experiments_copy, "paper")
-    assert "figure_1.yaml and" in sentence and "figure_10.yaml" in sentence and f"different {differing}:" in sentence
+    places = [f"figure_{number}.yaml: panels.a.curves.l2" for number in (10, 1)]
+    assert all(place in sentence for place in places) and f"with {differing} at " in sentence
+
+
+def test_two_panels_of_a_figure_that_disagree_about_a_run_are_refused_with_both_places(experiments_copy):
+    edit(experiments_copy / "figure_3.yaml", "steps: 50000\n", "steps: 40000\n")
+    sentence = refusal(experiments_copy, "paper")
+    assert "figure_3.yaml: panels.b.curves.dyna_td declares run GridWorld/dyna_td/" in sentence
+    assert "with steps 40000 instead of 50000 at " in sentence and "figure_3.yaml: panels.a.curves.dyna_td:" in sentence
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        (
+            "figure_9",
+            "      l2:\n",
+            "      l2:\n      l2_again: {agent: l2}\n",
+            ["panels.a.curves.l2_again has no style"],
+        ),
+        (
+            "figure_9",
+            "      power4:\n",
+            "",
+            ["panels.a has the curves l2, cubic, but figures/figure_9.py draws power4"],
+        ),
+        ("figure_9", "  b: #", "  d: #", ["panels lacks b, which figures/figure_9.py draws"]),
+        ("figure_9", "metric: test_rmse", "metric: train_rmse", ["panels.a.metric is train_rmse", "draws test_rmse"]),
+        ("figure_3", "    against: train_seconds", "    #", ["panels.c.against is step", "draws train_seconds"]),
+        ("figure_7", "  a:", "  b:", ["panels lacks a, which figures/figure_7.py draws"]),
+        (
+            "figure_8",
+            "form: figure_8c",
+            "form: figure_8d",
+            ["panels.c has the curves start_", "figures/figure_8.py draws"],
+        ),
+    ],
+)
+def test_what_a_figure_script_would_lack_is_refused_before_anything_is_trained(experiments_copy, file, old, new, words):
+    edit(experiments_copy / f"{file}.yaml", old, new)
+    with pytest.raises(UserError) as error:
+        drawings.require_drawable(load_plan("quick", experiments_copy))
+    assert [word for word in (f"{file}.yaml: ", *words) if word not in str(error.value)] == []
+
+
+def test_a_figure_without_a_script_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(drawings, "DIRECTORY", tmp_path)
+    with pytest.raises(UserError, match=r"figure_1\.yaml: figures/figure_1\.py, which would draw it, is missing"):
+        drawings.require_drawable(load_plan("quick"))
+
+
+BAD_NAMES = [
+    "../../x",
+    "/etc/x",
+    "a/../x",
+    "a/..",
+    "x y",
+    "a;b",
+    "$(a)",
+    "é",
+    ".x",
+    "-x",
+    "a//b",
+    "a/",
+    "a\nb",
+    "a\n",
+    "",
+    "a" * 201,
+]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_name_that_leads_out_of_the_results_or_is_no_file_name_is_refused(name, experiments_copy):
+    with pytest.raises(UserError, match=r"^the run's name is .* with '/' between words: .*\.$"):
+        experiments.require_file_name(name)
+    edit(experiments_copy / "figure_1.yaml", "environment: sin", f"environment: {json.dumps(name)}")
+    assert "figure_1.yaml: panels.a.environment is " in refusal(experiments_copy)
+
+
+def test_the_name_of_every_run_is_checked(experiments_copy, monkeypatch):
+    experiments.require_file_name("ALE/Pong-v5/er/n10-lr1e-05-net64x64")
+    monkeypatch.setattr(experiments, "LONGEST_NAME", 40)
+    assert "figure_1.yaml: panels.a: curves.prioritized_l2: the run's name is 'sin/prior" in refusal(experiments_copy)
 
 
 def test_all_14_figures_are_there_and_no_other():

@@ -1,0 +1,26 @@
+# The environment of requirements.lock with the project in it.
+#   docker build --tag dyna_td:0.1.0 .
+#   docker run --rm --user "$(id -u)" --volume "$PWD/results:/dyna_td/results" dyna_td:0.1.0 figure_7
+FROM python:3.12-slim
+
+# Whatever number the user has, there is a name and a place for caches.
+ENV USER=dyna HOME=/tmp PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+
+WORKDIR /dyna_td
+COPY requirements.lock ./
+RUN python -m pip install --requirement requirements.lock
+
+COPY pyproject.toml README.md LICENSE environment.yaml Snakefile ./
+COPY src src
+COPY envs envs
+COPY figures figures
+COPY experiments experiments
+COPY profiles profiles
+RUN python -m pip install --no-deps --no-build-isolation --editable . \
+    && useradd --uid 1000 dyna \
+    && mkdir results \
+    && chmod a+rwx . results
+
+USER dyna
+ENTRYPOINT ["snakemake"]
+CMD ["all_figures"]

@@ -1,0 +1,51 @@
+"""One pipeline at a time in a folder, by a lock that ends with its process, however that ends.
+
+Snakemake's own lock is a file, which a killed Snakemake leaves behind for a person to remove; profiles/default turns it
+off. This one belongs to an open file: the system lets go of it when the process is gone.
+"""
+
+import errno
+import fcntl
+import os
+import socket
+import sys
+from pathlib import Path
+
+from dyna_td.errors import UserError
+
+PATH = Path(".snakemake") / "pipeline.lock"
+_REFUSALS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # of file systems that have no locks
+
+
+def hold(path: Path = PATH) -> None:
+    """Keeps the lock at `path` until this process ends; jobs that it starts do not inherit it.
+
+    Raises:
+      UserError: if another process has it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)  # never closed: the end of the process does that
+    _lock(handle, path, fcntl.LOCK_EX)
+    os.ftruncate(handle, 0)
+    os.write(handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
+
+
+def require_free(path: Path = PATH) -> None:
+    """Raises UserError if another process holds the lock at `path`."""
+    if path.exists():
+        with path.open() as file:
+            _lock(file.fileno(), path, fcntl.LOCK_SH)
+
+
+def _lock(handle: int, path: Path, kind: int) -> None:
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = path.read_text(encoding="utf-8", errors="replace") or "just started"
+        raise UserError(
+            f"another pipeline is at work in this folder ({holder}): wait until it ends, or stop it and start again."
+        ) from error
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            raise
+        print(f"warning: {path}: {error.strerror}; start one pipeline at a time in this folder.", file=sys.stderr)
