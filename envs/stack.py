@@ -26,6 +26,9 @@ class EnvironmentStack:
         self.name = environment
         self.seeds = seeds
         self.left_space: dict[int, str] = {}
+        # What led to where each copy stands: its last reset, and the actions since.
+        self._resets: dict[tuple[int, int], tuple[int, int]] = {}
+        self._actions: dict[tuple[int, int], list[np.ndarray]] = {}
         self._environments = [[envs.make(environment) for _ in range(copies)] for _ in seeds]
         first = self._environments[0][0]
         self.space = GymSpace(environment, first)
@@ -48,6 +51,7 @@ class EnvironmentStack:
 
     def reset_one(self, s: int, c: int, purpose: int, step: int) -> np.ndarray:
         """Starts an episode in copy c of the s-th seed, see `reset`: float32 [d]."""
+        self._resets[s, c], self._actions[s, c] = (purpose, step), []
         entropy = np.random.SeedSequence([self.seeds[s], purpose, step + 1, c])
         seed = int(entropy.generate_state(1)[0])
         observation, _ = self._guarded(s, step, "reset", lambda environment: environment.reset(seed=seed), c)
@@ -65,6 +69,7 @@ class EnvironmentStack:
         Returns:
           The observation (float32 [d]), the reward, whether it is terminal, whether the episode is over, and the info.
         """
+        self._actions[s, c].append(np.array(action))
         made = self._as_declared(action)
         answer = self._guarded(s, step, "step", lambda environment: environment.step(made), c)
         observation, reward, terminated, truncated, info = answer
@@ -75,6 +80,26 @@ class EnvironmentStack:
         is_over = bool(terminated or truncated)
         is_terminal = is_over if self._ends_are_terminal else bool(terminated)
         return self._checked(observation, s, step), float(reward), is_terminal, is_over, info
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """What leads every copy to where it stands: its last reset and the actions since."""
+        arrays = {}
+        for s, c in self._resets:
+            arrays[f"reset.{s}.{c}"] = np.array(self._resets[s, c])
+            arrays[f"actions.{s}.{c}"] = np.array(self._actions[s, c])
+        return arrays
+
+    def resume(self, snapshot: dict[str, np.ndarray]) -> np.ndarray:
+        """Takes the same resets and actions again; returns the observations, float32 [S, C, d]."""
+        observed = []
+        for s, copies in enumerate(self._environments):
+            for c in range(len(copies)):
+                purpose, step = map(int, snapshot[f"reset.{s}.{c}"])
+                observation = self.reset_one(s, c, purpose, step)
+                for action in snapshot[f"actions.{s}.{c}"]:
+                    observation = self.step(s, c, action, step)[0]
+                observed.append(observation)
+        return np.stack(observed).reshape(len(self.seeds), -1, self.space.state_dim)
 
     def _as_declared(self, action: np.ndarray):
         """The action as the environment wants it, in its own bounds."""

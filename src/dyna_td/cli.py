@@ -17,6 +17,7 @@ import pandas as pd
 
 from dyna_td import aggregate, catalog, claims, experiments, pipeline_lock, provenance, results, scorecard
 from dyna_td.checked_yaml import check
+from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
 from dyna_td.progress import progress
 from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
@@ -69,10 +70,15 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
     plan.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder that results are written to")
 
-    _add_train_options(add("train", _train, "train one agent by hand"))
-    run = add("run", _run, "train a run of the plan with its reported seeds", parents=[plan])
+    kept = argparse.ArgumentParser(add_help=False)
+    kept_help = f"seconds between checkpoints, from which a killed training goes on (default: {INTERVAL:.0f})"
+    kept.add_argument("--checkpoint-every", type=_seconds, default=INTERVAL, metavar="SECONDS", help=kept_help)
+
+    _add_train_options(add("train", _train, "train one agent by hand", parents=[kept]))
+    run = add("run", _run, "train a run of the plan with its reported seeds", parents=[plan, kept])
     run.add_argument("name", help="the run's name, see `list`")
-    select = add("select", _select, "try a run's learning rates on selection seeds and choose one", parents=[plan])
+    text = "try a run's learning rates on selection seeds and choose one"
+    select = add("select", _select, text, parents=[plan, kept])
     select.add_argument("name", help="the run's name, see `list`")
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help="figure_1, ...")
@@ -135,6 +141,16 @@ def _positive_integer(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds such as 60, not {text!r}")
+    return seconds
+
+
 def _seeds(text: str) -> tuple[int, ...]:
     """`0-19`, `0,3,7` or a mixture, each seed once."""
     seeds = []
@@ -164,8 +180,10 @@ def _train(options: argparse.Namespace) -> None:
     )
     results.require_writable(options.output)
     details = {**results.describe(run), **provenance.machine()}
-    outcome = _execute(run)
+    checkpoint = _checkpoint(options.output, [run], details, options)
+    outcome = _execute(run, checkpoint)
     results.write(options.output, outcome.records, {**details, **outcome.cost}, outcome.states)
+    checkpoint.remove()
 
 
 def _settings_by_hand(environment: str, agent: str, options: argparse.Namespace):
@@ -207,8 +225,10 @@ def _run(options: argparse.Namespace) -> None:
     # Before the training: what is edited or committed meanwhile did not make these numbers.
     details = {**results.describe(trained), "run": run.name, "learning_rate_selection": selection}
     details |= provenance.machine()
-    outcome = _execute(trained)
+    checkpoint = _checkpoint(csv, [trained], details, options)
+    outcome = _execute(trained, checkpoint)
     results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states)
+    checkpoint.remove()
 
 
 def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespace) -> dict:
@@ -232,8 +252,9 @@ def _select(options: argparse.Namespace) -> None:
     results.require_writable(csv)
     machine = provenance.machine()
     training = _import_quietly("dyna_td.training")
+    checkpoint = _checkpoint(csv, candidates, machine, options)
     with progress(run.name) as show:
-        outcomes = training.execute_sweep(candidates, show)
+        outcomes = training.execute_sweep(candidates, show, checkpoint)
     sweep = pd.concat(
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)
         for candidate, outcome in zip(candidates, outcomes, strict=True)
@@ -241,6 +262,7 @@ def _select(options: argparse.Namespace) -> None:
     details = {**results.describe(run), "seeds": candidates[0].seeds, **aggregate.select_learning_rate(run, sweep)}
     cost = _total([outcome.cost for outcome in outcomes])
     results.write(csv, sweep, {**details, **cost, **machine})
+    checkpoint.remove()
 
 
 def _total(costs: list[dict]) -> dict:
@@ -249,11 +271,23 @@ def _total(costs: list[dict]) -> dict:
     return {key: (max if key == "peak_memory_mib" else sum)(cost[key] for cost in costs) for key in numbers}
 
 
-def _execute(run: Run):
+def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Namespace) -> Checkpoint:
+    """Where the training of `csv` goes on from; it belongs to these runs, this code, these versions and this CPU."""
+    described = [results.describe(run) for run in runs]
+    identity = {
+        "settings": [{**run, "source_digest": None} for run in described],
+        "source": described[0]["source_digest"],
+        "versions": machine["versions"],
+        "cpu": machine["cpu"],
+    }
+    return Checkpoint(results.checkpoint_of(csv), identity, options.checkpoint_every)
+
+
+def _execute(run: Run, checkpoint: Checkpoint):
     """Trains `run` and returns its `training.Outcome`; tells on standard error which seeds diverged."""
     training = _import_quietly("dyna_td.training")
     with progress(run.name) as show:
-        outcome = training.execute(run, show)
+        outcome = training.execute(run, show, checkpoint)
     for seed, step in outcome.cost["diverged_seeds"].items():
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
     remarks = list(outcome.cost["remarks"].values())

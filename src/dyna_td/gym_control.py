@@ -57,6 +57,17 @@ class GymProgram(Program):
         super().restore(values)
         self._begin()
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """See `Program.snapshot`; with the episodes so far, as the resets and actions that lead there again."""
+        chosen = {} if self._action is None else {"action": self._action}
+        return {**super().snapshot(), **chosen, **self.environments.snapshot()}
+
+    def resume(self, snapshot: dict[str, np.ndarray]) -> None:
+        """See `Program.resume`."""
+        super().resume(snapshot)
+        self._action = snapshot.get("action")
+        self._observed = self.environments.resume(snapshot)[:, 0]
+
     def train(self, steps: tf.Tensor) -> None:
         """Takes `steps` (int32 scalar) environment steps."""
         begun = int(self.step)

@@ -49,6 +49,14 @@ class Program(tf.Module):
         """By seed, what a person should know of the training so far, in a sentence; by default nothing."""
         return {}
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Everything that training has changed, by name; see `resume`."""
+        return {f"variable.{number}": variable.numpy() for number, variable in enumerate(self.state)}
+
+    def resume(self, snapshot: dict[str, np.ndarray]) -> None:
+        """Goes on from a `snapshot` of a program of the same run."""
+        self.restore([snapshot[f"variable.{number}"] for number in range(len(self.state))])
+
     @property
     def state(self) -> list[tf.Variable]:
         """Every variable that training changes; to set them is to go back in time."""

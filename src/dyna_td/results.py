@@ -55,6 +55,11 @@ def provenance_json(csv: Path) -> Path:
     return csv.with_suffix(".json")
 
 
+def checkpoint_of(csv: Path) -> Path:
+    """Where a training keeps what it goes on from until `csv` is written."""
+    return csv.with_suffix(".checkpoint")
+
+
 def require_writable(path: Path) -> None:
     """Makes the folder of `path`, and tries it before hours are spent on what would be written there.
 
@@ -81,6 +86,8 @@ def write_whole(path: Path) -> Iterator[io.TextIOWrapper]:
     try:
         with open(handle, "w", encoding="utf-8", newline="") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # a power cut must not leave an empty file under the final name
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:

@@ -11,6 +11,7 @@ import pandas as pd
 import tensorflow as tf
 
 from dyna_td.catalog import has_twin, is_supervised
+from dyna_td.checkpoint import Checkpoint, pack, unpack
 from dyna_td.progress import Progress
 from dyna_td.runs import Run
 
@@ -37,7 +38,7 @@ class Outcome:
     cost: dict
 
 
-def execute(run: Run, progress: Progress = lambda done, total: None) -> Outcome:
+def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None) -> Outcome:
     """Trains all seeds of `run` and evaluates them at step 0, every `run.evaluate_every` steps, and at the last step.
 
     After step 0, an evaluation includes the program's measurements (`Program.measure`).
@@ -45,63 +46,105 @@ def execute(run: Run, progress: Progress = lambda done, total: None) -> Outcome:
     Args:
       run: its learning rate is fixed (no sweep).
       progress: called with the steps done and the steps in all, every few seconds.
+      checkpoint: where to go on from, and where to keep that; with it, a training that was killed and started again
+        brings the same numbers as one that was not.
     """
-    return _execute([run], progress, measures=True)[0]
+    return _Training([run], progress, checkpoint, measures=True).outcomes()[0]
 
 
-def execute_sweep(runs: list[Run], progress: Progress = lambda done, total: None) -> list[Outcome]:
+def execute_sweep(
+    runs: list[Run], progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None
+) -> list[Outcome]:
     """Like `execute`, without measurements, for runs that differ in their learning rate alone: they share a program."""
-    return _execute(runs, progress, measures=False)
+    return _Training(runs, progress, checkpoint, measures=False).outcomes()
 
 
-def _execute(runs: list[Run], progress: Progress, measures: bool) -> list[Outcome]:
-    logs = [_Log(run) for run in runs]
-    stacks = stack_seeds(runs[0].seeds)
-    total = len(stacks) * sum(run.steps for run in runs)
-    finished = 0
-    for stack in stacks:
-        with logs[0].clock("compile_seconds"):
-            program = make_program(replace(runs[0], seeds=stack))
-            program.compile(measures)
-            beginning = [variable.numpy() for variable in program.state]
-        for run, log in zip(runs, logs, strict=True):
-            program.restore(beginning)
-            program.optimizers[0].learning_rate.assign(run.settings.learning_rate)
-            before = finished
-            _train(program, run, stack, log, measures, lambda done, before=before: progress(before + done, total))
-            finished += run.steps
-            log.remarks |= program.remarks()
-    return [log.outcome() for log in logs]
+class _Training:
+    """The training of runs that share a program: each stack of seeds, and in it each run, one after the other."""
 
+    def __init__(self, runs: list[Run], progress: Progress, checkpoint: Checkpoint | None, measures: bool):
+        self.runs = runs
+        self.logs = [_Log(run) for run in runs]
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.measures = measures
+        self.stacks = stack_seeds(runs[0].seeds)
+        self.total = len(self.stacks) * sum(run.steps for run in runs)
 
-def _train(program, run: Run, seeds: tuple[int, ...], log: "_Log", measures: bool, progress) -> None:
-    """Trains one stack of seeds from where `program` stands, and logs its evaluations."""
-    clock = log.clock
-    done = 0
-    pace = 50  # steps at once, adapted so that a person sees a sign of life every few seconds
-    begun = clock.seconds["train_seconds"]
-    progress(done)
-    while True:
-        with clock("evaluate_seconds"):
-            metrics = {metric: value.numpy() for metric, value in program.evaluate().items()}
-            if measures and done:
-                measured, states = program.measure()
-                metrics |= {metric: value.numpy() for metric, value in measured.items()}
-                if done in run.moments.values():
-                    log.add_states(seeds, done, {source: drawn.numpy() for source, drawn in states.items()})
-        log.add_metrics(seeds, done, metrics, clock.seconds["train_seconds"] - begun)
-        if done == run.steps:
-            return
-        evaluation = min(done + run.evaluate_every, run.steps)
-        while done < evaluation:
-            piece = min(pace, evaluation - done)
-            before = clock.seconds["train_seconds"]
+    def outcomes(self) -> list[Outcome]:
+        """Trains everything that a checkpoint does not hold already."""
+        arrays, facts = (self.checkpoint and self.checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
+        if arrays:
+            for number, log in enumerate(self.logs):
+                log.resume(arrays, facts, number)
+        number, done = facts["run"], facts["done"]
+        for stack_number in range(facts["stack"], len(self.stacks)):
+            program, beginning = self._make(self.stacks[stack_number])
+            while number < len(self.runs):
+                program.restore(beginning)
+                if done:
+                    program.resume(arrays)
+                program.optimizers[0].learning_rate.assign(self.runs[number].settings.learning_rate)
+                self._train(program, stack_number, number, done)
+                number, done = number + 1, 0
+                if number < len(self.runs):
+                    self._save({}, stack_number, number, done)
+            number = 0
+            if stack_number + 1 < len(self.stacks):
+                self._save({}, stack_number + 1, number, done)
+        return [log.outcome() for log in self.logs]
+
+    def _make(self, stack: tuple[int, ...]):
+        """A compiled program of these seeds, and the values of its variables."""
+        with self.logs[0].clock("compile_seconds"):
+            program = make_program(replace(self.runs[0], seeds=stack))
+            program.compile(self.measures)
+            return program, [variable.numpy() for variable in program.state]
+
+    def _train(self, program, stack_number: int, number: int, done: int) -> None:
+        """Trains one stack of seeds from where `program` stands, and logs its evaluations."""
+        run, log = self.runs[number], self.logs[number]
+        clock = log.clock
+        pace = 50  # steps at once, adapted so that a person sees a sign of life every few seconds
+        before = stack_number * sum(other.steps for other in self.runs) + sum(r.steps for r in self.runs[:number])
+        self.progress(before + done, self.total)
+        if not done:
+            self._evaluate(program, stack_number, number, done)
+        while done < run.steps:
+            next_evaluation = min((done // run.evaluate_every + 1) * run.evaluate_every, run.steps)
+            piece = min(pace, next_evaluation - done)
+            begun = clock.seconds["train_seconds"]
             with clock("train_seconds"):
                 program.train(tf.constant(piece))
                 program.step.numpy()  # waits for the program to end
             done += piece
-            pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - before)))
-            progress(done)
+            pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
+            if done == next_evaluation:
+                self._evaluate(program, stack_number, number, done)
+            self.progress(before + done, self.total)
+            if self.checkpoint and self.checkpoint.is_due and done < run.steps:
+                self._save(program.snapshot(), stack_number, number, done)
+        log.remarks |= program.remarks()
+
+    def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
+        run, log, seeds = self.runs[number], self.logs[number], self.stacks[stack_number]
+        with log.clock("evaluate_seconds"):
+            metrics = {metric: value.numpy() for metric, value in program.evaluate().items()}
+            if self.measures and done:
+                measured, states = program.measure()
+                metrics |= {metric: value.numpy() for metric, value in measured.items()}
+                if done in run.moments.values():
+                    log.add_states(seeds, done, {source: drawn.numpy() for source, drawn in states.items()})
+        log.add_metrics(seeds, done, metrics, log.clock.seconds["train_seconds"])
+
+    def _save(self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int) -> None:
+        """Keeps what is finished, and the program's arrays, to go on with `done` steps of a run of a stack."""
+        if not self.checkpoint:
+            return
+        facts = {"stack": stack_number, "run": number, "done": done}
+        for log_number, log in enumerate(self.logs):
+            log.save(arrays, facts, log_number)
+        self.checkpoint.save(arrays, facts)
 
 
 class _Log:
@@ -112,16 +155,19 @@ class _Log:
         self.clock = _Clock()
         self.remarks: dict[int, str] = {}
         self._metrics, self._states = [], []
-        self._seconds_at: dict[int, float] = {}
+        self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
+        self._before = 0.0  # seconds of the stacks before this one
         self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
 
     def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
-        """One evaluation of a stack: values [S] by metric, and how long it has trained so far."""
+        """One evaluation of a stack: values [S] by metric, and how long the run has trained so far."""
+        if step == 0:
+            self._before = train_seconds
         self._metrics += [
             pd.DataFrame({"seed": seeds, "step": step, "metric": metric, "value": value})
             for metric, value in metrics.items()
         ]
-        self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds
+        self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds - self._before
 
     def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
         """States [S, N, 2] by source, sampled from a stack."""
@@ -130,6 +176,28 @@ class _Log:
             for source, drawn in states.items()
             for seed, points in zip(seeds, drawn, strict=True)
         ]
+
+    def save(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
+        """Adds all of it to a checkpoint, under a number of its own."""
+        for name in ("metrics", "states"):
+            frames = getattr(self, f"_{name}")
+            arrays |= pack(pd.concat(frames), f"log{number}.{name}") if frames else {}
+        facts[f"log{number}"] = {
+            "seconds": self.clock.seconds,
+            "seconds_at": list(self._seconds_at.items()),
+            "before": self._before,
+            "remarks": list(self.remarks.items()),
+        }
+
+    def resume(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
+        """Takes back what `save` added."""
+        for name in ("metrics", "states"):
+            table = unpack(arrays, f"log{number}.{name}")
+            setattr(self, f"_{name}", [table] if len(table) else [])
+        kept = facts[f"log{number}"]
+        self.clock.seconds = kept["seconds"]
+        self._before = kept["before"]
+        self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
 
     def outcome(self) -> Outcome:
         """All of it, without the companion seed that `stack_seeds` may have added."""

@@ -29,7 +29,7 @@ def fake_training(monkeypatch):
     """Replaces training by metrics that are the seed plus the learning rate; lists the runs that were asked for."""
     executed = []
 
-    def execute(run, progress):
+    def execute(run, progress, checkpoint=None):
         executed.append(run)
         steps = sorted({*range(0, run.steps, run.evaluate_every), run.steps})
         metrics = ("test_rmse", "train_rmse") if run.environment == "sin" else ("return", "episode_length")
@@ -53,7 +53,7 @@ def fake_training(monkeypatch):
             },
         )
 
-    def execute_sweep(runs, progress):
+    def execute_sweep(runs, progress, checkpoint):
         return [execute(run, progress) for run in runs]
 
     training = types.SimpleNamespace(execute=execute, execute_sweep=execute_sweep)

@@ -1,0 +1,108 @@
+"""What a training that was killed goes on from: one file beside the results, whole or not at all.
+
+It holds every array of the program (parameters, optimizers, buffers, queues, counters, environments), the evaluations
+so far, and what it belongs to. Random numbers need no room: each is a function of the seed and the step. The file is a
+NumPy archive without pickled objects, so that reading one runs no code.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+INTERVAL = 60.0  # seconds from one to the next, at least
+LARGEST_SHARE = 0.01  # of the training's time; what takes longer to write is written less often
+_FACTS = "facts"  # the entry that holds, as JSON, what is not an array
+
+
+class Checkpoint:
+    """Keeps a training's state at a path.
+
+    Args:
+      path: the file.
+      identity: plain data that names the training: what is trained, by what code, with which versions.
+      interval: seconds from one checkpoint to the next, at least.
+    """
+
+    def __init__(self, path: Path, identity: dict, interval: float = INTERVAL):
+        self.path = path
+        # As it comes back from JSON, so that the two can be compared.
+        self.identity = json.loads(json.dumps(identity))
+        self._interval = interval
+        self._due = time.monotonic() + interval
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for the next one."""
+        return time.monotonic() >= self._due
+
+    def save(self, arrays: dict[str, np.ndarray], facts: dict) -> None:
+        """Replaces the checkpoint; the old one stays until the new one is whole.
+
+        Raises:
+          OSError: if it cannot be written, for example on a full disk.
+        """
+        begun = time.monotonic()
+        text = json.dumps({"identity": self.identity, **facts})
+        handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        try:
+            with open(handle, "wb") as file:
+                np.savez(file, allow_pickle=False, **{_FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        ended = time.monotonic()
+        self._due = ended + max(self._interval, (ended - begun) / LARGEST_SHARE)
+
+    def load(self) -> tuple[dict[str, np.ndarray], dict] | None:
+        """The arrays and facts of the last checkpoint, or None if there is none that belongs to this training.
+
+        One that does not, or is damaged, is told about in one sentence on standard error.
+        """
+        try:
+            with np.load(self.path, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            facts = json.loads(arrays.pop(_FACTS).tobytes())
+            identity = facts.pop("identity")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            self._refuse("is damaged")
+            return None
+        if identity != self.identity:
+            names = identity.keys() | self.identity.keys()
+            differing = sorted(name for name in names if identity.get(name) != self.identity.get(name))
+            self._refuse(f"is of another {', '.join(differing).replace('_', ' ')}")
+            return None
+        return arrays, facts
+
+    def remove(self) -> None:
+        """Deletes the file, once the results are written."""
+        self.path.unlink(missing_ok=True)
+
+    def _refuse(self, why: str) -> None:
+        print(f"warning: the checkpoint {self.path} {why}; the training starts anew.", file=sys.stderr)
+
+
+def pack(table: pd.DataFrame, prefix: str) -> dict[str, np.ndarray]:
+    """A table's columns as arrays, whose names begin with `prefix`; texts have a fixed width."""
+    columns = {name: table[name].to_numpy() for name in table.columns}
+    return {
+        f"{prefix}.{name}": values.astype(np.str_) if values.dtype.kind not in "fiu" else values
+        for name, values in columns.items()
+    }
+
+
+def unpack(arrays: dict[str, np.ndarray], prefix: str) -> pd.DataFrame:
+    """The table that `pack` took apart, its columns in the same order."""
+    start = f"{prefix}."
+    return pd.DataFrame({name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)})

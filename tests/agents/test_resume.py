@@ -1,0 +1,88 @@
+"""A training that goes on from a checkpoint brings the same numbers as one that was never interrupted."""
+
+import shutil
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from dyna_td.checkpoint import Checkpoint
+from dyna_td.runs import DDPGSettings, DQNSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.training import execute, execute_sweep
+
+DYNA = {"model": "learned", "model_start": 90, "chain_steps": 20, "model_batch_size": 32, "model_hidden": (16, 16)}
+RUNS = {
+    "sin": Run("sin", "prioritized_l2", RegressionSettings(examples=100), (0, 1), steps=160, evaluate_every=40),
+    "GridWorld": Run(
+        "GridWorld", "dyna_td", DynaSettings(planning_updates=2, warm_up_steps=60, **DYNA), (0, 1), 160, 40
+    ),
+    "Hopper": Run(
+        "Hopper-v4",
+        "prioritized_er",
+        DDPGSettings(planning_updates=1, warm_up_steps=50, hidden=(20, 10), evaluation_episodes=1),
+        (0, 1),
+        160,
+        40,
+    ),
+    "roundabout": Run("roundabout-paper-v0", "er", DQNSettings(planning_updates=1, warm_up_steps=50), (0, 1), 120, 40),
+}
+
+
+def keep_copy(path, at):
+    """A progress callback that copies the checkpoint at its `at`-th call."""
+    calls = []
+
+    def progress(done, total):
+        calls.append(done)
+        if len(calls) == at:
+            shutil.copy(path, path.with_suffix(".kept"))
+
+    return progress
+
+
+def assert_same(mine, theirs):
+    pd.testing.assert_frame_equal(mine.records, theirs.records, check_exact=True)
+    pd.testing.assert_frame_equal(mine.states, theirs.states, check_exact=True)
+    names = ("env_steps", "seed_updates", "trained_seeds", "diverged_seeds", "remarks")
+    assert all(mine.cost[name] == theirs.cost[name] for name in names)
+    assert [step for step, _ in mine.cost["train_seconds_at"]] == [step for step, _ in theirs.cost["train_seconds_at"]]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
+    path = tmp_path / "run.checkpoint"
+    whole = execute(RUNS[name], keep_copy(path, at=4), Checkpoint(path, {}, interval=0.0))
+    shutil.move(path.with_suffix(".kept"), path)
+    begun = []
+    resumed = execute(RUNS[name], lambda done, total: begun.append(done), Checkpoint(path, {}, interval=1e9))
+    assert 0 < begun[0] < RUNS[name].steps
+    assert_same(resumed, whole)
+
+
+@pytest.mark.parametrize("at", [3, 7, 12])
+def test_a_sweep_over_two_stacks_goes_on_in_the_run_and_stack_where_it_was(tmp_path, at):
+    run = replace(RUNS["sin"], seeds=tuple(range(21)), steps=80)
+    runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-2, 1e-3)]
+    path = tmp_path / "run.checkpoint"
+    whole = execute_sweep(runs, keep_copy(path, at), Checkpoint(path, {}, interval=0.0))
+    shutil.move(path.with_suffix(".kept"), path)
+    resumed = execute_sweep(runs, checkpoint=Checkpoint(path, {}, interval=1e9))
+    for mine, theirs in zip(resumed, whole, strict=True):
+        assert_same(mine, theirs)
+
+
+def test_finished_stacks_are_kept_when_a_later_one_fails(tmp_path, monkeypatch):
+    run = replace(RUNS["sin"], seeds=tuple(range(21)), steps=40)
+    path = tmp_path / "run.checkpoint"
+    whole = execute(run)
+
+    def fail(done, total):
+        if done > 40:
+            raise RuntimeError("an environment fails in the second stack")
+
+    with pytest.raises(RuntimeError):
+        execute(run, fail, Checkpoint(path, {}, interval=1e9))
+    begun = []
+    resumed = execute(run, lambda done, total: begun.append(done), Checkpoint(path, {}, interval=1e9))
+    assert begun[0] == 40
+    assert_same(resumed, whole)

@@ -1,0 +1,69 @@
+"""A training that is killed, again and again, ends with the bytes of one that was left alone."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from dyna_td import cli
+
+KILLS = 20
+TRAIN = ["train", "--env", "sin", "--agent", "l2", "--examples", "200", "--seeds", "0-1", "--steps", "12000"]
+TRAIN += ["--evaluate-every", "50", "--checkpoint-every", "0", "--output"]
+
+
+def train(output):
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 2)
+    raise SystemExit(cli.main([*TRAIN, str(output)]))
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Starts trainings from a process that has imported TensorFlow already, which would take most of their time."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["dyna_td.training", "dyna_td.regression"])
+    return context
+
+
+@pytest.mark.slow
+def test_twenty_kills_change_no_byte(tmp_path, processes):
+    whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
+    process = processes.Process(target=train, args=(whole,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+    rng = np.random.default_rng(0)
+    checkpoint, in_training = killed.with_suffix(".checkpoint"), 0
+    for kill in range(KILLS):
+        process = processes.Process(target=train, args=(killed,))
+        process.start()
+        before = _when_written(checkpoint)
+        if kill % 4:  # while it trains; else at any moment of its start
+            while process.is_alive() and _when_written(checkpoint) == before:
+                time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.15 if kill % 4 else 3.0))
+        in_training += process.is_alive() and _when_written(checkpoint) != before
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, "it ended before it was killed"
+        assert not killed.exists()
+    assert in_training >= KILLS / 2
+
+    process = processes.Process(target=train, args=(killed,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert killed.read_bytes() == whole.read_bytes()
+    assert not checkpoint.exists()
+
+
+def _when_written(path):
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,114 @@
+"""A checkpoint is whole or not there, belongs to one training, and gives back what it was given."""
+
+import errno
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dyna_td import checkpoint as module
+from dyna_td.checkpoint import Checkpoint, pack, unpack
+
+IDENTITY = {"settings": [{"seeds": (0, 1), "hidden": (32, 32)}], "source": "abc", "versions": {"numpy": "2"}}
+ARRAYS = {"variable.0": np.float32([[0.1, np.nan]]), "variable.1": np.int64(2**40), "empty": np.zeros((0, 3))}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "x.checkpoint"
+
+
+def test_what_is_loaded_is_what_was_saved(path):
+    Checkpoint(path, IDENTITY).save(ARRAYS, {"done": 7})
+    arrays, facts = Checkpoint(path, IDENTITY).load()
+    assert facts == {"done": 7} and arrays.keys() == ARRAYS.keys()
+    for name, value in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], value)
+        assert arrays[name].dtype == value.dtype
+
+
+def test_there_is_none_before_the_first_and_after_the_end(path, capsys):
+    checkpoint = Checkpoint(path, IDENTITY)
+    assert checkpoint.load() is None
+    checkpoint.save(ARRAYS, {})
+    checkpoint.remove()
+    checkpoint.remove()  # another process of the same run may have been faster
+    assert checkpoint.load() is None and not list(path.parent.iterdir())
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"source": "abd"}, "is of another source"),
+        ({"versions": {"numpy": "3"}, "settings": []}, "is of another settings, versions"),
+    ],
+)
+def test_one_of_another_training_is_refused_in_one_sentence(path, capsys, change, words):
+    Checkpoint(path, IDENTITY).save(ARRAYS, {})
+    assert Checkpoint(path, {**IDENTITY, **change}).load() is None
+    assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training starts anew.\n"
+
+
+@pytest.mark.parametrize("keep", [0, 10, 200, -30])
+def test_a_damaged_one_is_refused_in_one_sentence(path, capsys, keep):
+    Checkpoint(path, IDENTITY).save(ARRAYS, {})
+    path.write_bytes(path.read_bytes()[:keep])
+    assert Checkpoint(path, IDENTITY).load() is None
+    assert capsys.readouterr().err == f"warning: the checkpoint {path} is damaged; the training starts anew.\n"
+
+
+def test_a_changed_byte_is_noticed(path, capsys):
+    Checkpoint(path, IDENTITY).save({"variable.0": np.zeros(1000)}, {})
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert Checkpoint(path, IDENTITY).load() is None
+    assert "is damaged" in capsys.readouterr().err
+
+
+def test_a_pickled_object_is_not_read(path, capsys):
+    with open(path, "wb") as file:
+        np.savez(file, facts=np.array([object()], dtype=object))
+    assert Checkpoint(path, IDENTITY).load() is None
+    assert "is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_one_and_no_other_file(path, monkeypatch, call):
+    Checkpoint(path, IDENTITY).save(ARRAYS, {"done": 1})
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.os, call, full)
+        with pytest.raises(OSError, match="No space left"):
+            Checkpoint(path, IDENTITY).save(ARRAYS, {"done": 2})
+    assert list(path.parent.iterdir()) == [path]
+    assert Checkpoint(path, IDENTITY).load()[1] == {"done": 1}
+
+
+def test_the_next_one_is_due_after_the_interval_and_later_if_writing_takes_long(path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    checkpoint = Checkpoint(path, IDENTITY, interval=60.0)
+    dues = []
+    for passed in (59.0, 1.0):
+        now[0] += passed
+        dues.append(checkpoint.is_due)
+    assert dues == [False, True]
+    monkeypatch.setattr(module.os, "fsync", lambda handle: now.__setitem__(0, now[0] + 2.0))
+    checkpoint.save(ARRAYS, {})  # two seconds, so that one percent of the time is 200 seconds
+    dues = []
+    for passed in (199.0, 1.0):
+        now[0] += passed
+        dues.append(checkpoint.is_due)
+    assert dues == [False, True]
+
+
+def test_a_table_comes_back_with_its_types():
+    table = pd.DataFrame({"seed": [3, 1], "metric": ["return", "speed"], "value": np.float32([0.1, np.inf])})
+    pd.testing.assert_frame_equal(unpack(pack(table, "log0.metrics") | ARRAYS, "log0.metrics"), table)
