@@ -15,6 +15,9 @@ from dyna_td.runs import ControlSettings, Run, Settings
 
 SEEDS = 20
 FILL = 50_000  # environment steps that fill the buffer before anything is timed
+HOPPER = "Hopper-v4"
+GYM_FILL = 1_000  # the same where environments run in Python, which takes a while
+DECISIONS = 600  # of the roundabout in one timed chunk
 KERAS_UPDATES = 300  # of the plain Keras DQN in one timed chunk
 
 
@@ -34,10 +37,12 @@ class Case:
 
 
 def _case(agent: str, environment: str, seeds: int = SEEDS, **settings) -> Case:
-    if environment != "sin":
+    if environment == HOPPER:
+        settings = {"warm_up_steps": GYM_FILL, **settings}
+    elif environment != "sin":
         settings = {"planning_updates": 30, "warm_up_steps": FILL, **settings}
-    if "model" in settings:
-        settings["model_start"] = FILL
+    if settings.get("model") == "learned":
+        settings["model_start"] = settings["warm_up_steps"]
     return Case(agent, environment, settings_type(environment, agent)(**settings), seeds)
 
 
@@ -52,6 +57,9 @@ CASES = {
     "dyna_td_learned": _case("dyna_td", "GridWorld", model="learned"),
     "dyna_value": _case("dyna_value", "GridWorld"),
     "dyna_frequency": _case("dyna_frequency", "GridWorld"),
+    "ddpg_er": _case("er", HOPPER, seeds=5),
+    "ddpg_prioritized_er": _case("prioritized_er", HOPPER, seeds=5),
+    "ddpg_dyna_td": _case("dyna_td", HOPPER, seeds=5, model="learned"),
     "l2": _case("l2", "sin"),
     "prioritized_l2": _case("prioritized_l2", "sin"),
     "full_prioritized_l2": _case("full_prioritized_l2", "sin"),
@@ -78,6 +86,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--scaling", nargs="*", choices=list(SCALING), default=list(SCALING), help=scaling_help)
     parser.add_argument("--repeats", type=int, default=7, help="timed chunks of each case (default: 7)")
     parser.add_argument("--output", type=Path, metavar="CSV", help="file for the numbers, a .csv file")
+    options_help = "what else to measure (default: all)"
+    parser.add_argument("--also", nargs="*", choices=list(_ALSO), default=list(_ALSO), help=options_help)
     options = parser.parse_args(arguments)
     if options.repeats < 1:
         raise UserError(f"--repeats is {options.repeats}, expected at least 1.")
@@ -85,6 +95,8 @@ def main(arguments: Sequence[str] = ()) -> None:
         results.require_writable(options.output)
 
     rows = [*_measure_cases(options.cases, options.repeats), *_measure_scaling(options.scaling, options.repeats)]
+    for name in options.also:
+        rows += _ALSO[name](options.repeats)
     if options.output:
         with results.write_whole(options.output) as file:
             pd.DataFrame(rows).to_csv(file, index=False, float_format="%.4g", lineterminator="\n")
@@ -115,6 +127,64 @@ def _measure_scaling(names: Sequence[str], repeats: int) -> Iterator[dict]:
             step = _time(*_program(case), repeats)[1] * case.updates * case.seeds / 1e3
             print(f"{value:8}{step:10.2f}", flush=True)
             yield {"table": name, "case": value, "milliseconds_per_step": step}
+
+
+def _measure_step(repeats: int) -> Iterator[dict]:
+    """Where the time of an environment step in Gymnasium goes: DDPG with ER on Hopper, 5 seeds, n = 5."""
+    import tensorflow as tf
+
+    from dyna_td.training import make_program
+
+    settings = settings_type(HOPPER, "er")(warm_up_steps=300 * (repeats + 2))
+    program = make_program(Run(HOPPER, "er", settings, tuple(range(5)), steps=50_000))
+    program.train(tf.constant(100))
+
+    def step_environments() -> None:
+        for _ in range(100):
+            program.step_environments(0)
+
+    milliseconds = {"environments": _time(step_environments, 100, repeats)[1] / 1e3}
+    milliseconds["call"] = _time(lambda: program.train(tf.constant(100)), 100, repeats)[1] / 1e3
+    program.train(tf.constant(settings.warm_up_steps - int(program.step)))
+    milliseconds["learning"] = _time(lambda: program.train(tf.constant(100)), 100, repeats)[1] / 1e3
+    milliseconds["learning"] -= milliseconds["call"]
+    milliseconds["call"] -= milliseconds["environments"]  # warming up: store and act, without an update
+    print("\nDDPG with ER on Hopper, 5 seeds, n = 5: milliseconds per environment step")
+    for part, value in milliseconds.items():
+        print(f"{part:>14}{value:8.2f}")
+        yield {"table": "hopper_step", "case": part, "milliseconds_per_step": value}
+
+
+def _measure_roundabout(repeats: int) -> Iterator[dict]:
+    """Decisions of the roundabout, and of highway-env's own with the same configuration, one after the other."""
+    import numpy as np
+    from highway_env.envs.roundabout_env import RoundaboutEnv
+
+    from envs.roundabout import Roundabout
+
+    configuration = Roundabout.default_config()
+    del configuration["other_vehicles_type"]  # the one thing in it that is ours
+    environments = {"roundabout": Roundabout(), "highway_env": RoundaboutEnv(configuration)}
+
+    def drive(environment) -> Callable[[], None]:
+        def decide() -> None:
+            actions = np.random.default_rng(0).integers(5, size=DECISIONS)
+            environment.reset(seed=0)
+            for action in actions:
+                *_, terminated, truncated, _ = environment.step(int(action))
+                if terminated or truncated:
+                    environment.reset()
+
+        return decide
+
+    times = {name: _time(drive(environment), DECISIONS, repeats)[1] / 1e3 for name, environment in environments.items()}
+    print("\nroundabout: milliseconds per decision of one environment")
+    for name, value in times.items():
+        print(f"{name:>14}{value:8.2f}{times['highway_env'] / value:8.1f} times highway-env's own speed")
+        yield {"table": "roundabout", "case": name, "milliseconds_per_step": value}
+
+
+_ALSO = {"hopper_step": _measure_step, "roundabout": _measure_roundabout}
 
 
 def _program(case: Case) -> tuple[Callable[[], None], int]:

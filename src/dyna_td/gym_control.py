@@ -74,11 +74,11 @@ class GymProgram(Program):
         for step in range(begun, begun + int(steps)):
             if self._action is None:
                 self._action = self._explore(self._observed, tf.constant(step, tf.int64)).numpy()
-            experience = self._step_environments(step)
+            experience = self.step_environments(step)
             self._action = self._advance(experience, tf.constant(step, tf.int64)).numpy()
 
-    def _step_environments(self, step: int) -> np.ndarray:
-        """Takes the chosen actions; returns rows of s, s', a, r, terminated and the state to act in next."""
+    def step_environments(self, step: int) -> np.ndarray:
+        """Takes the chosen actions; returns a row a seed: s, s', a, r, terminated, the state to act in next."""
         rows = []
         for s, action in enumerate(self._action):
             observation, reward, is_terminal, is_over, _ = self.environments.step(s, 0, action, step)
