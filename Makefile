@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures claims benchmark lint
+.PHONY: help setup test smoke all-figures claims benchmark verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ claims: setup  ## judge the paper's claims by the results that are there, at SCA
 benchmark: setup  ## measure the speed of training, on one thread
 	$(BIN)/python -m dyna_td benchmark --output results/benchmark/benchmark.csv
 	$(BIN)/python figures/speed.py --table results/benchmark/benchmark.csv --output results/benchmark/speed.png
+
+verify: setup  ## check that finished results, at SCALE, are as they were written
+	@$(BIN)/python -m dyna_td verify --scale $(SCALE)
 
 lint: setup  ## check style: Python and Snakefile
 	$(BIN)/ruff check .

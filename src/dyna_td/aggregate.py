@@ -68,6 +68,16 @@ def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.Da
     return pd.concat(parts)[["panel", "curve", "seed", "x", "y"]]
 
 
+def curves_text(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> str:
+    """The contents of the figure's curves.csv, see `learning_curves`."""
+    return learning_curves(figure, read).to_csv(index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
+
+
+def states_text(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> str:
+    """The contents of the figure's states.csv, see `sampled_states`."""
+    return sampled_states(figure, read).to_csv(index=False, lineterminator="\n")
+
+
 def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:
     """Crashes in evaluation episodes so far, against the environment steps that evaluations drove (figure 13b).
 

@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 def _measure_cases(names: Sequence[str], repeats: int) -> Iterator[dict]:
     keras = _time(*keras_dqn(), repeats)
-    print(f"{SEEDS} seeds, one thread; compilation excluded; microseconds per update of one seed")
+    print(f"{SEEDS} seeds (5 on {HOPPER}), one thread; without compilation; microseconds per update of one seed")
     print(f"{'case':24}{'environment':16}{'n':>4}{'best':>10}{'median':>10}{'ms per step':>13}{'keras / this':>14}")
     print(f"{'plain Keras DQN, 1 seed':24}{'-':16}{'-':>4}{keras[0]:10.1f}{keras[1]:10.1f}{'-':>13}{1:14.1f}")
     for name in names:

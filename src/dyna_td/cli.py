@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, catalog, claims, experiments, pipeline_lock, provenance, results, scorecard
+from dyna_td import aggregate, catalog, claims, experiments, pipeline_lock, provenance, results, scorecard, verify
 from dyna_td.checked_yaml import check
 from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
@@ -83,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help="figure_1, ...")
     add("claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan])
+    add("verify", _verify, "check finished results against their checksums and their runs", parents=[plan])
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
     target.add_argument("figure", help="figure_1, ..., or all_figures")
@@ -314,13 +315,22 @@ def _aggregate(options: argparse.Namespace) -> None:
     def read_states(run: Run) -> pd.DataFrame:
         return results.read_states(*place(run))
 
-    curves = aggregate.learning_curves(figure, read)
-    with results.write_whole(output) as file:
-        curves.to_csv(file, index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
+    texts = {output: aggregate.curves_text(figure, read)}
     if figure.shows_states:
-        states = aggregate.sampled_states(figure, read_states)
-        with results.write_whole(results.states_csv(output)) as file:
-            states.to_csv(file, index=False, lineterminator="\n")
+        texts[results.states_csv(output)] = aggregate.states_text(figure, read_states)
+    for path, text in texts.items():
+        with results.write_whole(path) as file:
+            file.write(text)
+
+
+def _verify(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    checked, faults = verify.findings(plan, options.results)
+    for fault in faults:
+        print(f"error: {fault}", file=sys.stderr)
+    if faults:
+        raise UserError(f"{len(faults)} of the results at scale {plan.scale} are not as they were written.")
+    print(f"{checked} files at scale {plan.scale} are as they were written.")
 
 
 def _claims(options: argparse.Namespace) -> None:

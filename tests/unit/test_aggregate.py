@@ -162,3 +162,28 @@ def test_a_sweep_in_which_every_rate_diverged_is_refused():
     frame = sweep("test_rmse", **{"0_1": np.nan, "0_01": np.inf})
     with pytest.raises(UserError, match=r"^no learning rate of sin/l2/.* trains without diverging: .*\.$"):
         aggregate.select_learning_rate(SUPERVISED, frame)
+
+
+def test_crashes_are_compared_at_equal_driving_steps_by_hand():
+    # Seed 0 drives 11, 3 (crash), 11 steps; seed 1 drives 2 (crash), 2 (crash), 11: the shortest drive is 15 steps.
+    lengths, crashed = {0: (11, 3, 11), 1: (2, 2, 11)}, {0: (0, 1, 0), 1: (1, 1, 0)}
+    rows = [
+        (seed, step, metric, values[seed][number])
+        for metric, values in (("episode_length", lengths), ("crashed", crashed))
+        for seed in (0, 1)
+        for number, step in enumerate((0, 250, 500))
+    ]
+    frame = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+    crashes = aggregate.crashes_by_driving_step(frame)
+    assert set(crashes["metric"]) == {"crashes"}
+    assert crashes.pivot(index="seed", columns="step", values="value").to_numpy().tolist() == [
+        [0] * 14 + [1] * 2,  # the second episode ends with the 14th step
+        [0] * 2 + [1] * 2 + [2] * 12,
+    ]
+
+
+def test_a_long_drive_is_shown_at_two_hundred_points_to_its_end():
+    rows = [(0, step, "episode_length", 11) for step in range(100)] + [(0, step, "crashed", 1) for step in range(100)]
+    frame = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+    crashes = aggregate.crashes_by_driving_step(frame)
+    assert len(crashes) == 201 and crashes["step"].iloc[-1] == 1100 and crashes["value"].iloc[-1] == 100

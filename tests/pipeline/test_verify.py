@@ -1,0 +1,62 @@
+"""`verify` names what was changed after it was written, and the command that makes it anew."""
+
+import pytest
+
+from dyna_td import cli
+from dyna_td.experiments import load_plan
+from dyna_td.results import curves_csv, run_csv
+
+
+@pytest.fixture
+def finished(fake_training, tmp_path, monkeypatch):
+    """The runs and curves of figure 9 at smoke scale, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    runs = load_plan("smoke").figure("figure_9").runs
+    for run in runs:
+        if run.sweep:
+            assert cli.main(["select", run.name, "--scale", "smoke"]) == 0
+        assert cli.main(["run", run.name, "--scale", "smoke"]) == 0
+    assert cli.main(["aggregate", "figure_9", "--scale", "smoke"]) == 0
+    return [run_csv("smoke", run.name) for run in runs]
+
+
+def verify(capsys):
+    capsys.readouterr()
+    status = cli.main(["verify", "--scale", "smoke"])
+    output = capsys.readouterr()
+    return status, output.out, output.err
+
+
+def test_untouched_results_are_as_they_were_written(finished, capsys):
+    status, told, _ = verify(capsys)
+    assert status == 0 and told == f"{2 * len(finished) + 1} files at scale smoke are as they were written.\n"
+
+
+def test_no_results_are_no_fault(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert verify(capsys)[0] == 0
+
+
+def test_an_edited_run_is_named_with_its_command(finished, capsys):
+    text = finished[0].read_text()
+    finished[0].write_text(text.replace(",0,", ",7,", 1))
+    status, _, told = verify(capsys)
+    name = finished[0].relative_to("results/smoke/runs").with_suffix("")
+    assert status == 2
+    assert f"{finished[0]} is truncated or was changed" in told
+    assert f"rebuild it with `python -m dyna_td run {name} --scale smoke`." in told
+    assert f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs" in told
+    assert told.splitlines()[-1] == "error: 2 of the results at scale smoke are not as they were written."
+
+
+def test_a_sweep_without_its_json_is_named_with_its_command(finished, capsys):
+    finished[0].with_suffix(".selection.json").unlink()
+    status, _, told = verify(capsys)
+    assert status == 2 and "`python -m dyna_td select " in told
+
+
+def test_edited_curves_are_noticed_although_nothing_else_was_touched(finished, capsys):
+    curves = curves_csv("smoke", "figure_9")
+    curves.write_text(curves.read_text().replace("2\n", "3\n", 1))
+    status, _, told = verify(capsys)
+    assert status == 2 and f"{curves} is not what its runs say" in told and "make figure_9 SCALE=smoke" in told
