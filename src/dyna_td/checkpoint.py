@@ -18,6 +18,7 @@ import pandas as pd
 
 INTERVAL = 60.0  # seconds from one to the next, at least
 LARGEST_SHARE = 0.01  # of the training's time; what takes longer to write is written less often
+_LARGE = 2**20  # bytes; of larger arrays the empty end is left out
 _FACTS = "facts"  # the entry that holds, as JSON, what is not an array
 
 
@@ -42,14 +43,21 @@ class Checkpoint:
         """Whether it is time for the next one."""
         return time.monotonic() >= self._due
 
-    def save(self, arrays: dict[str, np.ndarray], facts: dict) -> None:
+    def save(self, arrays: dict[str, np.ndarray], facts: dict, begun: float | None = None) -> None:
         """Replaces the checkpoint; the old one stays until the new one is whole.
+
+        Args:
+          arrays: any numbers or texts.
+          facts: plain data.
+          begun: when the collecting of the arrays began (`time.monotonic()`), which counts as its cost; default: now.
 
         Raises:
           OSError: if it cannot be written, for example on a full disk.
         """
-        begun = time.monotonic()
-        text = json.dumps({"identity": self.identity, **facts})
+        begun = time.monotonic() if begun is None else begun
+        lengths = {name: array.shape[1] for name, array in arrays.items() if array.nbytes > _LARGE and array.ndim > 1}
+        arrays = {name: array[:, : _filled(array)] if name in lengths else array for name, array in arrays.items()}
+        text = json.dumps({"identity": self.identity, "lengths": lengths, **facts})
         handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         try:
             with open(handle, "wb") as file:
@@ -72,7 +80,9 @@ class Checkpoint:
             with np.load(self.path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json.loads(arrays.pop(_FACTS).tobytes())
-            identity = facts.pop("identity")
+            identity, lengths = facts.pop("identity"), facts.pop("lengths")
+            for name, length in lengths.items():
+                arrays[name] = _lengthened(arrays[name], length)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
@@ -91,6 +101,20 @@ class Checkpoint:
 
     def _refuse(self, why: str) -> None:
         print(f"warning: the checkpoint {self.path} {why}; the training starts anew.", file=sys.stderr)
+
+
+def _filled(array: np.ndarray) -> int:
+    """How many places along axis 1 hold anything but zeros: a buffer that is filling up is mostly empty."""
+    words = np.ascontiguousarray(array).view(np.uint8 if array.itemsize % 4 else np.uint32)
+    is_filled = words.reshape(*array.shape[:2], -1).any(axis=(0, 2))
+    return int(is_filled.nonzero()[0][-1]) + 1 if is_filled.any() else 0
+
+
+def _lengthened(array: np.ndarray, length: int) -> np.ndarray:
+    """The array with zeros at the end of axis 1."""
+    longer = np.zeros((array.shape[0], length, *array.shape[2:]), array.dtype)
+    longer[:, : array.shape[1]] = array
+    return longer
 
 
 def pack(table: pd.DataFrame, prefix: str) -> dict[str, np.ndarray]:

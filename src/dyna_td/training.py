@@ -123,7 +123,8 @@ class _Training:
                 self._evaluate(program, stack_number, number, done)
             self.progress(before + done, self.total)
             if self.checkpoint and self.checkpoint.is_due and done < run.steps:
-                self._save(program.snapshot(), stack_number, number, done)
+                begun = time.monotonic()
+                self._save(program.snapshot(), stack_number, number, done, begun)
         log.remarks |= program.remarks()
 
     def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
@@ -137,14 +138,16 @@ class _Training:
                     log.add_states(seeds, done, {source: drawn.numpy() for source, drawn in states.items()})
         log.add_metrics(seeds, done, metrics, log.clock.seconds["train_seconds"])
 
-    def _save(self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int) -> None:
+    def _save(
+        self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int, begun: float | None = None
+    ) -> None:
         """Keeps what is finished, and the program's arrays, to go on with `done` steps of a run of a stack."""
         if not self.checkpoint:
             return
         facts = {"stack": stack_number, "run": number, "done": done}
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
-        self.checkpoint.save(arrays, facts)
+        self.checkpoint.save(arrays, facts, begun)
 
 
 class _Log:

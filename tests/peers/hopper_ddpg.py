@@ -1,6 +1,6 @@
 """DDPG of Stable-Baselines3 on Hopper with the settings of figure 6, for comparison with ours; see `--help`.
 
-It needs stable-baselines3, which the project itself never does: `pip install stable-baselines3`. What it writes can be
+It needs more than the project does: `pip install stable-baselines3 pandas`. What it writes can be
 drawn with our own runs: `python figures/runs.py hopper.csv peer.csv --output hopper.png`. The networks are ours too:
 the action joins the critic at the second layer, output layers start in U(-0.003, 0.003), all other weights
 Xavier-uniform.
