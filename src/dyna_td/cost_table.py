@@ -74,7 +74,8 @@ def write(path: Path, scale: str, text: str) -> None:
     try:
         old = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path}: {error}; name a text file such as README.md.") from error
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise UserError(f"cannot read {path}: {reason}; name a text file such as README.md.") from error
     begin, end = marks(scale)
     new, count = re.subn(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: f"{begin}\n{text}{end}", old, flags=re.S)
     if count != 1:

@@ -157,8 +157,8 @@ def _evaluations(run: Run) -> int:
 def measure(directory: Path) -> pd.DataFrame:
     """The measured jobs of one scale, as rows of the table.
 
-    Left out are jobs without a result, and those that went on from a checkpoint, whose benchmark file tells the last
-    part alone.
+    Left out are jobs without a result, those too short for Snakemake to look at, and those that went on from a
+    checkpoint, whose benchmark file tells the last part alone. A figure's own jobs have the quantities of today's plan.
 
     Args:
       directory: of the results of a scale, such as results/quick.
@@ -168,7 +168,10 @@ def measure(directory: Path) -> pd.DataFrame:
     """
     directory = Path(directory)
     scale = directory.resolve().name
-    plan = experiments.load_plan(scale)
+    try:
+        plan = experiments.load_plan(scale)
+    except UserError as error:
+        raise UserError(f"{directory} is no folder of a scale, such as results/quick: {error}") from error
     rows = []
     for path in sorted((directory / "benchmarks").rglob("*.tsv")):
         name = str(path.relative_to(directory / "benchmarks").with_suffix(""))
@@ -191,7 +194,8 @@ def measure(directory: Path) -> pd.DataFrame:
             f"run `make all-figures` first."
         )
     table = pd.DataFrame(rows).reindex(columns=COLUMNS)
-    return table[~(table["start_seconds"] < 0)].fillna(dict.fromkeys(_SECONDS, 0.0))
+    table = table[~(table["start_seconds"] < 0)].dropna(subset="memory_mib")
+    return table.fillna(dict.fromkeys(_SECONDS, 0.0))
 
 
 def _read_benchmark(path: Path) -> tuple[float, float, float]:
@@ -238,7 +242,8 @@ def read_table(path: Path = TABLE) -> pd.DataFrame:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; {fit}.") from error
     except (ValueError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is no table of measured jobs ({error}); {fit}.") from error
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path} is no table of measured jobs ({reason}); {fit}.") from error
     numbers = [*QUANTITIES, *_SECONDS, "memory_mib", "clock_seconds"]
     missing = [column for column in COLUMNS if column not in table]
     if table.empty and not missing:

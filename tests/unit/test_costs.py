@@ -78,9 +78,10 @@ def finished(tmp_path):
     directory = tmp_path / "smoke"
 
     def finish(name, clock, cpu_time, run=ER, **details):
+        memory = "NA" if cpu_time == "NA" else 100
         benchmark = directory / "benchmarks" / f"{name}.tsv"
         benchmark.parent.mkdir(parents=True, exist_ok=True)
-        benchmark.write_text(f"s\tmax_rss\tcpu_time\n{clock}\t100\t{cpu_time}\n")
+        benchmark.write_text(f"s\tmax_rss\tcpu_time\n{clock}\t{memory}\t{cpu_time}\n")
         if details:
             described = directory / "runs" / f"{name}.json"
             described.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +100,8 @@ def test_a_jobs_phases_are_core_seconds_by_the_share_that_it_had_until_it_was_la
     assert row["seed_updates"] == 30 and row["kind"] == "control"
 
 
-def test_figures_unfinished_runs_and_resumed_ones(finished):
+def test_unfinished_resumed_and_unseen_jobs_are_left_out(finished):
+    finished("figure_8.plot", 0.2, "NA")
     finished("GridWorld/er/unfinished", 60, 60)
     finished("GridWorld/er/resumed", 10, 10, cpu="Abacus")  # 28 s of it before it was interrupted
     table = costs.measure(finished("figure_7.plot", 2, 1))
@@ -117,6 +119,8 @@ def test_a_folder_without_results_is_refused(tmp_path):
     (tmp_path / "quick").mkdir()
     with pytest.raises(UserError, match="no measured jobs"):
         costs.measure(tmp_path / "quick")
+    with pytest.raises(UserError, match="no folder of a scale"):
+        costs.measure(tmp_path / "quik")
 
 
 def test_a_table_grows_and_a_job_that_is_measured_again_replaces_itself(finished, tmp_path):
@@ -134,6 +138,7 @@ def test_a_table_grows_and_a_job_that_is_measured_again_replaces_itself(finished
     [
         (None, "No such file"),
         ("", "no table"),
+        ("a,b\n1,2,3\n4,5,6,7\n", "no table"),
         ("scale,job\nquick,a\n", "lacks kind"),
         (",".join(costs.COLUMNS) + "\n", "lacks rows"),
         (",".join(costs.COLUMNS) + "\n" + ",".join(["x"] * len(costs.COLUMNS)) + "\n", "lacks jobs as numbers"),
@@ -145,7 +150,7 @@ def test_a_table_that_is_none_is_refused_in_one_sentence(tmp_path, text, words):
         path.write_text(text)
     with pytest.raises(UserError, match=words) as refusal:
         costs.read_table(path)
-    assert "--fit" in str(refusal.value)
+    assert "--fit" in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 def test_reading_what_was_written_gives_the_same_table(tmp_path):

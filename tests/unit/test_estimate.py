@@ -198,7 +198,8 @@ def test_a_table_replaces_what_stands_between_its_marks(tmp_path):
     path.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
     cost_table.write(path, "quick", "new \\1\n")
     assert path.read_text() == f"before\n{begin}\nnew \\1\n{end}\nafter\n"
-    for broken in (tmp_path / "missing.md", tmp_path):
+    (tmp_path / "bytes.md").write_bytes(b"\xff")
+    for broken in (tmp_path / "missing.md", tmp_path / "bytes.md", tmp_path):
         with pytest.raises(UserError, match="cannot read"):
             cost_table.write(broken, "quick", "new\n")
     with pytest.raises(UserError, match="0 places"):
