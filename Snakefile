@@ -96,8 +96,23 @@ SHOWING_STATES = {name for name, figure in PLAN.figures.items() if figure.shows_
 container: f"docker-daemon:dyna_td:{__version__}"  # built from the Dockerfile; used with --sdm apptainer
 
 
+def tell_estimate():
+    """Says in one line what the jobs that are about to start will take, if that can be told."""
+    from dyna_td import costs, estimate  # with SciPy's solver, which jobs and dry runs need not wait for
+
+    files = {Path(str(job.benchmark)) for job in workflow.dag.needrun_jobs() if job.benchmark}
+    jobs = [str(file.relative_to(f"results/{SCALE}/benchmarks").with_suffix("")) for file in files]
+    try:
+        line = estimate.announcement(PLAN, jobs, estimate.CostModel(costs.read_table()))
+    except UserError as error:
+        line = f"no estimate: {error}"
+    if line:
+        print(line, file=sys.stderr)
+
+
 onstart:
     in_one_sentence(pipeline_lock.hold)
+    tell_estimate()
 
 
 wildcard_constraints:

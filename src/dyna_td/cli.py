@@ -15,7 +15,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, catalog, claims, experiments, pipeline_lock, provenance, results, scorecard, verify
+from dyna_td import (
+    aggregate,
+    catalog,
+    claims,
+    costs,
+    experiments,
+    pipeline_lock,
+    provenance,
+    results,
+    scorecard,
+    verify,
+)
 from dyna_td.checked_yaml import check
 from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
@@ -89,8 +100,22 @@ def _parser() -> argparse.ArgumentParser:
     target.add_argument("figure", help="figure_1, ..., or all_figures")
     target.add_argument("scale", help="smoke, quick or paper")
     target.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
+    _add_cost_options(add, plan)
     add("benchmark", _benchmark, "measure the speed of training", add_help=False)
     return parser
+
+
+def _add_cost_options(add: Callable, plan: argparse.ArgumentParser) -> None:
+    table = argparse.ArgumentParser(add_help=False)
+    table.add_argument("--costs", type=Path, default=costs.TABLE, metavar="CSV", help="the table of measured jobs")
+    estimated = add("estimate", _estimate, "tell what figures will cost, from measured jobs", parents=[plan, table])
+    estimated.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all)")
+    cores_help = "cores to share the jobs among (default: 2)"
+    estimated.add_argument("--cores", type=_positive_integer, default=2, metavar="N", help=cores_help)
+    fit_help = "first add the finished jobs of these folders, such as results/quick, to the table"
+    estimated.add_argument("--fit", type=Path, nargs="+", default=[], metavar="DIR", help=fit_help)
+    shown = add("costs", _costs, "show each figure's cost as a table in Markdown", parents=[plan, table])
+    shown.add_argument("--write", type=Path, metavar="FILE", help="put it between the file's marks of this scale")
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
@@ -370,6 +395,33 @@ def _list(options: argparse.Namespace) -> None:
     print("metrics:")
     for name, metric in catalog.METRICS.items():
         print(f"  {name} [{metric.unit}]: {metric.meaning}")
+
+
+def _estimate(options: argparse.Namespace) -> None:
+    from dyna_td import estimate  # with SciPy's solver, which the other commands need not wait for
+
+    plan = experiments.load_plan(options.scale, options.experiments)
+    names = list(dict.fromkeys(options.figures)) or list(plan.figures)
+    for name in names:
+        plan.figure(name)
+    measured = [costs.measure(directory) for directory in options.fit]
+    if measured:
+        costs.write_table(options.costs, pd.concat(measured))
+    model = estimate.CostModel(costs.read_table(options.costs))
+    print(f"scale {plan.scale}, core time as on {model.machine}:")
+    print(estimate.as_text(estimate.lines(plan, names, model, options.cores), options.cores))
+    print(estimate.accuracy_text(model))
+
+
+def _costs(options: argparse.Namespace) -> None:
+    from dyna_td import cost_table
+
+    plan = experiments.load_plan(options.scale, options.experiments)
+    text = cost_table.markdown(plan, costs.read_table(options.costs))
+    if options.write:
+        cost_table.write(options.write, plan.scale, text)
+    else:
+        print(text, end="")
 
 
 def _benchmark(options: argparse.Namespace) -> None:

@@ -98,7 +98,7 @@ class Plan:
 
     def selection_runs(self, run: Run) -> list[Run]:
         """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed."""
-        count = self.selection_seeds[_kind(run.environment)]
+        count = self.selection_seeds[kind_of(run.environment)]
         seeds = tuple(range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + count))
         return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
 
@@ -154,8 +154,8 @@ def read_scale(scale: str, directory: Path = DIRECTORY) -> dict[str, dict]:
     return scales[require_choice(scale, scales, "scale")]
 
 
-def _kind(environment: str) -> str:
-    """Which of a scale's extents bounds a run."""
+def kind_of(environment: str) -> str:
+    """Which of a scale's extents bounds a run: supervised, control, continuous or roundabout."""
     if is_supervised(environment):
         return "supervised"
     if environment == ROUNDABOUT:
@@ -191,7 +191,7 @@ def _closed_form(panel: dict) -> Panel:
 
 def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     environment = require_environment(panel["environment"])
-    extent = extents[_kind(environment)]
+    extent = extents[kind_of(environment)]
     curves = {}
     for key, curve in panel["curves"].items():
         with _at(f"curves.{key}"):

@@ -52,9 +52,12 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     assert "Traceback" not in refused.stderr
 
 
-def test_a_refusal_does_not_lock_the_folder(snakemake):
-    snakemake("figure_99")
-    assert snakemake("figure_7", "--config", "scale=smoke").returncode == 0
+def test_a_refusal_does_not_lock_the_folder_and_a_start_tells_what_it_will_take(snakemake):
+    assert "estimate:" not in snakemake("figure_99").stderr
+    drawn = snakemake("figure_7", "--config", "scale=smoke")
+    assert drawn.returncode == 0
+    told = re.findall(r"^estimate: about .* in 2 jobs, .*: figure_7\.(?:plot|aggregate)$", drawn.stderr, re.MULTILINE)
+    assert len(told) == 1
 
 
 def test_the_snakefile_passes_the_linter(snakemake):
