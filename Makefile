@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures claims estimate benchmark verify lint
+.PHONY: help setup test smoke all-figures claims report estimate benchmark verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ estimate: setup  ## what each figure will cost, at SCALE, before anything starts
 
 claims: setup  ## judge the paper's claims by the results that are there, at SCALE
 	@$(BIN)/python -m dyna_td claims --scale $(SCALE)
+
+report: claims  ## figures, verdicts, costs and sources on one page, as far as they are there, at SCALE
+	@$(BIN)/python -m dyna_td report --scale $(SCALE)
 
 benchmark: setup  ## measure the speed of training, on one thread
 	$(BIN)/python -m dyna_td benchmark --output results/benchmark/benchmark.csv

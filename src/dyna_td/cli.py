@@ -94,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help="figure_1, ...")
     add("claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan])
+    add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[plan])
     add("verify", _verify, "check finished results against their checksums and their runs", parents=[plan])
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
@@ -374,6 +375,22 @@ def _claims(options: argparse.Namespace) -> None:
     print(f"{table} and {table.with_suffix('.md').name}{evidence}: {scorecard.count_words(card)}")
     for line in scorecard.next_steps(card, plan):
         print(f"  {line}")
+
+
+def _report(options: argparse.Namespace) -> None:
+    from dyna_td import report  # with the libraries that only a page needs
+
+    plan = experiments.load_plan(options.scale, options.experiments)
+    stated = claims.load_claims(plan, options.experiments)
+    page = results.report_html(plan.scale, options.results)
+    results.require_writable(page)
+    content = report.collect(plan, stated, options.results)
+    with results.write_whole(page) as file:
+        file.write(report.render(content))
+    evidence = "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
+    print(f"{page}{evidence}; missing in it:" if content["missing"] else f"{page}{evidence}: complete.")
+    for what, command in content["missing"]:
+        print(f"  {what}: {command or 'not available yet'}")
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -50,6 +50,16 @@ def claims_csv(scale: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / "claims.csv"
 
 
+def report_html(scale: str, directory: Path = DIRECTORY) -> Path:
+    """All figures, verdicts, costs and sources of a scale on one page."""
+    return Path(directory) / scale / "report.html"
+
+
+def benchmark_tsv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
+    """What Snakemake measured of a job: a run's name, `<run>.selection`, `figure_N.aggregate` or `figure_N.plot`."""
+    return Path(directory) / scale / "benchmarks" / f"{job}.tsv"
+
+
 def provenance_json(csv: Path) -> Path:
     """The JSON file beside `csv`."""
     return csv.with_suffix(".json")
@@ -150,10 +160,7 @@ def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
     """
     _, details = read(csv, rebuild)
     path = states_csv(csv)
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; make it with `{rebuild}`.") from error
+    text = _read_bytes(path, rebuild)
     if _checksum(text) != details.get("states_sha256"):
         raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
     return pd.read_csv(io.BytesIO(text))
@@ -165,17 +172,34 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
     Raises:
       UserError: if one of the two is missing or damaged.
     """
-    try:
-        text = csv.read_bytes()
-        details = json.loads(provenance_json(csv).read_text(encoding="utf-8"))
-        checksum = details["csv_sha256"]
-    except OSError as error:
-        raise UserError(f"cannot read {error.filename}: {error.strerror}; make it with `{rebuild}`.") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{provenance_json(csv)} is damaged; rebuild it with `{rebuild}`.") from error
-    if _checksum(text) != checksum:
+    text = _read_bytes(csv, rebuild)
+    details = read_details(csv, rebuild)
+    if _checksum(text) != details["csv_sha256"]:
         raise UserError(f"{csv} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
     return pd.read_csv(io.BytesIO(text)), details
+
+
+def read_details(csv: Path, rebuild: str) -> dict:
+    """The contents of the JSON file beside `csv`.
+
+    Raises:
+      UserError: if it is missing or damaged.
+    """
+    path = provenance_json(csv)
+    text = _read_bytes(path, rebuild)
+    try:
+        details = json.loads(text)
+        details["csv_sha256"].encode()
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path} is damaged; rebuild it with `{rebuild}`.") from error
+    return details
+
+
+def _read_bytes(path: Path, rebuild: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; make it with `{rebuild}`.") from error
 
 
 def _require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:

@@ -16,6 +16,9 @@ COLUMNS = [
     *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
     *("scale", "evidence", "sources", "note"),
 ]
+TEST_HEADINGS = (
+    *("claim", "test", "plus", "minus", "metric", "claimed", "plus less minus", "verdict", "n", "window", "note"),
+)
 
 
 def scorecard(claims: list[Claim], plan: Plan, read: Read) -> pd.DataFrame:
@@ -40,8 +43,8 @@ def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
     lines += _table_head("claim", "in our words", "verdict", "data", "place")
     for claim in claims:
         row = verdicts.loc[claim.number]
-        data = "; ".join(filter(None, (_effect_words(row), row["note"])))
-        lines.append(_line((str(claim.number), claim.text, _verdict_words(row), data, claim.place)))
+        data = "; ".join(filter(None, (effect_words(row), row["note"])))
+        lines.append(_line((str(claim.number), claim.text, verdict_words(row), data, claim.place)))
     lines += [
         "",
         "## Tests",
@@ -49,10 +52,8 @@ def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
         "Plus less minus, with its 95% interval over seeds: positive where the claim is true.",
         "",
     ]
-    lines += _table_head(
-        "claim", "test", "plus", "minus", "metric", "claimed", "plus less minus", "verdict", "n", "window", "note"
-    )
-    lines += [_line(_test_cells(row)) for _, row in card[card["row"] == "test"].iterrows()]
+    lines += _table_head(*TEST_HEADINGS)
+    lines += [_line(test_cells(row)) for _, row in card[card["row"] == "test"].iterrows()]
     return "\n".join(lines) + "\n"
 
 
@@ -93,13 +94,13 @@ def _caveats(card: pd.DataFrame, plan: Plan) -> list[str]:
     return lines
 
 
-def _verdict_words(row: pd.Series) -> str:
+def verdict_words(row: pd.Series) -> str:
     """The verdict, marked where it is no evidence or rests on other sources."""
     scale = f" ({row['scale']})" if row["evidence"] == "no" else ""
     return f"{row['verdict']}{scale}{'*' if row['sources'] == 'other' else ''}"
 
 
-def _effect_words(row: pd.Series) -> str:
+def effect_words(row: pd.Series) -> str:
     """The effect with its interval and unit, as far as there are."""
     if np.isnan(row["effect"]):
         return ""
@@ -108,8 +109,8 @@ def _effect_words(row: pd.Series) -> str:
     return f"{number(row['effect'])}{interval}{unit}"
 
 
-def _test_cells(row: pd.Series) -> tuple[str, ...]:
-    """A test as the cells of its line."""
+def test_cells(row: pd.Series) -> tuple[str, ...]:
+    """A test as the cells of its line, below `TEST_HEADINGS`."""
     margin = f"{100 * row['margin']:g}%" if row["unit"] == "relative" else f"{row['margin']:g}"
     claimed = {
         "greater": f"> {margin}",
@@ -120,7 +121,7 @@ def _test_cells(row: pd.Series) -> tuple[str, ...]:
     }.get(row["expect"], row["expect"])
     plus, minus = (row[side].replace(f"{row['test']}/", "") for side in ("plus", "minus"))
     start = (str(row["claim"]), row["test"], plus, minus, row["metric"], claimed)
-    return (*start, _effect_words(row), _verdict_words(row), row["n"], row["window"], row["note"])
+    return (*start, effect_words(row), verdict_words(row), row["n"], row["window"], row["note"])
 
 
 def _number(value: float) -> str:

@@ -82,12 +82,12 @@ def combined(combine: str, verdicts: list[str]) -> str:
     return all_settle if set(verdicts) == {all_settle} else "undecided"
 
 
-def is_current(measured: Measured) -> bool:
-    """Whether a result comes from the settings that the plan asks for and the code that is here now."""
-    details, run = measured.details, measured.run
+def is_current(planned: Run, details: dict) -> bool:
+    """Whether the JSON file of a result tells of the settings that the plan asks for and the code that is here now."""
+    run = planned
     if run.sweep:
         run = run.with_learning_rate(details.get("settings", {}).get("learning_rate"))
-    asked = json.loads(json.dumps({**results.describe(run), "run": measured.run.name}))
+    asked = json.loads(json.dumps({**results.describe(run), "run": planned.name}))
     return all(details.get(key) == value for key, value in asked.items())
 
 
@@ -102,7 +102,7 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
     measured = {term.run: read(term.run) for term in test.terms}
     outcome = _METHODS.get(test.expect, _mean_outcome)(test, measured)
-    current = all(is_current(found) for found in measured.values())
+    current = all(is_current(run, found.details) for run, found in measured.items())
     return replace(outcome, sources="current" if current else "other")
 
 
