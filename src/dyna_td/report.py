@@ -7,10 +7,10 @@ it; `report.html.jinja` is the page. Files are named from the folder of the page
 import base64
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 
 import docutils.core
@@ -24,7 +24,6 @@ from dyna_td import provenance, results, scorecard
 from dyna_td.claims import Claim
 from dyna_td.errors import UserError
 from dyna_td.experiments import FIGURES_OF_THE_PAPER, Figure, Plan
-from dyna_td.runs import Run
 from dyna_td.verdicts import VERDICTS, is_current
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,37 +53,32 @@ class Job:
 
     Attributes:
       name: of its files, see `results.benchmark_tsv`.
-      run: what it trains; None for those that aggregate and draw.
+      seconds, memory_mib: from start to end and at most, as Snakemake measured them; NaN if it did not.
+      sources: whether it was trained with the settings and code that are here now (current, other, or missing if it was
+        not trained); "" for jobs that aggregate and draw.
       details: the contents of its JSON file; empty if there is none.
       written: the day on which that file was written, UTC.
-      seconds, memory_mib: from start to end and at most, as Snakemake measured them; NaN if it did not.
     """
 
     name: str
-    run: Run | None
+    seconds: float
+    memory_mib: float
+    sources: str = ""
     details: dict = field(default_factory=dict)
     written: date | None = None
-    seconds: float = math.nan
-    memory_mib: float = math.nan
 
     @property
-    def sources(self) -> str:
-        """Whether settings and code are those that are here now."""
-        if not self.details:
-            return "missing"
-        return "current" if is_current(self.run, self.details) else "other"
-
-    @cached_property
     def row(self) -> tuple[str, ...]:
         """The job below `JOB_HEADINGS`."""
         details = self.details
-        chosen = f"{details['learning_rate']:g} chosen" if "learning_rate" in details else ""
-        rate = details.get("settings", {}).get("learning_rate")
+        if not details:
+            return (self.name, *[""] * 3, _minutes(self.seconds), _number(self.memory_mib), "", "", self.sources)
+        rate = details["settings"].get("learning_rate", math.nan)
         return (
             self.name,
-            _span(details.get("seeds", ())),
-            f"{details['steps']:,}" if "steps" in details else "",
-            chosen or ("" if rate is None else f"{rate:g}"),
+            _span(details["seeds"]),
+            f"{details['steps']:,}",
+            f"{details['learning_rate']:g} chosen" if "learning_rate" in details else f"{rate:g}",
             _minutes(self.seconds),
             _number(self.memory_mib),
             ", ".join(details.get("diverged_seeds") or ()),
@@ -181,30 +175,32 @@ def deviations(readme: str) -> dict:
 
 def _jobs(figure: Figure, plan: Plan, directory: Path) -> list[Job]:
     """All jobs of a figure, in the order in which they are made."""
-    trainings = []
+
+    def job(name: str, training: tuple = ()) -> Job:
+        seconds, memory = _measured(results.benchmark_tsv(plan.scale, name, directory))
+        return Job(name, seconds, memory, *training)
+
+    jobs = []
     for run in figure.runs:
-        command = f"{run.name} --scale {plan.scale}"
         if run.sweep:
-            sweep = results.selection_csv(plan.scale, run.name, directory)
-            trainings.append((f"{run.name}.selection", run, sweep, f"python -m dyna_td select {command}"))
+            csv = results.selection_csv(plan.scale, run.name, directory)
+            rebuild = f"python -m dyna_td select {run.name} --scale {plan.scale}"
+            asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
+            training = _training(csv, rebuild, partial(results.agrees, asked=asked))
+            jobs.append(job(f"{run.name}.selection", training))
         csv = results.run_csv(plan.scale, run.name, directory)
-        trainings.append((run.name, run, csv, f"python -m dyna_td run {command}"))
-    jobs = [
-        Job(name, run, *_told(csv, rebuild), *_measured(results.benchmark_tsv(plan.scale, name, directory)))
-        for name, run, csv, rebuild in trainings
-    ]
-    for step in ("aggregate", "plot"):
-        name = f"{figure.name}.{step}"
-        jobs.append(Job(name, None, {}, None, *_measured(results.benchmark_tsv(plan.scale, name, directory))))
-    return jobs
+        rebuild = f"python -m dyna_td run {run.name} --scale {plan.scale}"
+        jobs.append(job(run.name, _training(csv, rebuild, partial(is_current, run))))
+    return jobs + [job(f"{figure.name}.{step}") for step in ("aggregate", "plot")]
 
 
-def _told(csv: Path, rebuild: str) -> tuple[dict, date | None]:
-    """The contents of the JSON file beside `csv`, and the day on which it was written; nothing if there is no `csv`."""
+def _training(csv: Path, rebuild: str, is_current: Callable[[dict], bool]) -> tuple[str, dict, date | None]:
+    """`sources`, `details` and `written` of the job that trains `csv`; `is_current` judges its details."""
     if not csv.exists():
-        return {}, None
+        return "missing", {}, None
     details = results.read_details(csv, rebuild)
-    return details, datetime.fromtimestamp(results.provenance_json(csv).stat().st_mtime, UTC).date()
+    written = datetime.fromtimestamp(results.provenance_json(csv).stat().st_mtime, UTC).date()
+    return "current" if is_current(details) else "other", details, written
 
 
 def _measured(tsv: Path) -> tuple[float, float]:
@@ -215,9 +211,7 @@ def _measured(tsv: Path) -> tuple[float, float]:
         table = pd.read_csv(tsv, sep="\t", na_values="-")
         return float(table["s"].sum()), float(table["max_rss"].max())
     except (ValueError, KeyError) as error:
-        raise UserError(
-            f"{tsv} is damaged, expected columns s and max_rss as Snakemake writes them: delete it."
-        ) from error
+        raise UserError(f"{tsv} is damaged, expected the columns s and max_rss: delete it.") from error
 
 
 def _figure(name: str, plan: Plan, jobs: list[Job], claims: list[dict] | None, directory: Path) -> dict:
@@ -225,7 +219,7 @@ def _figure(name: str, plan: Plan, jobs: list[Job], claims: list[dict] | None, d
     png = directory / plan.scale / name / f"{name}.png"
     figure = plan.figures.get(name)
     about = [claim for claim in claims or () if name in claim["figures"]]
-    trainings = [job for job in jobs if job.run]
+    trainings = [job for job in jobs if job.sources]
     shown = {
         "name": name,
         "heading": _heading(name),

@@ -141,6 +141,11 @@ def describe(run: Run) -> dict:
     return {"run": run.name, **asdict(run), "source_digest": provenance.run_digest(run)}
 
 
+def agrees(details: dict, asked: dict) -> bool:
+    """Whether the JSON file with these contents tells of what was asked, as `describe` puts it."""
+    return all(details.get(key) == value for key, value in json.loads(json.dumps(asked)).items())
+
+
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
     """The records of `run` from `csv`, with the seeds and steps that it was asked for, and its JSON file's contents.
 

@@ -9,7 +9,6 @@ A claim that needs `all` of its tests is supported if all are, contradicted if o
 if one is, contradicted if all are. If that is not settled and a test is not run, the claim is not run; else undecided.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -87,8 +86,7 @@ def is_current(planned: Run, details: dict) -> bool:
     run = planned
     if run.sweep:
         run = run.with_learning_rate(details.get("settings", {}).get("learning_rate"))
-    asked = json.loads(json.dumps({**results.describe(run), "run": planned.name}))
-    return all(details.get(key) == value for key, value in asked.items())
+    return results.agrees(details, {**results.describe(run), "run": planned.name})
 
 
 def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outcome:
