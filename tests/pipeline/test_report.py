@@ -168,6 +168,13 @@ def test_in_a_fresh_clone_everything_is_missing_and_nothing_is_trained(tmp_path,
     assert fake_training == [] and [path.name for path in tmp_path.rglob("*.*")] == ["report.html"]
 
 
+def test_when_all_is_there_the_page_is_complete_and_has_each_picture_once(folder, capsys):
+    draw(folder, "smoke", *(name for name in FIGURES_OF_THE_PAPER if name not in ("figure_1", "figure_7")))
+    page = Page(write_report())
+    assert capsys.readouterr().out == "results/smoke/report.html (scale smoke: no evidence): complete.\n"
+    assert [image["alt"].split(":")[0] for image in page.all("img")] == [f"Figure {n}" for n in range(1, 15)]
+
+
 def test_a_figure_that_has_no_experiment_is_not_available_yet(folder, experiments_copy, capsys):
     (experiments_copy / "figure_14.yaml").unlink()
     assert cli.main(["report", "--scale", "smoke", "--experiments", str(experiments_copy)]) == 0
