@@ -248,7 +248,7 @@ def test_costs_count_shared_jobs_for_each_figure_and_once_in_all(folder, plan, s
     write_benchmark(folder, plan, shared.name, 90, 700.4)
     write_benchmark(folder, plan, "figure_1.aggregate", 30, "-")
     write_benchmark(folder, plan, "figure_10.plot", 6, 120)
-    costs = {cells[0]: cells[1:] for cells in Page(write_report()).rows("A job has one core")}
+    costs = {cells[0]: cells[1:] for cells in Page(write_report()).rows("A job has one core,")}
     swept = {name: sum(bool(run.sweep) for run in plan.figures[name].runs) for name in ("figure_1", "figure_10")}
     count = {name: len(plan.figures[name].runs) + swept[name] + 2 for name in swept}
     assert costs["Figure 1"] == [f"2 of {count['figure_1']}", "2.0", "1.0", "0.5", "0.1", "700"]
