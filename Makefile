@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures claims report estimate benchmark verify lint
+.PHONY: help setup test smoke all-figures controls sensitivity claims report estimate benchmark verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,14 @@ figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
 all-figures: setup  ## every figure, at SCALE
 	@$(BIN)/python -m dyna_td check all_figures $(SCALE)
 	$(BIN)/snakemake all_figures --config scale=$(SCALE)
+
+controls: setup  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
+	@$(BIN)/python -m dyna_td check $@ $(SCALE)
+	$(BIN)/snakemake $@ --config scale=$(SCALE)
+
+sensitivity: setup  ## does a number matter that the paper does not state? One at a time (not in the paper)
+	@$(BIN)/python -m dyna_td check $@ $(SCALE)
+	$(BIN)/snakemake $@ --config scale=$(SCALE)
 
 estimate: setup  ## what each figure will cost, at SCALE, before anything starts
 	@$(BIN)/python -m dyna_td estimate --scale $(SCALE)

@@ -1,6 +1,7 @@
 """Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
 
-`snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`.
+`snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
+`snakemake controls` and `snakemake sensitivity`, which are no part of all_figures.
 What is run stands in experiments/, how in src/dyna_td/. Code is never an input: a digest of the code that can change a
 result is among the params instead, so a comment or another agent's file makes nothing outdated.
 """
@@ -38,33 +39,33 @@ if workflow.is_main_process:
 
 def run_of(wildcards):
     """What a run is asked to do, and the digest of the code that does it."""
-    return results.describe(PLAN.runs[wildcards.run])
+    return results.describe(PLAN.all_runs[wildcards.run])
 
 
 def candidates_of(wildcards):
     """What the runs of a sweep are asked to do: one for each learning rate, on selection seeds."""
-    return [results.describe(run) for run in PLAN.selection_runs(PLAN.runs[wildcards.run])]
+    return [results.describe(run) for run in PLAN.selection_runs(PLAN.all_runs[wildcards.run])]
 
 
 def learning_rate_of(wildcards):
     """The file that names a run's learning rate, if its rate is swept."""
     csv = results.selection_csv(SCALE, wildcards.run)
-    return results.provenance_json(csv) if PLAN.runs[wildcards.run].sweep else []
+    return results.provenance_json(csv) if PLAN.all_runs[wildcards.run].sweep else []
 
 
 def longest_first(wildcards):
     """A job's priority: a long one that starts last would leave the other cores idle."""
-    return catalog.work(PLAN.runs[wildcards.run])
+    return catalog.work(PLAN.all_runs[wildcards.run])
 
 
 def runs_of(wildcards):
     """The results that a figure shows."""
-    return [results.run_csv(SCALE, run.name) for run in PLAN.figures[wildcards.figure].runs]
+    return [results.run_csv(SCALE, run.name) for run in PLAN.drawn[wildcards.figure].runs]
 
 
 def states_of(wildcards):
     """The sampled states that a figure shows."""
-    panels = PLAN.figures[wildcards.figure].panels.values()
+    panels = PLAN.drawn[wildcards.figure].panels.values()
     runs = [run for panel in panels if panel.states for run in panel.curves.values()]
     return [results.states_csv(results.run_csv(SCALE, run.name)) for run in dict.fromkeys(runs)]
 
@@ -87,10 +88,10 @@ def refuse(wildcards):
     in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}")
 
 
-SAMPLED = {name for name, run in PLAN.runs.items() if run.environment == catalog.SAMPLED_ENVIRONMENT}
-DRAWING = sorted(set((ROOT / "figures").glob("*.py")) - set((ROOT / "figures").glob("figure_*.py")))
+SAMPLED = {name for name, run in PLAN.all_runs.items() if run.environment == catalog.SAMPLED_ENVIRONMENT}
+DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
-SHOWING_STATES = {name for name, figure in PLAN.figures.items() if figure.shows_states}
+SHOWING_STATES = {name for name, figure in PLAN.drawn.items() if figure.shows_states}
 
 
 container: f"docker-daemon:dyna_td:{__version__}"  # built from the Dockerfile; used with --sdm apptainer
@@ -117,8 +118,8 @@ onstart:
 
 wildcard_constraints:
     scale=SCALE,
-    run=any_of(PLAN.runs),
-    figure=any_of(PLAN.figures),
+    run=any_of(PLAN.all_runs),
+    figure=any_of(PLAN.drawn),
 
 
 rule all_figures:
@@ -150,7 +151,7 @@ rule select_learning_rate:
 rule train_run:
     """Train a run with its reported seeds."""
     wildcard_constraints:
-        run=any_of(set(PLAN.runs) - SAMPLED),
+        run=any_of(set(PLAN.all_runs) - SAMPLED),
     input:
         learning_rate=learning_rate_of,
     output:
@@ -181,7 +182,7 @@ use rule train_run as train_sampled_run with:
 rule aggregate_figure:
     """Turn a figure's runs into curves: statistics over seeds at every evaluation."""
     wildcard_constraints:
-        figure=any_of(set(PLAN.figures) - SHOWING_STATES),
+        figure=any_of(set(PLAN.drawn) - SHOWING_STATES),
     input:
         runs=runs_of,
     output:
@@ -191,7 +192,7 @@ rule aggregate_figure:
     benchmark:
         "results/{scale}/benchmarks/{figure}.aggregate.tsv"
     params:
-        panels=lambda wildcards: PLAN.figures[wildcards.figure].as_plain_data(),
+        panels=lambda wildcards: PLAN.drawn[wildcards.figure].as_plain_data(),
         code=provenance.source_digest("dyna_td.aggregate", "dyna_td.theory"),
     group:
         "drawing"
@@ -232,8 +233,8 @@ rule claims:
         "python -m dyna_td claims --scale {params.scale} > {log} 2>&1"
 
 
-# The targets that people name: a rule per figure, which draws it.
-for figure in PLAN.figures:
+# The targets that people name: a rule per figure or study, which draws it.
+for figure in PLAN.drawn:
 
     rule:
         name:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.runs import (
+    ChainNoiseSettings,
     ControlSettings,
     DDPGDynaSettings,
     DDPGSettings,
@@ -17,6 +18,8 @@ from dyna_td.runs import (
     DynaFrequencySettings,
     DynaSettings,
     DynaTDLongSettings,
+    IdealStatesSettings,
+    PriorityExponentSettings,
     RegressionSettings,
     Run,
     SearchControlSettings,
@@ -44,15 +47,28 @@ CONTROL_AGENTS = {
     "dyna_td_long": "dyna_td.agents.dyna_td:DynaTDLong",
     "dyna_value": "dyna_td.agents.dyna_value:DynaValue",
     "dyna_frequency": "dyna_td.agents.dyna_frequency:DynaFrequency",
+    # Controls, and agents with an unstated number open; the paper has none of these.
+    "descend_value": "dyna_td.agents.controls:DescendValue",
+    "random_sign": "dyna_td.agents.controls:RandomSign",
+    "noise_only": "dyna_td.agents.controls:NoiseOnly",
+    "uniform_states": "dyna_td.agents.controls:UniformStates",
+    "replayed_states": "dyna_td.agents.controls:ReplayedStates",
+    "ideal_states": "dyna_td.agents.controls:IdealStates",
+    "cubic_dqn": "dyna_td.agents.controls:CubicDQN",
+    "dyna_td_noise": "dyna_td.agents.sensitivity:DynaTDNoise",
+    "prioritized_er_exponent": "dyna_td.agents.sensitivity:PrioritizedERExponent",
 }
 
 # The numbers of each agent on discrete actions, and of those that also train where actions are vectors.
 _DQN_AGENTS: dict[str, type[ControlSettings]] = {
     **dict.fromkeys(CONTROL_AGENTS, DQNSettings),
-    "dyna_td": DynaSettings,
+    **dict.fromkeys(("dyna_td", "dyna_value", "descend_value", "random_sign", "noise_only"), DynaSettings),
+    **dict.fromkeys(("uniform_states", "replayed_states"), DynaSettings),
     "dyna_td_long": DynaTDLongSettings,
-    "dyna_value": DynaSettings,
     "dyna_frequency": DynaFrequencySettings,
+    "ideal_states": IdealStatesSettings,
+    "dyna_td_noise": ChainNoiseSettings,
+    "prioritized_er_exponent": PriorityExponentSettings,
 }
 _DDPG_AGENTS: dict[str, type[ControlSettings]] = {
     **dict.fromkeys(("er", "prioritized_er", "schaul_prioritized_er"), DDPGSettings),
@@ -116,6 +132,7 @@ METRICS |= DYNA_METRICS | FREQUENCY_METRICS
 # The environment whose sampling distributions are measured at every evaluation (Section 4.2), and from what states:
 # the suffix of the metric and its meaning.
 SAMPLED_ENVIRONMENT = "GridWorld"
+_SAMPLED_ONLY = {"ideal_states"}  # agents that need p*, which is known there alone
 _SOURCES = {
     "": "states drawn as the agent's own sampler draws them: from its queue (or B_er, while it is empty), all by "
     "priority, or uniformly from B_er",
@@ -172,6 +189,8 @@ SETTINGS = {
     "full_chains": "True: a chain makes all its steps and its last m states count; False: it ends with its m-th state",
     "search_every": "environment steps from one chain to the next",
     "queue_capacity": "states in the search-control queue",
+    "chain_noise": "factor of the noise of a chain's rule, of dyna_td_noise",
+    "priority_exponent": "exponent of the priorities |delta|, of prioritized_er_exponent",
     "model_hidden": "units of a learned model's hidden layers",
     "model_learning_rate": "Adam's step size of a learned model",
     "model_batch_size": "transitions in a learned model's mini-batch",
@@ -213,7 +232,10 @@ def has_box_actions(environment: str) -> bool:
 
 
 def _agents_on(environment: str) -> dict[str, type[ControlSettings]]:
-    return _DDPG_AGENTS if has_box_actions(environment) else _DQN_AGENTS
+    if has_box_actions(environment):
+        return _DDPG_AGENTS
+    elsewhere = set() if environment == SAMPLED_ENVIRONMENT else _SAMPLED_ONLY
+    return {agent: kind for agent, kind in _DQN_AGENTS.items() if agent not in elsewhere}
 
 
 def require_environment(environment: object) -> str:

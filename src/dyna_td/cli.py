@@ -92,13 +92,13 @@ def _parser() -> argparse.ArgumentParser:
     select = add("select", _select, text, parents=[plan, kept])
     select.add_argument("name", help="the run's name, see `list`")
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
-    curves.add_argument("figure", help="figure_1, ...")
+    curves.add_argument("figure", help="figure_1, ..., controls or sensitivity")
     add("claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan])
     add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[plan])
     add("verify", _verify, "check finished results against their checksums and their runs", parents=[plan])
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
-    target.add_argument("figure", help="figure_1, ..., or all_figures")
+    target.add_argument("figure", help="figure_1, ..., all_figures, controls or sensitivity")
     target.add_argument("scale", help="smoke, quick or paper")
     target.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
     _add_cost_options(add, plan)
@@ -151,9 +151,9 @@ def _defaults_text(setting: str) -> str:
     discrete = texts.get("on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
-    for agent in catalog.DYNA_AGENTS:
-        text = _setting_text(getattr(catalog.settings_type("GridWorld", agent), setting, None))
-        if discrete is not None and text != discrete:
+    for agent in catalog.CONTROL_AGENTS:
+        value = getattr(catalog.settings_type("GridWorld", agent), setting, None)
+        if value is not None and (text := _setting_text(value)) != discrete:
             texts[f"of {agent}"] = text
     return f"default: {', '.join(f'{text} {kind}'.rstrip() for kind, text in texts.items())}"
 
@@ -403,7 +403,7 @@ def _check(options: argparse.Namespace) -> None:
 def _list(options: argparse.Namespace) -> None:
     plan = experiments.load_plan(options.scale, options.experiments)
     print(f"figures at scale {plan.scale}:")
-    for figure in plan.figures.values():
+    for figure in plan.drawn.values():
         print(f"  {figure.name}: {figure.title}")
         for run in figure.runs:
             print(f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)")

@@ -178,8 +178,8 @@ def measure(directory: Path) -> pd.DataFrame:
         figure, _, part = name.partition(".")
         try:
             clock, share, memory = _read_benchmark(path)
-            if figure in plan.figures and part in ("aggregate", "plot"):
-                job = _drawing_jobs(plan.figures[figure])[part == "plot"]
+            if figure in plan.drawn and part in ("aggregate", "plot"):
+                job = _drawing_jobs(plan.drawn[figure])[part == "plot"]
                 rows.append(job.as_row(scale) | {"start_seconds": clock * share, "memory_mib": memory, "cpu": ""})
             elif (described := directory / "runs" / f"{name}.json").exists():
                 rows.append(_measured_training(name, scale, json.loads(described.read_text()), clock, share))

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from dyna_td.errors import UserError
@@ -19,20 +20,23 @@ def require_drawable(plan: Plan) -> None:
     sys.path.insert(0, str(DIRECTORY))  # the scripts import each other
     try:
         styles = importlib.import_module("style").CURVES
-        for figure in plan.figures.values():
-            _require_styles(figure, styles)
+        for figure in plan.drawn.values():
             if not (DIRECTORY / f"{figure.name}.py").exists():
                 raise UserError(f"{figure.source}: figures/{figure.name}.py, which would draw it, is missing.")
-            for drawn in importlib.import_module(figure.name).PANELS:
+            panels = importlib.import_module(figure.name).PANELS
+            _require_styles(figure, styles, panels)
+            for drawn in panels:
                 if drawn.curves:
                     _require_drawn(figure, drawn)
     finally:
         sys.path.remove(str(DIRECTORY))
 
 
-def _require_styles(figure: Figure, styles: dict) -> None:
+def _require_styles(figure: Figure, styles: dict, drawn: Iterable) -> None:
+    """Refuses a curve that has a style neither in `styles` nor in a panel of the figure's script."""
+    known = set(styles).union(*(panel.style_table() for panel in drawn))
     for key, panel in figure.panels.items():
-        unstyled = [curve for curve in panel.curves if curve not in styles]
+        unstyled = [curve for curve in panel.curves if curve not in known]
         if unstyled:
             raise UserError(
                 f"{figure.source}: panels.{key}.curves.{unstyled[0]} has no style: give it one in CURVES of "

@@ -255,7 +255,7 @@ def accuracy_text(model: CostModel) -> str:
 
 def announcement(plan: Plan, names: Iterable[str], model: CostModel) -> str:
     """What the pipeline is about to do, in one line; `names` are of its jobs, see `costs.Job`."""
-    known = jobs_of(plan, plan.figures.values())
+    known = jobs_of(plan, plan.drawn.values())
     jobs = {name: known[name] for name in names if name in known}
     if not jobs:
         return ""

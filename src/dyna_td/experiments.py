@@ -30,6 +30,7 @@ from dyna_td.runs import Run
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
+STUDIES = ("controls", "sensitivity")  # beyond the paper; planned and drawn like its figures, but none of all_figures
 LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 FILE_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*", re.ASCII)
 FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
@@ -52,7 +53,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper as its YAML file declares it."""
+    """A figure of the paper, or a study, as its YAML file declares it."""
 
     name: str
     title: str
@@ -88,13 +89,20 @@ class Plan:
 
     Attributes:
       scale: `smoke`, `quick` or `paper`.
-      figures: the available figures by name, in the paper's order.
+      figures: the available figures of the paper by name, in its order.
       selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
+      studies: the available studies by name.
     """
 
     scale: str
     figures: dict[str, Figure]
     selection_seeds: dict[str, int]
+    studies: dict[str, Figure]
+
+    @property
+    def drawn(self) -> dict[str, Figure]:
+        """Everything that can be drawn, by name: the figures, then the studies."""
+        return self.figures | self.studies
 
     def selection_runs(self, run: Run) -> list[Run]:
         """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed."""
@@ -104,16 +112,21 @@ class Plan:
 
     @cached_property
     def runs(self) -> dict[str, Run]:
-        """Every run that a figure shows, by name."""
+        """Every run that a figure of the paper shows, by name."""
         return {run.name: run for figure in self.figures.values() for run in figure.runs}
 
+    @cached_property
+    def all_runs(self) -> dict[str, Run]:
+        """Every run that a figure or a study shows, by name."""
+        return self.runs | {run.name: run for study in self.studies.values() for run in study.runs}
+
     def figure(self, name: str) -> Figure:
-        """The figure called `name`.
+        """The figure or study called `name`.
 
         Raises:
-          UserError: if there is no such figure.
+          UserError: if there is none.
         """
-        return self.figures[require_choice(name, self.figures, "figure")]
+        return self.drawn[require_choice(name, self.drawn, "figure")]
 
     def run(self, name: str) -> Run:
         """The run called `name`.
@@ -121,27 +134,31 @@ class Plan:
         Raises:
           UserError: if no figure shows it.
         """
-        if name not in self.runs:
-            nearest = difflib.get_close_matches(name, self.runs, n=1)
+        if name not in self.all_runs:
+            nearest = difflib.get_close_matches(name, self.all_runs, n=1)
             hint = f"did you mean {nearest[0]}? " if nearest else ""
             raise UserError(
                 f"no figure shows a run {name!r} at scale {self.scale}: {hint}See `python -m dyna_td list`."
             )
-        return self.runs[name]
+        return self.all_runs[name]
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
-    """Reads every `figure_N.yaml` of `directory` at `scale`.
+    """Reads every `figure_N.yaml` of `directory`, and the studies, at `scale`.
 
     Raises:
       UserError: for an unknown scale, a file that breaks the schema, an unknown name, or two files that give one run
         name to different runs.
     """
     extents = read_scale(scale, directory)
-    paths = {name: Path(directory) / f"{name}.yaml" for name in FIGURES_OF_THE_PAPER}
-    figures = {name: _read_figure(name, path, extents) for name, path in paths.items() if path.exists()}
-    _refuse_conflicts(figures.values())
-    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()})
+
+    def read(names: Iterable[str]) -> dict[str, Figure]:
+        paths = {name: Path(directory) / f"{name}.yaml" for name in names}
+        return {name: _read_figure(name, path, extents) for name, path in paths.items() if path.exists()}
+
+    figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
+    _refuse_conflicts((figures | studies).values())
+    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies)
 
 
 def read_scale(scale: str, directory: Path = DIRECTORY) -> dict[str, dict]:

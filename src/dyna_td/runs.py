@@ -102,6 +102,29 @@ class DynaFrequencySettings(DynaSettings):
 
 
 @dataclass(frozen=True)
+class IdealStatesSettings(DynaSettings):
+    """States drawn from p* itself: many in a fill, because p* is too dear for every step, and soon forgotten."""
+
+    states_per_fill: int = 1_000
+    search_every: int = 10
+    queue_capacity: int = 5_000  # five fills; p* is measured with 3,000 draws, which need about as many states
+
+
+@dataclass(frozen=True)
+class ChainNoiseSettings(DynaSettings):
+    """Dyna-TD with the noise of its chains open."""
+
+    chain_noise: float = 1.0  # times the noise of the chain's rule
+
+
+@dataclass(frozen=True)
+class PriorityExponentSettings(DQNSettings):
+    """PrioritizedER with the exponent of its priorities open."""
+
+    priority_exponent: float = 1.0  # of |delta|, paper
+
+
+@dataclass(frozen=True)
 class DDPGDynaSettings(SearchControlSettings, DDPGSettings):
     """HC-Dyna over DDPG (paper, appendix "Environment-specific settings", MuJoCo)."""
 

@@ -41,7 +41,7 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
 
 
 def _figures(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
-    for figure in plan.figures.values():
+    for figure in plan.drawn.values():
         csv = results.curves_csv(plan.scale, figure.name, directory)
         if csv.exists():
             yield _figure(figure, csv, plan, directory)

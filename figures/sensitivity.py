@@ -1,0 +1,90 @@
+"""Sensitivity, beyond the paper: does a number matter that the paper does not state? One at a time."""
+
+import sys
+from dataclasses import replace
+
+from benchmarks import RETURNS, WINDOW
+from panels import ENVIRONMENT_STEPS, UPDATES, Panel
+from rendering import render
+from style import CURVES, CurveStyle, graded
+
+DASHES = (":", "--", "-")  # from the smallest value to the largest
+
+
+def families(agents: dict[str, CurveStyle], values: dict[str, str]) -> dict[str, CurveStyle]:
+    """Styles of each agent with each of three values: the agent's colour, and the value's dash.
+
+    Args:
+      agents: style by agent.
+      values: how the legend shows a value, by what follows the agent in the curve's key.
+    """
+    return {
+        f"{agent}{suffix}": replace(style, label=f"{style.label}, {text}", dash=dash)
+        for agent, style in agents.items()
+        for (suffix, text), dash in zip(values.items(), DASHES, strict=True)
+    }
+
+
+REGRESSION = {agent: CURVES[agent] for agent in ("l2", "prioritized_l2", "full_prioritized_l2")}
+REPLAY = {
+    "er": CurveStyle("ER", "black"),
+    "prioritized_er": CurveStyle("PER", "red"),
+    "full_prioritized_er": CurveStyle("Full-PER", "blue"),
+}
+UPDATES_A_STEP = families(REPLAY, {"_n1": "n = 1", "_n3": "n = 3", "": "n = 10"})
+BATCHES = families(
+    {agent: replace(style, label=style.label.replace("Prioritized", "P")) for agent, style in REGRESSION.items()},
+    {"_b32": "b = 32", "": "b = 128", "_b512": "b = 512"},
+)
+QUEUES = graded({"queue_2000": "2,000", "queue_20000": "20,000", "queue_100000": "100,000", "dyna_td": "all (1M)"})
+NOISES = graded(
+    {"noise_0": "none", "noise_half": "half", "dyna_td": "as released", "noise_2": "twice", "noise_4": "4 times"}
+)
+EXPONENTS = graded({"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"})
+SMOOTHED = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
+
+
+def return_panel(letter: str, title: str, domain: str, styles: dict[str, CurveStyle], window: int = WINDOW) -> Panel:
+    """The evaluation return on `domain` of all curves of `styles`."""
+    return Panel(
+        letter,
+        title,
+        "return",
+        tuple(styles),
+        ENVIRONMENT_STEPS,
+        y_limits=RETURNS[domain],
+        window=window,
+        styles=styles,
+    )
+
+
+QUEUE_DISTANCE = Panel(
+    "c",
+    "the same: distance",
+    "distance_uniform",
+    tuple(QUEUES),
+    ENVIRONMENT_STEPS,
+    y_limits=(3e-5, None),
+    y_scale="log",
+    styles=QUEUES,
+)
+PANELS = (
+    return_panel("a", "figure 1c: updates n", "MountainCar", UPDATES_A_STEP, window=1),
+    return_panel("b", "Dyna-TD, GridWorld: queue", "GridWorld", QUEUES),
+    QUEUE_DISTANCE,
+    return_panel("d", "Dyna-TD, GridWorld: noise", "GridWorld", NOISES),
+    return_panel("e", "PER, GridWorld: exponent", "GridWorld", EXPONENTS),
+    return_panel("f", "PER, MountainCar: exponent", "MountainCar", EXPONENTS),
+    Panel("g", "figure 1a: mini-batch b", "test_rmse", tuple(BATCHES), UPDATES, x_scale="log", styles=BATCHES),
+    return_panel("h", "MountainCar, not smoothed", "MountainCar", SMOOTHED, window=1),
+    return_panel("i", "the same, window of 30", "MountainCar", SMOOTHED),
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Draws the picture; returns the exit status."""
+    return render(PANELS, argv, columns=3)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""Agents with a number open that the paper does not state and that is a constant elsewhere: does it matter?"""
+
+import tensorflow as tf
+
+from dyna_td.agents.dyna_td import DynaTD
+from dyna_td.agents.prioritized_er import PrioritizedER
+from dyna_td.runs import ChainNoiseSettings, PriorityExponentSettings
+from dyna_td.search_control import SearchControl
+from dyna_td.streams import Streams
+from dyna_td.sum_tree import SumTree
+
+
+class DynaTDNoise(DynaTD):
+    """This is Dyna-TD with: the noise of its chains' rule multiplied by `chain_noise` (1 is Dyna-TD)."""
+
+    def __init__(self, settings: ChainNoiseSettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
+        self.search_control = _ScaledNoise(settings, streams, space, self.step_size)
+
+
+class _ScaledNoise(SearchControl):
+    def _normals(self, step, i):
+        return self.settings.chain_noise * super()._normals(step, i)
+
+
+class PrioritizedERExponent(PrioritizedER):
+    """This is PrioritizedER with: priorities |delta|^`priority_exponent` (1 is PrioritizedER)."""
+
+    def __init__(self, settings: PriorityExponentSettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
+        self.priorities = _PoweredSumTree(streams.count, self.replay.capacity, settings.priority_exponent)
+
+
+class _PoweredSumTree(SumTree):
+    """A sum tree that takes the power of what it is given."""
+
+    def __init__(self, seeds: int, capacity: int, exponent: float):
+        super().__init__(seeds, capacity)
+        self.exponent = exponent
+
+    def assign(self, leaves: tf.Tensor, priorities: tf.Tensor) -> None:
+        super().assign(leaves, priorities**self.exponent)
