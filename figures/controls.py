@@ -98,8 +98,8 @@ PANELS = (
     Ranking("b", "MountainCar, n = 30", "return", RETURN, ON_MOUNTAIN_CAR),
     Ranking("c", "GridWorld, n = 30", "return", RETURN, tuple(ROWS)),
     Ranking("d", "GridWorld, n = 10", "return", RETURN, tuple(ROWS)),
-    Ranking("e", "the same runs: distance", "distance_uniform", "distance to $p^*$, low is near", tuple(ROWS)),
-    Ranking("f", "the same runs: coverage", "entropy_10", "entropy (nats; uniform: 4.6)", tuple(ROWS)),
+    Ranking("e", "distance in (d)", "distance_uniform", "distance to $p^*$, low is near", tuple(ROWS)),
+    Ranking("f", "coverage in (d)", "entropy_10", "entropy (nats, at most 4.6)", tuple(ROWS)),
 )
 
 

@@ -108,9 +108,9 @@ class IdealStates(_WithoutChains):
 class CubicDQN(ER):
     """This is ER with: the cubic loss, whose gradient prioritized sampling has on average (Theorem 1).
 
-    A transition counts |delta| / c in the squared loss, held constant, with c the mini-batch's mean |delta|: that is the
-    gradient of 2/3 |delta|^3 / c, and the average over draws from the mini-batch in proportion to |delta|. So priorities
-    are never outdated, but reach no further than a uniform mini-batch.
+    A transition counts |delta| / c in the squared loss, held constant, with c the mini-batch's mean |delta|: that gives
+    the gradient of 2/3 |delta|^3 / c, the mean of draws from the mini-batch in proportion to |delta|. So priorities are
+    never outdated, but reach no further than a uniform mini-batch.
     """
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:

@@ -1,0 +1,174 @@
+"""Studies beyond the paper: planned, run and drawn like its figures, and no part of all_figures."""
+
+import importlib
+import re
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+import rendering
+import yaml
+from tables import Tables
+
+from dyna_td import drawings
+from dyna_td.errors import UserError
+from dyna_td.experiments import STUDIES, load_plan
+
+SCALES = ("smoke", "quick", "paper")
+PAPER = load_plan("paper")
+
+
+def differences(run, other):
+    """The settings in which two runs differ, their agents too; a swept learning rate counts as one."""
+    mine, theirs = ({**asdict(each.settings), "agent": each.agent, "sweep": each.sweep} for each in (run, other))
+    return {name for name in mine if mine[name] != theirs.get(name, mine[name])}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_studies_are_drawn_beside_the_figures_and_can_be(scale):
+    plan = load_plan(scale)
+    assert tuple(plan.studies) == STUDIES and not set(plan.studies) & set(plan.figures)
+    assert set(plan.drawn) == set(plan.figures) | set(STUDIES)
+    assert plan.figure("controls") is plan.studies["controls"]
+    drawings.require_drawable(plan)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_all_runs_of_one_name_are_one_run_whether_a_figure_or_a_study_shows_them(scale):
+    plan = load_plan(scale)
+    shown = {run for figure in plan.drawn.values() for run in figure.runs}
+    assert len({run.name for run in shown}) == len(shown) == len(plan.all_runs)
+    assert set(plan.runs) < set(plan.all_runs)
+    new = plan.all_runs[next(name for name in plan.all_runs if name not in plan.runs)]
+    assert plan.run(new.name) == new
+
+
+def test_a_variant_of_dyna_td_is_dyna_td_but_for_what_it_is_called_after():
+    changed = {
+        "descend_value": {"agent"},
+        "random_sign": {"agent"},
+        "noise_only": {"agent"},
+        "uniform_states": {"agent"},
+        "replayed_states": {"agent"},
+        "ideal_states": {"agent", "states_per_fill", "search_every", "queue_capacity"},
+        "dyna_td_algorithm_4": {"search_control"},
+        "dyna_td_langevin": {"search_control"},
+        "dyna_td_learned": {"model"},
+    }
+    for key, panel in PAPER.studies["controls"].panels.items():
+        curves = panel.curves
+        for curve in changed.keys() & curves.keys():
+            assert differences(curves[curve], curves["dyna_td"]) == changed[curve], (key, curve)
+        learned = {curve for curve in curves if curve.endswith("_learned")}
+        assert len(learned) == 3 and all(curves[curve].settings.model == "learned" for curve in learned)
+        assert set(curves) == set(PAPER.studies["controls"].panels["c"].curves) - (
+            {"ideal_states"} if "Car" in curves["er"].environment else set()
+        )
+
+
+def test_the_controls_that_figure_4_has_are_its_runs():
+    shared = ("dyna_td", "dyna_td_learned", "dyna_value", "prioritized_er", "er")
+    for study, figure in zip("abcd", "abfe", strict=True):
+        mine, theirs = PAPER.studies["controls"].panels[study].curves, PAPER.figures["figure_4"].panels[figure].curves
+        assert [mine[curve] for curve in shared] == [theirs[curve] for curve in shared]
+
+
+@pytest.mark.parametrize(
+    ("letter", "usual", "varied"),
+    [
+        ("a", ("er", "prioritized_er", "full_prioritized_er"), {"planning_updates"}),
+        ("b", ("dyna_td",), {"queue_capacity"}),
+        ("d", ("dyna_td",), {"agent", "chain_noise"}),
+        ("e", ("prioritized_er",), {"agent", "priority_exponent"}),
+        ("f", ("prioritized_er",), {"agent", "priority_exponent"}),
+        ("g", ("l2", "prioritized_l2", "full_prioritized_l2"), {"batch_size"}),
+    ],
+)
+def test_sensitivity_varies_one_number_around_a_run_of_a_figure(letter, usual, varied):
+    curves = PAPER.studies["sensitivity"].panels[letter].curves
+    assert all(curves[curve].name in PAPER.runs for curve in usual)
+    for curve, run in curves.items():
+        base = curves[max((name for name in usual if curve.startswith(name)), key=len, default=usual[0])]
+        assert curve in usual or differences(run, base) | {"agent"} <= varied | {"agent"}
+        assert run == base or run.name != base.name
+
+
+def test_a_study_that_contradicts_a_figure_is_refused(experiments_copy):
+    path = experiments_copy / "controls.yaml"
+    path.write_text(path.read_text().replace("&seeds 20", "&seeds 30"))
+    with pytest.raises(UserError, match=r"controls\.yaml: .* declares run .* with seeds 30 instead of 20 at .*figure_"):
+        load_plan("paper", experiments_copy)
+
+
+def test_exact_p_star_where_it_is_not_known_is_refused_with_its_place(experiments_copy):
+    path = experiments_copy / "controls.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["panels"]["a"]["curves"]["ideal_states"] = None
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(UserError, match=r"controls\.yaml: panels\.a: curves\.ideal_states: .* does not train on Mount"):
+        load_plan("quick", experiments_copy)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_snakemake_plans_a_study_on_its_own(snakemake, study):
+    dry = snakemake("--dry-run", study, "--config", "scale=paper")
+    assert dry.returncode == 0, dry.stderr
+    jobs = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", dry.stdout + dry.stderr, re.MULTILINE)}
+    runs = PAPER.studies[study].runs
+    assert jobs["train_run"] + jobs["train_sampled_run"] == len(runs)
+    assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in runs)
+    assert (jobs["aggregate_figure"], jobs[study]) == (1, 1)
+
+
+# Pictures
+
+
+def made_up_curves(study):
+    """Every curve of a study: before the warm-up 0, afterwards its place in the panel, at 41 evaluations."""
+    steps = np.arange(0, 20_001, 500)
+    frames = []
+    for key, panel in PAPER.studies[study].panels.items():
+        for place, curve in enumerate(panel.curves):
+            mean = np.where(steps > 5000, 1.0 + place, 0.5)
+            columns = {"panel": key, "curve": curve, "step": steps, "metric": panel.metric, "mean": mean, "n": 20}
+            frames.append(pd.DataFrame({**columns, "standard_error": 0.25, "low95": mean, "high95": mean, "iqm": mean}))
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_is_drawn_from_its_curves_and_a_missing_one_is_refused(study, tmp_path, capsys):
+    curves = made_up_curves(study)
+    path, picture = tmp_path / "curves.csv", tmp_path / f"{study}.png"
+    arguments = ["--curves", str(path), "--scale", "quick", "--output", str(picture)]
+    curves.to_csv(path, index=False)
+    script = importlib.import_module(study)
+    assert script.main(arguments) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.with_suffix(".pdf").stat().st_size > 5_000
+    picture.unlink()
+    curves[curves["curve"] != "prioritized_er"].to_csv(path, index=False)
+    assert script.main(arguments) == 2
+    assert "curve prioritized_er: there is no row of the metric" in capsys.readouterr().err and not picture.exists()
+    assert (rendering.Path(script.__file__).parent / "captions" / f"{study}.rst").read_text().startswith("**")
+
+
+def test_a_control_is_a_dot_at_its_mean_after_the_warm_up_in_the_row_of_its_name():
+    script = importlib.import_module("controls")
+    panel = next(panel for panel in script.PANELS if panel.letter == "c")
+    tables = Tables(made_up_curves("controls"))
+    figure = rendering.draw_figure([panel], tables, "quick", columns=1)
+    rendering.plt.close(figure)
+    (axes,) = figure.axes
+    labels = {tick: label.get_text() for tick, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)}
+    dots = {labels[dot.lines[0].get_ydata()[0]]: dot.lines[0].get_xdata()[0] for dot in axes.containers}
+    order = list(PAPER.studies["controls"].panels["c"].curves)
+    assert dots == {style.label: 1.0 + order.index(curve) for curve, style in script.ROWS.items()}
+    assert len(set(dots)) == len(order) == 17
+    assert panel.describe(tables) == "20 seeds, means of the evaluations at 5,500 to 20,000 environment steps"
+
+
+def test_a_run_no_longer_than_the_warm_up_is_averaged_whole():
+    panel = importlib.import_module("controls").PANELS[0]
+    curves = made_up_curves("controls")
+    tables = Tables(curves[curves["step"] <= 3000])
+    assert panel.rows(tables, "er")["step"].to_list() == list(range(500, 3001, 500))
