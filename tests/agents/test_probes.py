@@ -116,9 +116,10 @@ class Rooms(Space):
         return tf.zeros(state.shape[:-1], tf.bool)
 
 
-# Those that differ from one of the others in what their chains follow, or in a factor, are in test_controls.py.
+# Those that differ from one of the others in what their chains follow, or in a factor, are in test_controls.py; so are
+# ideal_states, which need p*, and that is GridWorld's.
 ALIKE = ("descend_value", "random_sign", "noise_only", "replayed_states", "dyna_td_noise", "prioritized_er_exponent")
-AGENTS = [agent for agent in CONTROL_AGENTS if agent not in ALIKE]
+AGENTS = [agent for agent in CONTROL_AGENTS if agent not in (*ALIKE, "ideal_states")]
 
 
 @functools.cache

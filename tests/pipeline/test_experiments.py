@@ -13,7 +13,14 @@ from dyna_td import catalog, drawings, experiments, results
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
-from dyna_td.runs import DDPGDynaSettings, DQNSettings, DynaSettings, RegressionSettings
+from dyna_td.runs import (
+    ChainNoiseSettings,
+    DDPGDynaSettings,
+    DQNSettings,
+    DynaSettings,
+    PriorityExponentSettings,
+    RegressionSettings,
+)
 
 ROOT = Path(__file__).parents[2]
 SCALES = ("smoke", "quick", "paper")
@@ -39,7 +46,8 @@ def refusal(experiments, scale="quick"):
 def test_every_file_of_experiments_plans(scale):
     plan = load_plan(scale)
     files = {path.stem for path in (ROOT / "experiments").glob("figure_*.yaml")}
-    assert set(plan.figures) == files
+    others = {path.stem for path in (ROOT / "experiments").glob("*.yaml")} - files
+    assert set(plan.figures) == files and others == {*plan.studies, "scales", "claims"}
     assert list(plan.figures) == sorted(files, key=lambda name: int(name.partition("_")[2]))
 
 
@@ -100,7 +108,8 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
 
 
 def test_the_schema_knows_every_setting_and_no_other():
-    settings = (*fields(RegressionSettings), *fields(DDPGDynaSettings), *fields(DynaSettings))
+    kinds = (RegressionSettings, DDPGDynaSettings, DynaSettings, ChainNoiseSettings, PriorityExponentSettings)
+    settings = [setting for kind in kinds for setting in fields(kind)]
     assert {setting.name for setting in settings} == set(catalog.SETTINGS)
     defaults = {setting.name: setting.default for setting in settings} | {"hidden": [32, 32], "model_hidden": [64, 64]}
     check(defaults, "settings", "the defaults")
