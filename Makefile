@@ -8,11 +8,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures controls sensitivity claims report estimate benchmark verify lint
+.PHONY: help setup test smoke all-figures controls sensitivity claims report reference gallery compare restamp estimate \
+	benchmark verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
-	@echo "options: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup"
+	@echo "options: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup;"
+	@echo "         FIGURES='figure_1 figure_7' for reference, gallery and compare"
 
 setup: $(STAMP)  ## install everything into .venv, from requirements.lock
 
@@ -56,6 +58,18 @@ claims: setup  ## judge the paper's claims by the results that are there, at SCA
 
 report: claims  ## figures, verdicts, costs and sources on one page, as far as they are there, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
+
+reference: setup  ## publish the finished figures of the paper's scale in reference/
+	@$(BIN)/python -m dyna_td reference $(FIGURES) --scale paper
+
+gallery: setup  ## draw the published pictures again, from the published tables
+	@$(BIN)/python -m dyna_td gallery $(FIGURES)
+
+compare: setup  ## hold fresh curves, at SCALE, against the published ones
+	@$(BIN)/python -m dyna_td compare $(FIGURES) --scale $(SCALE)
+
+restamp: setup  ## after a change of code that changes no number: check that, and keep the finished runs of SCALE
+	@$(BIN)/python -m dyna_td restamp --scale $(SCALE)
 
 benchmark: setup  ## measure the speed of training, on one thread
 	$(BIN)/python -m dyna_td benchmark --output results/benchmark/benchmark.csv

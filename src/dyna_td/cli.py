@@ -4,9 +4,7 @@ A mistake of the user is one sentence on standard error and exit status 2; Ctrl-
 """
 
 import argparse
-import importlib
 import math
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -23,6 +21,7 @@ from dyna_td import (
     experiments,
     pipeline_lock,
     provenance,
+    publishing,
     results,
     scorecard,
     verify,
@@ -31,6 +30,7 @@ from dyna_td.checked_yaml import check
 from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
 from dyna_td.progress import progress
+from dyna_td.quietly import import_quietly
 from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
 from dyna_td.scores import reader
 
@@ -96,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     add("claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan])
     add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[plan])
     add("verify", _verify, "check finished results against their checksums and their runs", parents=[plan])
+    publishing.add_commands(add, plan)
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
     target.add_argument("figure", help="figure_1, ..., all_figures, controls or sensitivity")
@@ -278,7 +279,7 @@ def _select(options: argparse.Namespace) -> None:
     csv = results.selection_csv(plan.scale, run.name, options.results)
     results.require_writable(csv)
     machine = provenance.machine()
-    training = _import_quietly("dyna_td.training")
+    training = import_quietly("dyna_td.training")
     checkpoint = _checkpoint(csv, candidates, machine, options)
     with progress(run.name) as show:
         outcomes = training.execute_sweep(candidates, show, checkpoint)
@@ -312,7 +313,7 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
 
 def _execute(run: Run, checkpoint: Checkpoint):
     """Trains `run` and returns its `training.Outcome`; tells on standard error which seeds diverged."""
-    training = _import_quietly("dyna_td.training")
+    training = import_quietly("dyna_td.training")
     with progress(run.name) as show:
         outcome = training.execute(run, show, checkpoint)
     for seed, step in outcome.cost["diverged_seeds"].items():
@@ -442,18 +443,4 @@ def _costs(options: argparse.Namespace) -> None:
 
 
 def _benchmark(options: argparse.Namespace) -> None:
-    _import_quietly("dyna_td.benchmark").main(options.rest)
-
-
-def _import_quietly(module: str):
-    """Imports a module that imports TensorFlow, without a greeting from its libraries."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    sys.stderr.flush()
-    standard_error = os.dup(2)
-    with open(os.devnull, "w") as nothing:
-        os.dup2(nothing.fileno(), 2)
-    try:
-        return importlib.import_module(module)
-    finally:
-        os.dup2(standard_error, 2)
-        os.close(standard_error)
+    import_quietly("dyna_td.benchmark").main(options.rest)

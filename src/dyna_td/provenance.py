@@ -6,6 +6,7 @@ import importlib.metadata
 import platform
 import subprocess
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -21,15 +22,32 @@ _PLANNING_ONLY = {"dyna_td.catalog", "dyna_td.errors", "dyna_td.progress", "dyna
 
 
 def machine() -> dict:
-    """Versions, CPU model, commit and whether tracked files differ from it, for a result's JSON file."""
+    """Date (UTC), versions, CPU model, commit and whether tracked files differ from it, for a result's JSON file."""
     changes = _git("status", "--porcelain", "--untracked-files=no")
-    installed = {name: _version(name) for name in ("tensorflow", "numpy", "gymnasium")}
+    installed = versions("tensorflow", "numpy", "gymnasium")
     return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
         "cpu": _cpu_model(),
-        "git_commit": _git("rev-parse", "HEAD"),
+        "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
     }
+
+
+def versions(*packages: str) -> dict[str, str | None]:
+    """The installed version of each package, None if it is not there."""
+    return {name: _version(name) for name in packages}
+
+
+def commit() -> str | None:
+    """The commit that is checked out, None outside of a git repository."""
+    return _git("rev-parse", "HEAD")
+
+
+def uncommitted(*folders: str) -> list[str] | None:
+    """The files in `folders` of the project that are not as committed, None outside of a git repository."""
+    changes = _git("status", "--porcelain", "--", *folders)
+    return None if changes is None else [line.split(maxsplit=1)[1] for line in changes.splitlines()]
 
 
 def run_digest(run: Run) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
 
@@ -60,6 +61,11 @@ def benchmark_tsv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / "benchmarks" / f"{job}.tsv"
 
 
+def compare_csv(scale: str, directory: Path = DIRECTORY) -> Path:
+    """How the curves of a scale lie to the published ones."""
+    return Path(directory) / scale / "compare.csv"
+
+
 def provenance_json(csv: Path) -> Path:
     """The JSON file beside `csv`."""
     return csv.with_suffix(".json")
@@ -89,12 +95,13 @@ def require_writable(path: Path) -> None:
 
 
 @contextmanager
-def write_whole(path: Path) -> Iterator[io.TextIOWrapper]:
-    """Opens `path` for writing: its old contents stay until the block ends without an exception."""
+def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
+    """Opens `path` for writing text (w) or bytes (wb): its old contents stay until the block ends without exception."""
+    as_text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
+        with open(handle, mode, **as_text) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())  # a power cut must not leave an empty file under the final name
@@ -127,8 +134,13 @@ def write(csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame 
     for path, text in texts.items():
         with write_whole(path) as file:
             file.write(text)
+    write_details(csv, {**details, **checksums})
+
+
+def write_details(csv: Path, details: dict) -> None:
+    """Writes the JSON file beside `csv`."""
     with write_whole(provenance_json(csv)) as file:
-        json.dump({**details, **checksums}, file, indent=2, allow_nan=False)
+        json.dump(details, file, indent=2, allow_nan=False)
         file.write("\n")
 
 

@@ -7,10 +7,14 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from dyna_td import aggregate, experiments, results
+
 ROOT = Path(__file__).parents[2]
+COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50}
 
 
 def pytest_collection_modifyitems(items):
@@ -71,3 +75,48 @@ def snakemake(tmp_path):
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
 
     return call
+
+
+@pytest.fixture
+def finish():
+    """What writes a run of the paper's scale, as its training would leave it, with random numbers; returns the CSV."""
+    return _finish
+
+
+def _finish(run, directory, digest=None):
+    """Writes what training `run` would leave below `directory`: its sweep, numbers that look like learning, states."""
+    plan = experiments.load_plan("paper")
+    rng = np.random.default_rng(0)
+    steps = sorted({0, run.steps // 2, *run.moments.values()})
+    metrics = {panel.metric for figure in plan.figures.values() for panel in figure.panels.values()}
+    metrics = [metric for metric in metrics if metric not in ("gap_function", "loss")]
+    rows = pd.MultiIndex.from_product([run.seeds, steps, metrics], names=["seed", "step", "metric"])
+    records = rows.to_frame(index=False)
+    records["value"] = rng.normal(size=len(records)).astype(np.float32).astype(float)
+    trained, details = run, {}
+    if run.sweep:
+        candidates = plan.selection_runs(run)
+        sweep = pd.concat(
+            pd.DataFrame(
+                {"learning_rate": rate, "seed": candidates[0].seeds, "step": 0, "metric": metric, "value": rate}
+            )
+            for rate in run.sweep
+            for metric in ("test_rmse", "return")
+        )
+        choice = aggregate.select_learning_rate(run, sweep)
+        asked = results.describe(run) | {"seeds": candidates[0].seeds}
+        asked["source_digest"] = digest or asked["source_digest"]
+        results.write(results.selection_csv(plan.scale, run.name, directory), sweep, asked | choice | COST)
+        trained = run.with_learning_rate(choice["learning_rate"])
+        details = {"learning_rate_selection": choice}
+    asked = results.describe(trained) | {"run": run.name}
+    asked["source_digest"] = digest or asked["source_digest"]
+    states = None
+    if run.environment == "GridWorld":
+        places = [
+            (seed, step, source) for seed in run.seeds for step in run.moments.values() for source in ("own", "buffer")
+        ]
+        states = pd.DataFrame(places, columns=["seed", "step", "source"]).assign(x=0.25, y=0.75)
+    csv = results.run_csv(plan.scale, run.name, directory)
+    results.write(csv, records, asked | details | COST | {"diverged_seeds": {"1": 500}, "date": "2026-01-02"}, states)
+    return csv

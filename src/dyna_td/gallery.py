@@ -1,0 +1,46 @@
+"""Draws every published picture again from the published tables, without TensorFlow."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from dyna_td import reference, results
+from dyna_td.drawings import DIRECTORY as SCRIPTS
+from dyna_td.errors import UserError
+
+
+def draw_all(figures: Sequence[str], directory: Path = reference.DIRECTORY, output: Path | None = None) -> list[Path]:
+    """Draws `figures` into `output` (by default, where they are published), one process each; returns the PNGs.
+
+    Raises:
+      UserError: if the tables of one are damaged, or its script refuses them.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(partial(draw, directory=directory, output=output or directory), figures))
+
+
+def draw(figure: str, directory: Path, output: Path) -> Path:
+    """Draws one figure from its tables in `directory`, PNG and PDF; see `draw_all`."""
+    scale = reference.read_provenance(figure, directory)["scale"]
+    png = Path(output) / figure / f"{figure}.png"
+    with tempfile.TemporaryDirectory() as folder:
+        curves = Path(folder) / "curves.csv"
+        try:
+            curves.write_bytes(reference.curves_csv(figure, directory).read_bytes())
+        except OSError as error:
+            raise UserError(f"cannot read {error.filename}: {error.strerror}; publish it again.") from error
+        states = reference.states_csv(figure, directory)
+        if states.exists():
+            results.states_csv(curves).write_bytes(reference.read_compressed(states))
+        command = [sys.executable, SCRIPTS / f"{figure}.py", "--curves", curves, "--scale", scale, "--output", png]
+        path = os.pathsep.join([str(SCRIPTS.parent / "src"), str(SCRIPTS.parent)])
+        drawn = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
+    if drawn.returncode:
+        reason = drawn.stderr.strip().splitlines()[-1].removeprefix("error: ")
+        raise UserError(f"{figure} cannot be drawn from {directory}: {reason}")
+    return png

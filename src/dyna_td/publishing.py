@@ -1,0 +1,119 @@
+"""The commands around the published results: reference, gallery, compare and restamp."""
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from dyna_td import comparison, experiments, gallery, pipeline_lock, provenance, reference, restamp, results
+from dyna_td.errors import UserError, require_choice
+from dyna_td.quietly import import_quietly
+from dyna_td.scorecard import EVIDENCE_SCALE
+
+
+def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
+    """Adds reference, gallery, compare and restamp by `add(name, function, text, parents=...)`; see `cli`."""
+    place = argparse.ArgumentParser(add_help=False)
+    place.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
+    place.add_argument("--reference", type=Path, default=reference.DIRECTORY, help="folder of the published results")
+    add("reference", _reference, "publish finished figures, after checking all of them", parents=[plan, place])
+    text = "draw the published pictures from the published tables"
+    drawn = add("gallery", _gallery, text, parents=[place])
+    drawn.add_argument("--output", type=Path, help="folder for the pictures (default: where they are published)")
+    add("compare", _compare, "hold fresh curves against the published ones", parents=[plan, place])
+    text = "show that changed code makes the same numbers, and keep the finished runs"
+    stamped = add("restamp", _restamp, text)
+    stamped.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
+    stamped.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder of the results")
+    stamped.add_argument("--every-run", action="store_true", help="compare each run, not one of those that are alike")
+    stamped.add_argument("--cores", type=_cores, metavar="N", help="trainings at a time (default: all cores)")
+
+
+def _cores(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1000:
+        raise argparse.ArgumentTypeError(f"expected a number of cores such as 2, not {text!r}")
+    return int(text)
+
+
+def _reference(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    if plan.scale != EVIDENCE_SCALE:
+        raise UserError(f"scale is {plan.scale}, but only results of scale {EVIDENCE_SCALE} are published.")
+    reference.require_committed()
+    figures = [plan.figure(name) for name in options.figures] or _complete_figures(plan, options)
+    for figure in figures:
+        reference.publish(plan, figure, options.results, options.reference)
+        print(gallery.draw(figure.name, options.reference, options.reference).parent)
+
+
+def _complete_figures(plan: experiments.Plan, options: argparse.Namespace) -> list[experiments.Figure]:
+    """The figures of which every run is there; of the others it says what is missing."""
+    complete = []
+    for figure in plan.figures.values():
+        lacks = [run for run in figure.runs if not results.run_csv(plan.scale, run.name, options.results).exists()]
+        if lacks:
+            rebuild = f"make {figure.name} SCALE={plan.scale}"
+            print(f"{figure.name} lacks {len(lacks)} of {len(figure.runs)} runs, which `{rebuild}` trains.")
+        else:
+            complete.append(figure)
+    return complete
+
+
+def _gallery(options: argparse.Namespace) -> None:
+    there = reference.published(options.reference)
+    if not there:
+        raise UserError(f"{options.reference} holds no published figure: get them with `git checkout reference`.")
+    figures = [require_choice(name, there, "published figure") for name in options.figures] or there
+    for png in gallery.draw_all(figures, options.reference, options.output):
+        print(png)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    plan = experiments.load_plan(options.scale, options.experiments)
+    figures = [plan.figure(name).name for name in options.figures]
+    if not figures:
+        there = [name for name in plan.figures if results.curves_csv(plan.scale, name, options.results).exists()]
+        figures = [name for name in there if name in reference.published(options.reference)]
+    if not figures:
+        raise UserError(
+            f"no figure of {options.results / plan.scale} is published in {options.reference}: "
+            f"make one first, for example `make figure_1 SCALE={plan.scale}`."
+        )
+    table = comparison.compare(plan, figures, options.results, options.reference)
+    output = results.compare_csv(plan.scale, options.results)
+    with results.write_whole(output) as file:
+        table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+    print(comparison.as_text(table))
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())
+    print(f"{output}: {counts}")
+
+
+def _restamp(options: argparse.Namespace) -> None:
+    pipeline_lock.require_free()
+    plan = experiments.load_plan(options.scale)
+    found = restamp.survey(plan, options.results)
+    for sentence in found.left_out:
+        print(f"left out: {sentence}")
+    witness_of = restamp.sample(found.outdated)
+    if options.every_run:
+        witness_of = {made.run.name: made for made in found.outdated}
+    witnesses = list({made.run.name: made for made in witness_of.values()}.values())
+    quietly = partial(import_quietly, "dyna_td.training")
+    for made, difference in restamp.first_differences(witnesses, quietly, options.cores):
+        if difference:
+            raise UserError(f"{difference}; nothing is stamped{_other_machine(made.table.details)}.")
+        print(f"{made.run.name}: the same numbers up to step {restamp.last_step(made.run):,}", flush=True)
+    for made in found.outdated:
+        restamp.stamp(made, witness_of[made.run.name].run)
+    restamp.tell_snakemake(plan.scale, [*found.current, *found.outdated], options.results)
+    print(f"{len(found.outdated)} runs stamped after comparing {len(witnesses)}, {len(found.current)} were current.")
+
+
+def _other_machine(details: dict) -> str:
+    """What differs between the machine of a result and this one, to be told where numbers differ."""
+    here = provenance.machine()
+    differing = [f"{key} {details.get(key)} there, {here[key]} here" for key in ("versions", "cpu")]
+    differing = [
+        text for key, text in zip(("versions", "cpu"), differing, strict=True) if details.get(key) != here[key]
+    ]
+    return f" ({'; '.join(differing)}: that alone can change them)" if differing else ""

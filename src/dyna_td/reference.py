@@ -1,0 +1,187 @@
+"""The published results, `reference/`: what `make reference` copies there, and how it is read again.
+
+<figure>/curves.csv, states.csv.xz            what the picture shows
+<figure>/<figure>.png, .pdf                   the picture
+<figure>/provenance.json                      which run is which curve; of each run all that its JSON file tells,
+                                              its cost, and where its evaluations are
+runs/<run>.csv.xz                             every evaluation of every seed; figures share it as they share the run
+"""
+
+import csv
+import json
+import lzma
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dyna_td import aggregate, finished, provenance, results
+from dyna_td.errors import UserError
+from dyna_td.experiments import Figure, Plan
+from dyna_td.finished import Finished
+from dyna_td.runs import Run
+
+DIRECTORY = Path("reference")
+SOURCES = ("src", "envs", "experiments", "figures")  # what makes numbers and pictures
+_SECONDS = ("train_seconds", "compile_seconds", "evaluate_seconds")
+_DRAWING = ("matplotlib", "pillow", "numpy", "pandas", "scipy")
+
+
+def provenance_json(figure: str, directory: Path = DIRECTORY) -> Path:
+    """Where a published figure says what it comes from."""
+    return Path(directory) / figure / "provenance.json"
+
+
+def curves_csv(figure: str, directory: Path = DIRECTORY) -> Path:
+    """The curves of a published figure."""
+    return Path(directory) / figure / "curves.csv"
+
+
+def states_csv(figure: str, directory: Path = DIRECTORY) -> Path:
+    """The sampled states of a published figure, compressed, if it shows any."""
+    return Path(directory) / figure / "states.csv.xz"
+
+
+def run_csv(run: str, directory: Path = DIRECTORY) -> Path:
+    """The evaluations of a published run, compressed."""
+    return Path(directory) / "runs" / f"{run}.csv.xz"
+
+
+def published(directory: Path = DIRECTORY) -> list[str]:
+    """The names of the figures that are there, in the paper's order."""
+    names = {path.parent.name for path in Path(directory).glob("figure_*/provenance.json")}
+    return sorted(names, key=lambda name: int(re.sub(r"\D", "", name) or 0))
+
+
+def read_provenance(figure: str, directory: Path = DIRECTORY) -> dict:
+    """What a published figure comes from.
+
+    Raises:
+      UserError: if it is not there, or damaged.
+    """
+    path = provenance_json(figure, directory)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; publish it with `make reference`.") from error
+    except ValueError as error:
+        raise UserError(f"{path} is damaged; get it again with `git checkout {path}`.") from error
+
+
+def read_compressed(path: Path) -> bytes:
+    """The contents of a compressed table.
+
+    Raises:
+      UserError: if it is not there, or damaged.
+    """
+    try:
+        return lzma.decompress(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; publish it with `make reference`.") from error
+    except lzma.LZMAError as error:
+        raise UserError(f"{path} is damaged; get it again with `git checkout {path}`.") from error
+
+
+def require_committed() -> None:
+    """Checks that the sources are as committed, so that what is published can be made again.
+
+    Raises:
+      UserError: if they are not.
+    """
+    changed = provenance.uncommitted(*SOURCES)
+    if changed is None:
+        raise UserError("this is no git repository, so nobody could tell from which sources the results come.")
+    if changed:
+        raise UserError(f"{changed[0]} is not committed: commit it first, then publish what it makes.")
+
+
+def publish(plan: Plan, figure: Figure, source: Path = results.DIRECTORY, directory: Path = DIRECTORY) -> None:
+    """Writes all of a finished figure but its picture to `directory`.
+
+    Raises:
+      UserError: if one of its runs is not there, not complete, damaged, or not made by these sources; then nothing is
+        written.
+    """
+    runs = {run: _require_current(plan, figure, finished.read(plan, run, source)) for run in figure.runs}
+    tables = {run: (made.table.records, made.table.details) for run, made in runs.items()}
+    curves = aggregate.curves_text(figure, tables.__getitem__)
+    states = None
+    if figure.shows_states:
+        rebuild = f"make {figure.name} SCALE={plan.scale}"
+        states = aggregate.states_text(figure, lambda run: results.read_states(runs[run].table.csv, rebuild))
+    for run, made in runs.items():
+        _write_compressed(run_csv(run.name, directory), made.table.csv.read_bytes())
+    if states:
+        _write_compressed(states_csv(figure.name, directory), states.encode())
+    _write(curves_csv(figure.name, directory), curves)
+    told = {
+        "figure": figure.name,
+        "title": figure.title,
+        "scale": plan.scale,
+        "drawn_with": provenance.versions(*_DRAWING),
+        "panels": figure.as_plain_data(),
+        "runs": {run.name: _tell(plan, run, made, source) for run, made in runs.items()},
+    }
+    _write(provenance_json(figure.name, directory), f"{as_json(told)}\n")
+
+
+def as_json(told: object, indent: str = "") -> str:
+    """`told` as JSON, with a line for each entry of a mapping, and lists on one line."""
+    if not isinstance(told, dict) or not told:
+        return json.dumps(told, allow_nan=False)
+    inner = f"{indent} "
+    entries = [f"{inner}{json.dumps(key)}: {as_json(value, inner)}" for key, value in told.items()]
+    return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
+
+
+def _require_current(plan: Plan, figure: Figure, made: Finished) -> Finished:
+    if not made.is_current:
+        raise UserError(
+            f"{made.table.csv} was made by other sources than those that are here: if they make the same numbers, "
+            f"`make restamp SCALE={plan.scale}` shows it, else `make {figure.name} SCALE={plan.scale}` trains it anew."
+        )
+    return made
+
+
+def _tell(plan: Plan, run: Run, made: Finished, source: Path) -> dict:
+    """All that is known of a run, with its cost and the day of its training."""
+    details = dict(made.table.details)
+    modified = datetime.fromtimestamp(made.table.csv.stat().st_mtime, UTC)  # for runs that did not note their date
+    told = {"date": details.pop("date", f"{modified:%Y-%m-%d}"), **details}
+    told["cost"] = {"wall_seconds": _wall_seconds(details), "core_seconds": _core_seconds(plan, run.name, source)}
+    if made.sweep:
+        name = f"{run.name}.selection"
+        told["selection_cost"] = {
+            "wall_seconds": _wall_seconds(made.sweep.details),
+            "core_seconds": _core_seconds(plan, name, source),
+        }
+    return told | {"evaluations": f"runs/{run.name}.csv.xz"}
+
+
+def _wall_seconds(details: dict) -> float | None:
+    """Training, compilation and evaluation: also what was done before a kill."""
+    return round(sum(details[name] for name in _SECONDS), 1) if set(_SECONDS) <= set(details) else None
+
+
+def _core_seconds(plan: Plan, job: str, source: Path) -> float | None:
+    """What Snakemake measured of the job (its last start, if it was killed); None if it made no measurement."""
+    try:
+        with results.benchmark_tsv(plan.scale, job, source).open(newline="") as file:
+            return float(next(csv.DictReader(file, delimiter="\t"))["cpu_time"])
+    except (OSError, StopIteration, KeyError, TypeError, ValueError):
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    with results.write_whole(path) as file:
+        file.write(text)
+
+
+def _write_compressed(path: Path, content: bytes) -> None:
+    """Compresses `content`, unless it is there already: another version of the library may make other bytes of it."""
+    try:
+        if read_compressed(path) == content:
+            return
+    except UserError:
+        pass  # not there, or damaged: either way it is written now
+    with results.write_whole(path, "wb") as file:
+        file.write(lzma.compress(content, preset=9))

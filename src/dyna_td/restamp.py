@@ -1,0 +1,249 @@
+"""Shows that changed code makes the same numbers, so that finished runs need not be trained again.
+
+Of the runs whose digest is outdated, the first evaluations are trained again with the code that is here, until learning
+has begun, and compared with the finished CSVs to the last digit. Two seeds are enough: a seed's numbers do not depend
+on which others share its job. Where all agree, the JSON files get the new digest, and keep the old one under
+`restamped`; where one number differs, nothing is stamped.
+"""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td import catalog, finished, provenance, results
+from dyna_td.checkpoint import unpack
+from dyna_td.errors import UserError
+from dyna_td.experiments import Plan
+from dyna_td.finished import Finished, Table
+from dyna_td.runs import Run
+
+SEEDS = 2
+EVALUATIONS = 2  # after learning has begun
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Outdated:
+    """What `survey` finds: finished runs by whether the code that is here made them, and sentences on the others."""
+
+    current: list[Finished]
+    outdated: list[Finished]
+    left_out: list[str]
+
+
+def survey(plan: Plan, directory: Path) -> Outdated:
+    """Looks at every run of `plan` that is finished below `directory`."""
+    found = Outdated([], [], [])
+    for run in plan.runs.values():
+        if not results.run_csv(plan.scale, run.name, directory).exists():
+            continue
+        try:
+            made = finished.read(plan, run, directory)
+        except UserError as error:
+            found.left_out.append(str(error))
+        else:
+            (found.current if made.is_current else found.outdated).append(made)
+    return found
+
+
+def sample(outdated: Iterable[Finished]) -> dict[str, Finished]:
+    """By the name of each run, the one that stands for it: the cheapest of those that differ from it in numbers alone.
+
+    They have the same environment, agent, learner, code and words among their settings (the model, the rule of search
+    control, the activation), and are of the same outdated code.
+    """
+    groups: dict[tuple, list[Finished]] = {}
+    for made in outdated:
+        run = made.run
+        words = tuple(value for value in asdict(run.settings).values() if isinstance(value, str | bool))
+        code = tuple(table.details.get("source_digest") for table in made.tables)
+        groups.setdefault((catalog.modules_of(run), run.environment, run.agent, words, code), []).append(made)
+    return {
+        made.run.name: min(group, key=lambda other: catalog.work(other.run))
+        for group in groups.values()
+        for made in group
+    }
+
+
+def last_step(run: Run) -> int:
+    """How far `run` is trained again: `EVALUATIONS` evaluations after all that it learns with has begun."""
+    begun = getattr(run.settings, "warm_up_steps", 0)
+    if getattr(run.settings, "model", "") == "learned":
+        begun = max(begun, run.settings.model_start)
+    return min(run.steps, (-(-begun // run.evaluate_every) + EVALUATIONS) * run.evaluate_every)
+
+
+def first_difference(made: Finished, train: Callable[[Run, int, bool], pd.DataFrame]) -> str | None:
+    """Trains the beginning of a finished run, and of its sweep, again; tells the first number that differs, if any.
+
+    Args:
+      made: the finished run.
+      train: `train_beginning`.
+    """
+    until = last_step(made.run)
+    records = train(made.trained, until, True)
+    if (difference := _differs(made.table, records, until)) or not made.sweep:
+        return difference
+    rate = made.candidate.settings.learning_rate
+    records = train(made.candidate, until, False).assign(learning_rate=rate)
+    return _differs(made.sweep, records, until)
+
+
+def _differs(table: Table, records: pd.DataFrame, until: int) -> str | None:
+    """Compares `records` with the rows of `table` of the same seeds, and rate, up to a step, as they are written."""
+    kept = table.records[table.records["step"] <= until]
+    for key in {"seed", "learning_rate"} & set(kept):
+        kept = kept[kept[key].isin(records[key].unique())]
+    pairs = zip(*(results.to_csv_text(part).splitlines() for part in (kept, records)), strict=False)
+    for old, new in pairs:
+        if old != new:
+            return f"{table.csv} has the row {old}, but the code that is here makes {new}"
+    return None if len(kept) == len(records) else f"the code that is here makes other metrics than {table.csv} has"
+
+
+class _Enough(Exception):
+    """Ends a training whose evaluations are all there."""
+
+
+class _UntilStep:
+    """Stands where a training expects its checkpoint: takes its evaluations at a step, and ends it."""
+
+    def __init__(self, step: int):
+        self._step = step
+        self._done = 0
+        self.records = None
+
+    def load(self) -> None:
+        return None
+
+    def show(self, done: int, total: int) -> None:
+        self._done = done
+
+    @property
+    def is_due(self) -> bool:
+        return self._done >= self._step
+
+    def save(self, arrays: dict, facts: dict, begun: float | None) -> None:
+        self.records = unpack(arrays, "log0.metrics")
+        raise _Enough
+
+
+def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
+    """The evaluations of the first `SEEDS` seeds of `run` up to the step `until`, one of its evaluations.
+
+    The run keeps its own number of steps, by which its buffers are sized. Without `measures`, it is trained as in a
+    sweep.
+    """
+    from dyna_td import training
+
+    beginning = replace(run, seeds=run.seeds[:SEEDS])
+    stop = _UntilStep(until)
+    try:
+        if measures:
+            outcome = training.execute(beginning, stop.show, stop)
+        else:
+            outcome = training.execute_sweep([beginning], stop.show, stop)[0]
+    except _Enough:
+        return stop.records[stop.records["seed"].isin(beginning.seeds)]
+    return outcome.records
+
+
+def first_differences(
+    witnesses: Iterable[Finished], initialize: Callable[[], object], cores: int | None = None
+) -> Iterator[tuple[Finished, str | None]]:
+    """`first_difference` of each witness, in a process of its own: what a program allocates goes with it.
+
+    Args:
+      witnesses: finished runs.
+      initialize: called first in each process.
+      cores: processes at a time; None takes all cores.
+
+    Raises:
+      UserError: if a process is killed.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    workers = cores or os.cpu_count() or 1
+    witnesses = list(witnesses)
+    with ProcessPoolExecutor(workers, spawn, initializer=initialize, max_tasks_per_child=1) as pool:
+        try:
+            answers = pool.map(partial(first_difference, train=train_beginning), witnesses)
+            yield from zip(witnesses, answers, strict=True)
+        except BrokenProcessPool as error:
+            raise UserError("a training was killed, perhaps for want of memory: try again with --cores 1.") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def stamp(made: Finished, witness: Run) -> None:
+    """Writes today's digest into the JSON files of a run, for which `witness` was compared."""
+    for table in made.tables:
+        fact = {
+            "source_digest": table.details.get("source_digest"),
+            "git_commit": provenance.commit(),
+            "compared_run": witness.name,
+            "seeds": list(witness.seeds[:SEEDS]),
+            "last_step": last_step(witness),
+        }
+        told = {**table.details, **table.asked, "restamped": [*table.details.get("restamped", []), fact]}
+        with _times_kept([results.provenance_json(table.csv)]):
+            results.write_details(table.csv, told)
+
+
+def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:
+    """Has Snakemake note that these runs, and their sweeps, are what today's parameters make.
+
+    Snakemake sets the files' times to now; they get their own back, so that nothing after them looks outdated.
+
+    Raises:
+      UserError: if Snakemake refuses.
+    """
+    tables = [table for made in runs for table in made.tables]
+    if not tables:
+        return
+    files = [path for table in tables for path in (table.csv, results.provenance_json(table.csv))]
+    files += [path for table in tables if (path := results.states_csv(table.csv)).exists()]
+    home = Path(directory).resolve().parent
+    targets = [str(table.csv.resolve().relative_to(home)) for table in tables]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--touch",
+        "--force",
+        *targets,
+    ]
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    with _times_kept(files):
+        told = subprocess.run(
+            [*command, "--config", f"scale={scale}"],
+            cwd=home,
+            env=os.environ | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        )
+    if told.returncode:
+        reason = next((line for line in told.stderr.splitlines() if "error" in line.lower()), "it failed")
+        raise UserError(f"Snakemake did not take the stamped runs over ({reason}): try again.")
+
+
+@contextmanager
+def _times_kept(paths: Iterable[Path]) -> Iterator[None]:
+    """Gives files their times back when the block ends: to be stamped is not to be made anew."""
+    times = {path: path.stat() for path in paths}
+    try:
+        yield
+    finally:
+        for path, before in times.items():
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
