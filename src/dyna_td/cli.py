@@ -320,7 +320,7 @@ def _execute(run: Run, checkpoint: Checkpoint):
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
     remarks = list(outcome.cost["remarks"].values())
     if remarks:
-        others = f" (and {len(remarks) - 1} other seeds alike)" if len(remarks) > 1 else ""
+        others = f" (and other seeds: {len(remarks) - 1})" if len(remarks) > 1 else ""
         print(f"warning: {remarks[0]}{others}; training went on.", file=sys.stderr)
     return outcome
 
