@@ -29,7 +29,9 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 test: setup  ## run all tests, on two cores
-	$(BIN)/python -m pytest --numprocesses 2
+	@# In two parts: a process that has compiled many hundreds of programs may crash in the compiler.
+	$(BIN)/python -m pytest --numprocesses 2 tests/agents
+	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/agents
 
 smoke: setup  ## every figure, as short as can be: does all of it run?
 	$(BIN)/snakemake all_figures --config scale=smoke

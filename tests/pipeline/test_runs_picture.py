@@ -1,0 +1,57 @@
+"""The picture of runs that were trained by hand."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import runs
+
+from dyna_td import results
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def csv(tmp_path):
+    rows = [(seed, step, metric, seed - step) for seed in (0, 1) for step in (0, 500) for metric in ("return", "speed")]
+    path = tmp_path / "lander.csv"
+    details = {"agent": "dyna_td", "environment": "LunarLander-v3", "seeds": [0, 1]}
+    results.write(path, pd.DataFrame(rows, columns=results.COLUMNS), details)
+    return path
+
+
+def test_runs_are_drawn_without_tensorflow(csv, tmp_path):
+    watched = "import sys, runs; assert runs.main(sys.argv[1:]) == 0; assert 'tensorflow' not in sys.modules"
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT), str(ROOT / "figures")])
+    command = [
+        sys.executable,
+        "-c",
+        watched,
+        str(csv),
+        str(csv),
+        "--metric",
+        "speed",
+        "--output",
+        str(tmp_path / "x.png"),
+    ]
+    process = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
+    assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--metric", "retrun", "--output", "x.png"], "did you mean 'return'?"),
+        (["--output", "x.jpg"], "--output must end in .png"),
+        (["none.csv", "--output", "x.png"], "cannot read none.csv"),
+    ],
+)
+def test_a_mistake_is_one_sentence(csv, monkeypatch, tmp_path, capsys, options, words):
+    monkeypatch.chdir(tmp_path)
+    assert runs.main([str(csv), *options]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ") and words in told and told.count("\n") == 1
