@@ -77,7 +77,7 @@ def snakemake(tmp_path):
     return call
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def finish():
     """What writes a run of the paper's scale, as its training would leave it, with random numbers; returns the CSV."""
     return _finish
@@ -88,9 +88,9 @@ def _finish(run, directory, digest=None):
     plan = experiments.load_plan("paper")
     rng = np.random.default_rng(0)
     steps = sorted({0, run.steps // 2, *run.moments.values()})
-    metrics = {panel.metric for figure in plan.figures.values() for panel in figure.panels.values()}
-    metrics = [metric for metric in metrics if metric not in ("gap_function", "loss")]
-    rows = pd.MultiIndex.from_product([run.seeds, steps, metrics], names=["seed", "step", "metric"])
+    panels = [panel for figure in plan.figures.values() for panel in figure.panels.values()]
+    metrics = {panel.metric for panel in panels if run in panel.curves.values()}
+    rows = pd.MultiIndex.from_product([run.seeds, steps, sorted(metrics)], names=["seed", "step", "metric"])
     records = rows.to_frame(index=False)
     records["value"] = rng.normal(size=len(records)).astype(np.float32).astype(float)
     trained, details = run, {}

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,10 +40,17 @@ def publish(tmp_path, monkeypatch, capsys, committed):
     return call
 
 
-@pytest.fixture
-def finished_figure_9(tmp_path, finish):
+@pytest.fixture(scope="module")
+def results_of_figure_9(tmp_path_factory, finish):
+    folder = tmp_path_factory.mktemp("figure_9") / "results"
     for run in PLAN.figure("figure_9").runs:
-        finish(run, tmp_path / "results")
+        finish(run, folder)
+    return folder
+
+
+@pytest.fixture
+def finished_figure_9(results_of_figure_9, tmp_path):
+    shutil.copytree(results_of_figure_9, tmp_path / "results")
     return PLAN.figure("figure_9")
 
 
