@@ -44,12 +44,6 @@ class Space:
         """Takes points, float32 [..., d], into the space of states by clipping them to its box."""
         return tf.clip_by_value(point, self.low, self.high)
 
-    def action_columns(self, action: tf.Tensor) -> tf.Tensor:
-        """Actions as a network takes them: int32 [S, B] -> one-hot columns [S, A, B]; [S, B, a] -> [S, a, B]."""
-        if self.actions:
-            return tf.one_hot(action, self.actions, axis=1)
-        return tf.stack(tf.unstack(action, axis=-1), axis=1)
-
 
 class GymSpace(Space):
     """The space of any Gymnasium environment with Box observations and discrete or bounded Box actions.

@@ -11,6 +11,7 @@ import pandas as pd
 from dyna_td import results
 from dyna_td.catalog import settings_type
 from dyna_td.errors import UserError
+from dyna_td.files import write_whole
 from dyna_td.runs import ControlSettings, Run, Settings
 
 SEEDS = 20
@@ -98,7 +99,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     for name in options.also:
         rows += _ALSO[name](options.repeats)
     if options.output:
-        with results.write_whole(options.output) as file:
+        with write_whole(options.output) as file:
             pd.DataFrame(rows).to_csv(file, index=False, float_format="%.4g", lineterminator="\n")
 
 

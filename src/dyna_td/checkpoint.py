@@ -6,15 +6,15 @@ NumPy archive without pickled objects, so that reading one runs no code.
 """
 
 import json
-import os
 import sys
-import tempfile
 import time
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from dyna_td.files import write_whole
 
 INTERVAL = 60.0  # seconds from one to the next, at least
 LARGEST_SHARE = 0.01  # of the training's time; what takes longer to write is written less often
@@ -58,16 +58,8 @@ class Checkpoint:
         lengths = {name: array.shape[1] for name, array in arrays.items() if array.nbytes > _LARGE and array.ndim > 1}
         arrays = {name: array[:, : _filled(array)] if name in lengths else array for name, array in arrays.items()}
         text = json.dumps({"identity": self.identity, "lengths": lengths, **facts})
-        handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with open(handle, "wb") as file:
-                np.savez(file, allow_pickle=False, **{_FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with write_whole(self.path, "wb") as file:
+            np.savez(file, allow_pickle=False, **{_FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
         ended = time.monotonic()
         self._due = ended + max(self._interval, (ended - begun) / LARGEST_SHARE)
 

@@ -29,6 +29,7 @@ from dyna_td import (
 from dyna_td.checked_yaml import check
 from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
+from dyna_td.files import write_whole
 from dyna_td.progress import progress
 from dyna_td.quietly import import_quietly
 from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
@@ -346,7 +347,7 @@ def _aggregate(options: argparse.Namespace) -> None:
     if figure.shows_states:
         texts[results.states_csv(output)] = aggregate.states_text(figure, read_states)
     for path, text in texts.items():
-        with results.write_whole(path) as file:
+        with write_whole(path) as file:
             file.write(text)
 
 
@@ -370,10 +371,9 @@ def _claims(options: argparse.Namespace) -> None:
         table: scorecard.as_csv(card),
         table.with_suffix(".md"): scorecard.as_markdown(card, stated, plan),
     }.items():
-        with results.write_whole(path) as file:
+        with write_whole(path) as file:
             file.write(text)
-    evidence = "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
-    print(f"{table} and {table.with_suffix('.md').name}{evidence}: {scorecard.count_words(card)}")
+    print(f"{table} and {table.with_suffix('.md').name}{_evidence(plan)}: {scorecard.count_words(card)}")
     for line in scorecard.next_steps(card, plan):
         print(f"  {line}")
 
@@ -386,12 +386,15 @@ def _report(options: argparse.Namespace) -> None:
     page = results.report_html(plan.scale, options.results)
     results.require_writable(page)
     content = report.collect(plan, stated, options.results)
-    with results.write_whole(page) as file:
+    with write_whole(page) as file:
         file.write(report.render(content))
-    evidence = "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
-    print(f"{page}{evidence}; missing in it:" if content["missing"] else f"{page}{evidence}: complete.")
+    print(f"{page}{_evidence(plan)}{'; missing in it:' if content['missing'] else ': complete.'}")
     for what, command in content["missing"]:
         print(f"  {what}: {command or 'not available yet'}")
+
+
+def _evidence(plan: experiments.Plan) -> str:
+    return "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
 
 
 def _check(options: argparse.Namespace) -> None:

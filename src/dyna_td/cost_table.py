@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import results
 from dyna_td.costs import QUANTITIES, Job, jobs_of
 from dyna_td.errors import UserError
 from dyna_td.estimate import CostModel, makespan
 from dyna_td.experiments import Plan
+from dyna_td.files import write_whole
 
 _DIGITS = 1e-5  # the table of measured jobs keeps six
 
@@ -80,7 +80,7 @@ def write(path: Path, scale: str, text: str) -> None:
     new, count = re.subn(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: f"{begin}\n{text}{end}", old, flags=re.S)
     if count != 1:
         raise UserError(f"{path} has {count} places for this table, expected 1: put {begin} and {end} on lines there.")
-    with results.write_whole(path) as file:
+    with write_whole(path) as file:
         file.write(new)
 
 

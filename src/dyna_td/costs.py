@@ -18,6 +18,7 @@ from dyna_td import experiments, results
 from dyna_td.catalog import FULL_PASS, SAMPLED_ENVIRONMENT, SAMPLING_METRICS
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Plan
+from dyna_td.files import write_whole
 from dyna_td.runs import Run
 
 TABLE = experiments.DIRECTORY / "costs.csv"
@@ -260,6 +261,6 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     if path.exists():
         table = pd.concat([read_table(path), table]).drop_duplicates(["scale", "job"], keep="last")
     results.require_writable(path)
-    with results.write_whole(path) as file:
+    with write_whole(path) as file:
         ordered = table.sort_values(["scale", "job"])[COLUMNS]
         ordered.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")

@@ -95,7 +95,9 @@ class LearnedModel(tf.Module):
 
     def _outputs(self, state, action):
         """The network's s' - s, r and, where no rule is known, P(terminal) in columns: [S, d + 1 or 2, B]."""
-        return self.network(tf.concat([as_columns(state), self.space.action_columns(action)], axis=1))
+        actions = self.space.actions
+        action = tf.one_hot(action, actions, axis=1) if actions else as_columns(action)
+        return self.network(tf.concat([as_columns(state), action], axis=1))
 
 
 def make_model(settings: SearchControlSettings, streams: Streams, space) -> TrueModel | LearnedModel:

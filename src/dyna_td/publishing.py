@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dyna_td import comparison, experiments, gallery, pipeline_lock, provenance, reference, restamp, results
 from dyna_td.errors import UserError, require_choice
+from dyna_td.files import write_whole
 from dyna_td.quietly import import_quietly
 from dyna_td.scorecard import EVIDENCE_SCALE
 
@@ -81,7 +82,7 @@ def _compare(options: argparse.Namespace) -> None:
         )
     table = comparison.compare(plan, figures, options.results, options.reference)
     output = results.compare_csv(plan.scale, options.results)
-    with results.write_whole(output) as file:
+    with write_whole(output) as file:
         table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
     print(comparison.as_text(table))
     counts = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())

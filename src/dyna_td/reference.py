@@ -17,6 +17,7 @@ from pathlib import Path
 from dyna_td import aggregate, finished, provenance, results
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Plan
+from dyna_td.files import write_whole
 from dyna_td.finished import Finished
 from dyna_td.runs import Run
 
@@ -172,7 +173,7 @@ def _core_seconds(plan: Plan, job: str, source: Path) -> float | None:
 
 
 def _write(path: Path, text: str) -> None:
-    with results.write_whole(path) as file:
+    with write_whole(path) as file:
         file.write(text)
 
 
@@ -183,5 +184,5 @@ def _write_compressed(path: Path, content: bytes) -> None:
             return
     except UserError:
         pass  # not there, or damaged: either way it is written now
-    with results.write_whole(path, "wb") as file:
+    with write_whole(path, "wb") as file:
         file.write(lzma.compress(content, preset=9))

@@ -7,18 +7,15 @@ import errno
 import hashlib
 import io
 import json
-import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO
 
 import pandas as pd
 
 from dyna_td import provenance
 from dyna_td.errors import UserError
+from dyna_td.files import write_whole
 from dyna_td.runs import Run
 
 DIRECTORY = Path("results")
@@ -92,24 +89,6 @@ def require_writable(path: Path) -> None:
         raise UserError(f"cannot write {path}: {error.filename} is not a folder; choose another place.") from error
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}; choose another place.") from error
-
-
-@contextmanager
-def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
-    """Opens `path` for writing text (w) or bytes (wb): its old contents stay until the block ends without exception."""
-    as_text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, mode, **as_text) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())  # a power cut must not leave an empty file under the final name
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def to_csv_text(records: pd.DataFrame) -> str:

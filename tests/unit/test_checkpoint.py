@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import checkpoint as module
 from dyna_td.checkpoint import Checkpoint, pack, unpack
 
 IDENTITY = {"settings": [{"seeds": (0, 1), "hidden": (32, 32)}], "source": "abc", "versions": {"numpy": "2"}}
@@ -84,7 +83,7 @@ def test_a_full_disk_leaves_the_old_one_and_no_other_file(path, monkeypatch, cal
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.os, call, full)
+        patch.setattr(os, call, full)
         with pytest.raises(OSError, match="No space left"):
             Checkpoint(path, IDENTITY).save(ARRAYS, {"done": 2})
     assert list(path.parent.iterdir()) == [path]
@@ -100,7 +99,7 @@ def test_the_next_one_is_due_after_the_interval_and_later_if_writing_takes_long(
         now[0] += passed
         dues.append(checkpoint.is_due)
     assert dues == [False, True]
-    monkeypatch.setattr(module.os, "fsync", lambda handle: now.__setitem__(0, now[0] + 2.0))
+    monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + 2.0))
     checkpoint.save(ARRAYS, {}, begun=now[0])  # two seconds, so that one percent of the time is 200 seconds
     dues = []
     for passed in (199.0, 1.0):

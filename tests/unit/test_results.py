@@ -9,6 +9,7 @@ import pytest
 
 from dyna_td import results
 from dyna_td.errors import UserError
+from dyna_td.files import write_whole
 from dyna_td.runs import RegressionSettings, Run
 
 RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)
@@ -84,7 +85,7 @@ def test_a_run_is_described_by_all_that_it_was_asked_to_do():
 
 def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
     before = csv.read_bytes()
-    with pytest.raises(ZeroDivisionError), results.write_whole(csv) as file:
+    with pytest.raises(ZeroDivisionError), write_whole(csv) as file:
         file.write("half of the new")
         file.flush()
         1 / 0  # noqa: B018
