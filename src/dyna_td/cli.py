@@ -358,7 +358,7 @@ def _verify(options: argparse.Namespace) -> None:
         print(f"error: {fault}", file=sys.stderr)
     if faults:
         raise UserError(f"{len(faults)} of the results at scale {plan.scale} are not as they were written.")
-    print(f"{checked} files at scale {plan.scale} are as they were written.")
+    print(f"files checked at scale {plan.scale}: {checked}, all as they were written.")
 
 
 def _claims(options: argparse.Namespace) -> None:
