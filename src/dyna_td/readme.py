@@ -130,16 +130,26 @@ def _sum_words(claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
 
 
 def _effects(row: pd.Series, tests: pd.DataFrame) -> str:
-    """The effect of the claim's test; of several, each with its verdict, if they are few."""
-    if len(tests) == 1 or len(tests) > _MOST_TESTS:
+    """The effect of the claim's test, or of each if it has a few.
+
+    Of many, it tells how they came out, and the effects of those with the claim's verdict if these are few.
+    """
+    if len(tests) == 1:
         return _data(row)
     told = []
-    for _, test in tests.iterrows():
-        words = [] if test["verdict"] == _NOT_RUN else [_data(test)]
-        if test["verdict"] != row["verdict"]:
-            words.append(f"({test['verdict']})")
-        told.append(f"{test['test'].replace('_', ' ')}: {' '.join(words)}")
+    if len(tests) > _MOST_TESTS:
+        told, tests = [row["note"]], tests[tests["verdict"] == row["verdict"]]
+    if len(tests) <= _MOST_TESTS:
+        told += [_test_words(test, row["verdict"]) for _, test in tests.iterrows()]
     return "<br>".join(told)
+
+
+def _test_words(test: pd.Series, verdict: str) -> str:
+    """The effect of a test, with its verdict where that is not the claim's."""
+    words = [] if test["verdict"] == _NOT_RUN else [_data(test)]
+    if test["verdict"] != verdict:
+        words.append(f"({test['verdict']})")
+    return f"{test['test'].replace('_', ' ')}: {' '.join(words)}"
 
 
 def _data(row: pd.Series) -> str:

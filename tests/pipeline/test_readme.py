@@ -34,7 +34,8 @@ def finished_figure(tmp_path_factory, finish):
     folder = tmp_path_factory.mktemp("published")
     for panel, errors in ERRORS.items():
         for curve, error in errors.items():
-            finish(FIGURE.panels[panel].curves[curve], folder / "results", level=error)
+            also = ("test_rmse_low", "test_rmse_high")  # which claims on other figures compare
+            finish(FIGURE.panels[panel].curves[curve], folder / "results", level=error, also=also)
     for run in FIGURE.runs:
         if not results.run_csv("paper", run.name, folder / "results").exists():
             finish(run, folder / "results")
@@ -234,11 +235,20 @@ def test_a_judged_claim_has_its_words_verdict_effect_and_seeds(folder, card):
 def test_a_claim_with_many_tests_tells_how_they_came_out(folder, card):
     gain = {claim.number: claim for claim in STATED}[31]
     assert len(gain.tests) == 8
-    card.loc[(card["claim"] == 31) & (card["row"] == "claim"), ["verdict", "note"]] = [
-        "undecided",
-        "8 tests: 8 undecided",
-    ]
-    assert rows_of(readme.judged_claims(PLAN, STATED, card, {}, folder))["31"][3] == "8 tests: 8 undecided"
+    own = card["claim"] == 31
+
+    def effects(*contradicted):
+        """What is told of the claim's effect if these of its tests contradict it, by 30, and the others support it."""
+        card.loc[own, ["verdict", "effect", "unit", "note"]] = ["supported", 20.0, "reward", ""]
+        card.loc[own & card["test"].isin(contradicted), ["verdict", "effect"]] = ["contradicted", -30.0]
+        verdict = "contradicted" if contradicted else "supported"
+        card.loc[own & (card["row"] == "claim"), ["verdict", "effect", "note"]] = [verdict, np.nan, "the counts"]
+        return rows_of(readme.judged_claims(PLAN, STATED, card, {}, folder))["31"][3]
+
+    names = [test.label for test in gain.tests]
+    assert effects() == "the counts"
+    assert effects(names[0], names[5]) == f"the counts<br>{names[0]}: -30 reward<br>{names[5]}: -30 reward"
+    assert effects(*names[:5]) == "the counts"
 
 
 @pytest.fixture
