@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # whose parts are loaded when they are used
 
 from dyna_td.catalog import METRICS, headline_metric
 from dyna_td.errors import UserError
@@ -114,13 +114,15 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     count = table.count()
     mean = table.mean()
     error = table.std(ddof=1) / np.sqrt(count)
-    half_width = stats.t.ppf(0.975, (count - 1).where(count > 1)) * error
+    half_width = scipy.stats.t.ppf(0.975, (count - 1).where(count > 1)) * error
     columns = {
         "mean": mean,
         "standard_error": error,
         "low95": mean - half_width,
         "high95": mean + half_width,
-        "iqm": table.apply(lambda values: stats.trim_mean(values.dropna(), 0.25) if values.notna().any() else np.nan),
+        "iqm": table.apply(
+            lambda values: scipy.stats.trim_mean(values.dropna(), 0.25) if values.notna().any() else np.nan
+        ),
         "n": count,
     }
     return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})

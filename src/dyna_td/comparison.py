@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # whose parts are loaded when they are used
 
 from dyna_td import reference, results
 from dyna_td.errors import UserError
@@ -79,7 +79,7 @@ def _against(fresh: pd.DataFrame, band: pd.DataFrame) -> list:
         return [seeds, last, 0, np.nan, np.nan, last, "nothing to compare"]
     steps = fresh["step"].to_numpy()
     middle, error, count = (np.interp(steps, band["step"], band[key]) for key in ("mean", "standard_error", "n"))
-    quantile = stats.t.ppf(0.975, np.maximum(count - 1, 1))
+    quantile = scipy.stats.t.ppf(0.975, np.maximum(count - 1, 1))
     width = quantile * error * np.sqrt(1 + count / fresh["n"]) + _ROUNDING * np.abs(middle) + 1e-12
     distance = (np.abs(fresh["mean"] - middle) / width).to_numpy()
     inside = float((distance <= 1).mean())

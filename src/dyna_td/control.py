@@ -7,6 +7,7 @@ store, n updates. Nothing returns to Python but the evaluations.
 import tensorflow as tf
 
 from dyna_td.catalog import SAMPLED_ENVIRONMENT
+from dyna_td.graph import with_tensor_loops, xla_function
 from dyna_td.program import Program, compiled, make_agent
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
@@ -36,7 +37,8 @@ class ControlProgram(Program):
         # The agents' states; resets after step t are keyed by t >= 0.
         self.environment_state = tf.Variable(compiled(lambda: self._reset(Purpose.RESET, -1)))
 
-    @tf.function(jit_compile=True)
+    @xla_function
+    @with_tensor_loops
     def train(self, steps: tf.Tensor) -> None:
         """Takes `steps` (int32 scalar) environment steps."""
         last = self.step + tf.cast(steps, tf.int64)
@@ -58,7 +60,8 @@ class ControlProgram(Program):
         self.episode_step.assign(tf.where(ended, 0, episode_step))
         self.environment_state.assign(tf.where(ended[:, None], self._reset(Purpose.RESET, step), next_state))
 
-    @tf.function(jit_compile=True)
+    @xla_function
+    @with_tensor_loops
     def evaluate(self) -> dict[str, tf.Tensor]:
         """One episode of the almost greedy policy in an environment of its own; each metric float32 [S]."""
         step = self.step.read_value()
@@ -81,7 +84,7 @@ class ControlProgram(Program):
         """See `Program.measure`: sampling distributions, on GridWorld."""
         return self._measure_sampling() if self.sampling else ({}, {})
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _measure_sampling(self):
         return self.sampling.measure(self.step.read_value())
 

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
+import scipy  # whose parts are loaded when they are used
 
 from dyna_td.costs import PHASES, QUANTITIES, Job, jobs_of
 from dyna_td.experiments import Plan
@@ -135,7 +135,7 @@ class CostModel:
         matrix, measured = np.stack(list(columns.values()), axis=1), self._measured[phase][chosen]
         scale = measured if phase == "memory" else measured + _SMALL * self.seconds[chosen]
         size = np.maximum(matrix.max(axis=0), 1e-12)  # the solver stops by absolute tolerances
-        solution, _ = optimize.nnls(matrix / size / scale[:, None], measured / scale)
+        solution, _ = scipy.optimize.nnls(matrix / size / scale[:, None], measured / scale)
         return dict(zip(columns, (solution / size).tolist(), strict=True))
 
 

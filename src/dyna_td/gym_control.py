@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td.catalog import ROUNDABOUT
+from dyna_td.graph import xla_function
 from dyna_td.program import Program, make_agent
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
@@ -97,7 +98,7 @@ class GymProgram(Program):
             self._observed[s] = following
         return np.stack(rows)
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _advance(self, experience: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         """What follows an environment step: store, learn, and act in the next state. Returns actions [S] or [S, a]."""
         d = self.space.state_dim
@@ -115,7 +116,7 @@ class GymProgram(Program):
         self.step.assign(step + 1)
         return self._choose(experience[:, -d:], step + 1)
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _explore(self, state: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         return self._choose(state, step)
 
@@ -151,10 +152,10 @@ class GymProgram(Program):
         """See `Program.remarks`: observations outside the environment's declared space."""
         return self.evaluated.left_space | self.environments.left_space
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _exploit(self, state: tf.Tensor, step: tf.Tensor, t: tf.Tensor) -> tf.Tensor:
         return self.agent.learner.exploit(state, step, t)
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _counters(self) -> dict[str, tf.Tensor]:
         return self.agent.counters()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy  # whose parts are loaded when they are used
 
 from dyna_td import theory
 from dyna_td.experiments import Plan
@@ -69,7 +69,7 @@ def sharper_cubic_gradient(plan: Plan) -> Finding:
 
 def gap_maximum(plan: Plan) -> Finding:
     """f(x) = ln(1/x) - 1/x is largest at x = 1, where it is -1."""
-    largest = minimize_scalar(lambda x: -theory.gap_function(x), bounds=(1e-2, 1e2), method="bounded")
+    largest = scipy.optimize.minimize_scalar(lambda x: -theory.gap_function(x), bounds=(1e-2, 1e2), method="bounded")
     error = max(abs(largest.x - 1.0), abs(largest.fun - 1.0))
     return Finding(bool(error < 1e-4), float(error), "error of the maximum's place and height, found numerically")
 

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from dyna_td.graph import with_tensor_loops
 from dyna_td.networks import StackedNetwork, adam, as_columns, as_rows
 from dyna_td.replay import Replay
 from dyna_td.runs import SearchControlSettings
@@ -74,6 +75,7 @@ class LearnedModel(tf.Module):
         """See `TrueModel.is_ready`."""
         return step >= self.settings.model_start
 
+    @with_tensor_loops
     def learn(self, step: tf.Tensor, replay: Replay) -> None:
         """One mini-batch update, once B_er holds a mini-batch."""
         # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.

@@ -9,6 +9,7 @@ import itertools
 
 import tensorflow as tf
 
+from dyna_td.graph import with_tensor_loops
 from dyna_td.streams import Purpose, Streams
 
 ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
@@ -101,6 +102,7 @@ def adam(learning_rate: float, parameters: list[tf.Variable]):
     return optimizer
 
 
+@with_tensor_loops
 def map_blocks(function, length: int, width: int) -> tf.Tensor:
     """Evaluates `function` over 0, ..., length - 1 one cache-sized block at a time.
 

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td.catalog import CONTROL_AGENTS, learner_of, load
+from dyna_td.graph import xla_function
 from dyna_td.runs import Run
 from dyna_td.streams import Streams
 
@@ -70,7 +71,7 @@ def compiled(function: Callable):
     For numbers that are made before training: TensorFlow's own kernels take another path through sin, tanh and normal
     numbers for the last few elements of a tensor, so that a seed's would depend on its place in the stack.
     """
-    return tf.function(function, jit_compile=True)()
+    return xla_function(function)()
 
 
 def make_agent(run: Run, streams: Streams, space) -> tf.Module:

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td.catalog import LEARNERS, load
+from dyna_td.graph import with_tensor_loops, xla_function
 from dyna_td.networks import StackedNetwork, adam, map_blocks
 from dyna_td.program import Program, compiled
 from dyna_td.runs import RegressionSettings, Run
@@ -153,7 +154,8 @@ class RegressionProgram(Program):
         self.optimizers = [self.learner.optimizer]
         self.test_x = tf.Variable(4.0 * streams.uniform(Purpose.TEST_INPUTS, (TEST_EXAMPLES,)) - 2.0, trainable=False)
 
-    @tf.function(jit_compile=True)
+    @xla_function
+    @with_tensor_loops
     def train(self, steps: tf.Tensor) -> None:
         """Makes `steps` (int32 scalar) mini-batch updates."""
         last = self.step + tf.cast(steps, tf.int64)
@@ -161,7 +163,7 @@ class RegressionProgram(Program):
             self.learner.update(self.step.read_value())
             self.step.assign_add(1)
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def evaluate(self) -> dict[str, tf.Tensor]:
         """Root mean squared errors, each float32 [S]."""
         x = self.test_x.read_value()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from dyna_td.graph import with_tensor_loops
 from dyna_td.replay import Transition
 from dyna_td.runs import SearchControlSettings
 from dyna_td.streams import Purpose, Streams
@@ -270,6 +271,7 @@ class SearchControl(tf.Module):
         rules = {"released": Released, "algorithm_4": Algorithm4}
         return rules[self.settings.search_control](self.space, self.visited, self.step_size)
 
+    @with_tensor_loops
     def fill(
         self,
         step: tf.Tensor,

@@ -16,8 +16,8 @@ an infinite end. Resamples are drawn from a fixed seed: the same data give the s
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # whose parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy import stats
 
 RESAMPLES = 9_999  # (RESAMPLES + 1) * 2.5% is whole, so interval and p-value agree exactly
 LEVEL = 0.05  # of a two-sided test; 1 - LEVEL is the coverage of an interval
@@ -109,13 +109,13 @@ def _resample(sample: np.ndarray, stream: int, resamples: int) -> tuple[np.ndarr
 
 def interquartile_mean(values: ArrayLike) -> float:
     """Mean of the middle half of `values` [n]: the outer quarters, rounded down, are left out."""
-    return float(stats.trim_mean(np.asarray(values, np.float64), 0.25))
+    return float(scipy.stats.trim_mean(np.asarray(values, np.float64), 0.25))
 
 
 def fisher_exact(hits: int, of: int, other_hits: int, of_others: int) -> tuple[float, float]:
     """Fisher's exact test of two proportions: one-sided p-values that the first is the larger, and the smaller."""
     table = [[hits, of - hits], [other_hits, of_others - other_hits]]
-    larger, smaller = (stats.fisher_exact(table, alternative=side).pvalue for side in ("greater", "less"))
+    larger, smaller = (scipy.stats.fisher_exact(table, alternative=side).pvalue for side in ("greater", "less"))
     return float(larger), float(smaller)
 
 
@@ -126,8 +126,8 @@ def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -
     and has a width even where nothing was hit.
     """
     first, second = hits / of, other_hits / of_others
-    low1, high1 = stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
-    low2, high2 = stats.binomtest(other_hits, of_others).proportion_ci(1 - LEVEL, method="wilson")
+    low1, high1 = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
+    low2, high2 = scipy.stats.binomtest(other_hits, of_others).proportion_ci(1 - LEVEL, method="wilson")
     difference = first - second
     below = np.hypot(first - low1, high2 - second)
     above = np.hypot(high1 - first, second - low2)

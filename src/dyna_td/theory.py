@@ -14,9 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+import scipy  # whose parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import lambertw
 
 from dyna_td.errors import UserError
 
@@ -87,7 +86,7 @@ def total_cubic_hitting_time(initial_errors: ArrayLike, threshold: float, rate: 
 
     # Every error is below 1 / (eta' t), so the sum is below epsilon at n / epsilon; twice that leaves room to round.
     latest = 2.0 * errors.size / threshold
-    return brentq(excess, 0.0, latest, xtol=1e-15 * latest) / rate
+    return scipy.optimize.brentq(excess, 0.0, latest, xtol=1e-15 * latest) / rate
 
 
 def theorem_2_condition(
@@ -151,7 +150,7 @@ def crossover_error(initial_error: float, rate_ratio: float = 1.0) -> float:
     argument = -rate_ratio * np.exp(gap_function(initial_error, rate_ratio))
     # Rounding can carry the argument below W's branch point -1/e when delta_0 is within 1e-8 of eta / eta'.
     argument = max(argument, np.nextafter(-np.exp(-1.0), 0.0))
-    return float(-rate_ratio / lambertw(argument, k=-1).real)
+    return float(-rate_ratio / scipy.special.lambertw(argument, k=-1).real)
 
 
 def figure_7a() -> pd.DataFrame:

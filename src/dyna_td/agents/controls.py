@@ -11,6 +11,7 @@ from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.agents.dyna_value import DynaValue
 from dyna_td.agents.er import ER
+from dyna_td.graph import with_tensor_loops
 from dyna_td.replay import Transition
 from dyna_td.sampling import CELLS, SamplingDistributions
 from dyna_td.streams import Purpose
@@ -54,6 +55,7 @@ class _WithoutChains(Dyna):
         """`count` states of this environment step, terminal ones among them: [S, count, d]."""
         raise NotImplementedError
 
+    @with_tensor_loops
     def search(self, step: tf.Tensor, chain_steps: tf.Tensor) -> None:
         # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
         is_due = chain_steps > 0

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from dyna_td.graph import with_tensor_loops
 from dyna_td.replay import Replay, Transition
 from dyna_td.runs import ControlSettings
 from dyna_td.streams import Purpose, Streams
@@ -35,6 +36,7 @@ class ER(tf.Module):
         """Adds the newest transition (B = 1) to B_er and returns the place it took: int32 scalar."""
         return self.replay.add(transition)
 
+    @with_tensor_loops
     def learn(self, step: tf.Tensor, planning_updates: tf.Tensor) -> None:
         """The n mini-batch updates after an environment step; n is an int32 scalar tensor."""
         k = tf.constant(0)

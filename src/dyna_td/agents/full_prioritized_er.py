@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from dyna_td.agents.prioritized_er import PrioritizedER
+from dyna_td.graph import with_tensor_loops
 from dyna_td.networks import map_blocks
 from dyna_td.replay import Transition
 from dyna_td.runs import ControlSettings
@@ -44,6 +45,7 @@ class FullPrioritizedER(PrioritizedER):
         is_stored = tf.range(self.replay.capacity) < self.replay.size
         return tf.where(is_stored, self._map_stored(priorities), 0.0)
 
+    @with_tensor_loops
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         # A loop of no or one turn: a branch around the write would make XLA copy the variables of the whole loop.
         is_due = self.learner.target_has_moved()
