@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from dyna_td import densities, training
 from dyna_td.agents.dyna_td import DynaTD
+from dyna_td.catalog import FROZEN_SOURCES
 from dyna_td.checkpoint import Checkpoint
 from dyna_td.control import ControlProgram
 from dyna_td.criteria import SMOOTHING, gradient, log_td_error
@@ -38,12 +39,11 @@ QUANTILES = 64  # of GridWorld's noise, equally likely, that stand for its trans
 
 # Kinds of chains: rule, and whether the gradient goes through y too. The last one tells what a constant y does.
 KINDS = {
+    "langevin": ("langevin", True),
     "released": ("released", False),
     "algorithm_4": ("algorithm_4", False),
-    "langevin": ("langevin", True),
     "langevin_constant_y": ("langevin", False),
 }
-SHOWN_KINDS = ("released", "algorithm_4", "langevin", "ideal")
 
 
 class FrozenPurpose(enum.IntEnum):
@@ -95,7 +95,7 @@ class FrozenQ(tf.Module):
         metrics = chain_metrics(counts, error, online_error)
         metrics |= {name: value.numpy() for name, value in self._compare_gradients(step).items()}
         metrics |= bound_metrics(*(each.numpy() for each in self._compare_models()), self._largest_value())
-        return metrics, {kind: shown[kind] for kind in SHOWN_KINDS}
+        return metrics, {kind: shown[kind] for kind in FROZEN_SOURCES}
 
     def targets(self, columns: tf.Tensor, online: bool = False) -> tf.Tensor:
         """y of the greedy action by the learned model, as `Dyna.target_by_model`: [S, d, B] -> [S, B]."""
