@@ -274,11 +274,15 @@ class FrozenQ(tf.Module):
 
 
 def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error: np.ndarray) -> dict[str, np.ndarray]:
-    """How far visits [S, cells] follow |delta|, which is `online_error` to `algorithm_4`, else `error`; each [S]."""
+    """How far visits [S, cells] follow |delta|, which is `online_error` to `algorithm_4`, else `error`; each [S].
+
+    NaN where no state counts, because every step leads out of the space.
+    """
     metrics = {"variation_uniform": densities.total_variation(1.0 / error.shape[1], densities.power_density(error))}
     for kind, counts in visits.items():
         climbed = online_error if kind == "algorithm_4" else error
-        shares = counts / counts.sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            shares = counts / counts.sum(axis=1, keepdims=True)
         beta = densities.fitted_exponent(shares, climbed)
         metrics |= {
             f"beta_{kind}": beta,

@@ -11,7 +11,7 @@ from scipy import stats
 
 from dyna_td import catalog, cli, control, frozen
 from dyna_td.catalog import FROZEN_METRICS, FROZEN_SOURCES
-from dyna_td.frozen import CHAINS, SIDE, SNAPSHOTS, FrozenProgram, FrozenPurpose, FrozenQ, chain_metrics
+from dyna_td.frozen import CHAINS, SIDE, SNAPSHOTS, FrozenProgram, FrozenPurpose, FrozenQ, bound_metrics, chain_metrics
 from dyna_td.runs import FrozenSettings, Run
 from dyna_td.streams import Purpose
 from envs.grid_world import GRID_WALLS, in_goal, transition
@@ -125,6 +125,29 @@ def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb(monkeypa
     np.testing.assert_array_equal(visits["langevin"].numpy().sum(axis=1), CHAINS * 4000)
     for drawn in shown["ideal"].numpy():  # anywhere in their cells
         assert stats.kstest(drawn.ravel() * SIDE % 1.0, "uniform").pvalue > 1e-3
+
+
+def test_a_seed_whose_chains_never_stay_in_the_space_has_no_exponent_and_no_distance():
+    error = np.array([[1.0, 3.0]] * 2)
+    metrics = chain_metrics({"released": np.array([[0.0, 0.0], [30.0, 10.0]])}, error, error)
+    np.testing.assert_allclose(metrics["beta_released"], [np.nan, -1.0], atol=1e-4)
+    np.testing.assert_allclose(metrics["variation_released"], [np.nan, 0.5])
+    np.testing.assert_allclose(metrics["variation_fitted_released"], [np.nan, 0.0], atol=1e-4)
+    np.testing.assert_allclose(metrics["variation_uniform"], 0.25)
+
+
+def test_algorithm_4_is_held_against_the_td_error_that_its_chains_climb():
+    error, online = np.array([[1.0, 3.0]]), np.array([[1.0, 1.0]])
+    metrics = chain_metrics(dict.fromkeys(("released", "algorithm_4"), np.array([[20.0, 20.0]])), error, online)
+    assert (metrics["variation_released"], metrics["variation_algorithm_4"]) == (0.25, 0.0)
+
+
+def test_what_theorem_3_says_is_summed_up_over_states():
+    # The states of test_densities.py: the left side is 1/4 in both, the right 0.4375 and 0.875, max(p, p^) 1/2 and 3/4.
+    metrics = bound_metrics(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]]), np.array([[0.1, 0.2]]), largest_value=10.0)
+    expected = {"left": 0.25, "right": 0.65625, "ratio": 2.625, "slack": 1 - 0.25 / 0.4375, "trivial": 0.5}
+    expected |= {"model_error": 0.15}
+    assert metrics == {f"bound_{name}": pytest.approx([value]) for name, value in expected.items()}
 
 
 def test_what_comes_before_the_burn_in_ends_and_what_leaves_the_space_is_not_counted():
