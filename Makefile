@@ -8,8 +8,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures controls sensitivity claims report reference readme gallery compare restamp \
-	estimate benchmark verify lint
+.PHONY: help setup test smoke all-figures controls sensitivity frozen claims report reference readme gallery compare \
+	restamp estimate benchmark verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,10 @@ controls: setup  ## which part of Dyna-TD helps: agents with one part replaced (
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 
 sensitivity: setup  ## does a number matter that the paper does not state? One at a time (not in the paper)
+	@$(BIN)/python -m dyna_td check $@ $(SCALE)
+	$(BIN)/snakemake $@ --config scale=$(SCALE)
+
+frozen: setup  ## what the theory says of a trained Q, measured on one (claims 45 to 47; not in the paper)
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 

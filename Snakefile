@@ -1,7 +1,7 @@
 """Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
 
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
-`snakemake controls` and `snakemake sensitivity`, which are no part of all_figures.
+`snakemake controls`, `snakemake sensitivity` and `snakemake frozen`, which are no part of all_figures.
 What is run stands in experiments/, how in src/dyna_td/. Code is never an input: a digest of the code that can change a
 result is among the params instead, so a comment or another agent's file makes nothing outdated.
 """
@@ -81,7 +81,7 @@ def files_of(figure):
 
 def what_is_there(wildcards):
     """A digest of what is asked and what there is of it. No run is an input: nothing is trained for a verdict."""
-    asked = {name: results.describe(run) for name, run in PLAN.runs.items()}
+    asked = {name: results.describe(run) for name, run in PLAN.all_runs.items()}
     files = {name: results.provenance_json(results.run_csv(SCALE, name)) for name in asked}
     there = {name: file.read_text() for name, file in files.items() if file.exists()}
     return hashlib.sha256(repr((asked, there)).encode()).hexdigest()

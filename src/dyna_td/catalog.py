@@ -18,6 +18,7 @@ from dyna_td.runs import (
     DynaFrequencySettings,
     DynaSettings,
     DynaTDLongSettings,
+    FrozenSettings,
     IdealStatesSettings,
     PriorityExponentSettings,
     RegressionSettings,
@@ -57,6 +58,7 @@ CONTROL_AGENTS = {
     "cubic_dqn": "dyna_td.agents.controls:CubicDQN",
     "dyna_td_noise": "dyna_td.agents.sensitivity:DynaTDNoise",
     "prioritized_er_exponent": "dyna_td.agents.sensitivity:PrioritizedERExponent",
+    "dyna_td_frozen": "dyna_td.frozen:DynaTDFrozen",
 }
 
 # The numbers of each agent on discrete actions, and of those that also train where actions are vectors.
@@ -69,6 +71,7 @@ _DQN_AGENTS: dict[str, type[ControlSettings]] = {
     "ideal_states": IdealStatesSettings,
     "dyna_td_noise": ChainNoiseSettings,
     "prioritized_er_exponent": PriorityExponentSettings,
+    "dyna_td_frozen": FrozenSettings,
 }
 _DDPG_AGENTS: dict[str, type[ControlSettings]] = {
     **dict.fromkeys(("er", "prioritized_er", "schaul_prioritized_er"), DDPGSettings),
@@ -132,7 +135,7 @@ METRICS |= DYNA_METRICS | FREQUENCY_METRICS
 # The environment whose sampling distributions are measured at every evaluation (Section 4.2), and from what states:
 # the suffix of the metric and its meaning.
 SAMPLED_ENVIRONMENT = "GridWorld"
-_SAMPLED_ONLY = {"ideal_states"}  # agents that need p*, which is known there alone
+_SAMPLED_ONLY = {"ideal_states", "dyna_td_frozen"}  # agents that need p*, or its cells
 _SOURCES = {
     "": "states drawn as the agent's own sampler draws them: from its queue (or B_er, while it is empty), all by "
     "priority, or uniformly from B_er",
@@ -164,6 +167,44 @@ SAMPLING_METRICS = {
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
 METRICS |= SAMPLING_METRICS
+
+# What dyna_td_frozen measures on its last Q, once; delta is by its learned model.
+_KINDS = {
+    "released": "long chains of the released rule",
+    "algorithm_4": "long chains of Algorithm 4's rule",
+    "langevin": "long chains of the Langevin rule",
+    "langevin_constant_y": "the same with y held constant in the gradient",
+    "ideal": "as many independent draws from |delta| itself: no sampler can be expected to fit better",
+}
+_PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
+FROZEN_METRICS = {
+    _name + _kind: Metric(_unit, f"{_meaning}; {_states}", False, False)
+    for _kind, _states in _KINDS.items()
+    for _name, _unit, _meaning in (
+        ("beta_", "exponent", "beta of the density |delta|^beta that fits the states best, on 20x20 cells"),
+        ("variation_", "total variation", "from the histogram of the states to |delta|"),
+        ("variation_fitted_", "total variation", "from the histogram of the states to |delta|^beta"),
+    )
+} | {
+    _name + _source: Metric(_unit, f"{_meaning}; {_states}", True, False)
+    for _source, _states in _PROBED.items()
+    for _name, _unit, _meaning in (
+        ("cosine_", "cosine", "mean cosine of the gradients of log |delta| with y held constant and through y"),
+        ("cosine_positive_", "share", "share of states with a cosine above 0"),
+        ("cosine_close_", "share", "share of states with a cosine above 0.9"),
+    )
+}
+FROZEN_METRICS |= {
+    "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|", False, False),
+    "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|", False, False),
+    "bound_right": Metric("probability", "mean over 50x50 states of its right side", False, False),
+    "bound_ratio": Metric("times", "bound_right / bound_left: how loose it is", False, False),
+    "bound_slack": Metric("share", "of the right side that the left one leaves, in the tightest state", True, False),
+    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is a bound as good", False, False),
+    "bound_model_error": Metric("total variation", "mean over states of the two models' distance", False, False),
+}
+METRICS |= FROZEN_METRICS
+FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of sampled states that only it has, in the end
 ROUNDABOUT_METRICS = ("crashed", "crashes", "speed")
 
 # A setting's unit and meaning, for `--help`.
@@ -190,6 +231,7 @@ SETTINGS = {
     "search_every": "environment steps from one chain to the next",
     "queue_capacity": "states in the search-control queue",
     "chain_noise": "factor of the noise of a chain's rule, of dyna_td_noise",
+    "probe_steps": "steps that count of each chain on the last Q, of dyna_td_frozen",
     "priority_exponent": "exponent of the priorities |delta|, of prioritized_er_exponent",
     "model_hidden": "units of a learned model's hidden layers",
     "model_learning_rate": "Adam's step size of a learned model",
@@ -268,6 +310,11 @@ def modules_of(run: Run) -> tuple[str, ...]:
     return "dyna_td.training", program, agent, learner, *environment
 
 
+def trainer_of(run: Run) -> str:
+    """The module whose `execute` trains `run`."""
+    return "dyna_td.frozen" if run.agent == "dyna_td_frozen" else "dyna_td.training"
+
+
 def _module(path: str) -> str:
     return path.partition(":")[0]
 
@@ -291,6 +338,7 @@ def require_metric(metric: object, environment: str, agents: Iterable[str]) -> s
         and ((name not in DYNA_METRICS and not name.endswith("_recent")) or set(agents) <= set(DYNA_AGENTS))
         and (environment == ROUNDABOUT or name not in ROUNDABOUT_METRICS)
         and (name not in FREQUENCY_METRICS or set(agents) <= {"dyna_frequency"})
+        and (name not in FROZEN_METRICS or set(agents) <= {"dyna_td_frozen"})
     }
     return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")
 

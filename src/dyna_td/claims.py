@@ -1,8 +1,9 @@
 """What the paper claims and what would settle it: `experiments/claims.yaml`, checked against the plan.
 
-A claim has tests; a test compares curves, which it names as `figure_4/a/dyna_td`, so that it can only speak of runs
-that exist. The comparison is a sum of scores (see `scores`), those of `plus` less those of `minus`, seed by seed where
-the runs have the same seeds; what is claimed makes it positive. `expect` says what must hold of its mean:
+A claim has tests; a test compares curves of figures or studies, which it names as `figure_4/a/dyna_td`, so that it can
+only speak of runs that exist. The comparison is a sum of scores (see `scores`), those of `plus` less those of `minus`,
+seed by seed where the runs have the same seeds; what is claimed makes it positive. `expect` says what must hold of its
+mean:
 
     greater       above `margin` (0 if none is given): greater, smaller and differences of differences alike
     not_less      above -margin
@@ -21,7 +22,7 @@ from pathlib import Path
 from dyna_td.catalog import METRICS, require_metric
 from dyna_td.checked_yaml import read_checked
 from dyna_td.errors import UserError, require_choice
-from dyna_td.experiments import DIRECTORY, FIGURES_OF_THE_PAPER, Plan
+from dyna_td.experiments import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES, Plan
 from dyna_td.identities import IDENTITIES
 from dyna_td.runs import Run
 
@@ -39,7 +40,7 @@ class Term:
 
     @property
     def figure(self) -> str:
-        """The figure that shows the curve."""
+        """The figure, or study, that shows the curve."""
         return self.path.partition("/")[0]
 
 
@@ -95,8 +96,7 @@ class ComputedTest:
 class Claim:
     """A claim of the paper, in our words.
 
-    `combine` says whether all of its tests must hold, or any; a claim without tests says in `missing` which
-    measurement would settle it.
+    `combine` says whether all of its tests must hold, or any.
     """
 
     number: int
@@ -105,7 +105,6 @@ class Claim:
     figures: tuple[str, ...]
     combine: str
     tests: tuple[MeasuredTest | ComputedTest, ...]
-    missing: str
 
 
 def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
@@ -128,19 +127,17 @@ def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
 
 
 def _claim(content: dict, plan: Plan) -> Claim:
-    if ("tests" in content) == ("missing" in content):
-        raise UserError("it needs either tests or `missing`, a sentence that says which measurement is missing.")
-    tests = tuple(test for group in content.get("tests", ()) for test in _tests(group, plan))
+    tests = tuple(test for group in content["tests"] for test in _tests(group, plan))
     if len(tests) > 1 and "combine" not in content:
         raise UserError("it has several tests: say by `combine` whether all of them must hold, or any.")
     figures = tuple(f"figure_{number}" for number in content["figures"])
     for test in tests:
         for term in test.terms if isinstance(test, MeasuredTest) else ():
-            if term.figure not in figures:
+            if term.figure not in (*figures, *STUDIES):
                 raise UserError(
                     f"it compares {term.path} but does not list figure {term.figure.removeprefix('figure_')}."
                 )
-    words = {key: " ".join(content.get(key, "").split()) for key in ("text", "place", "missing")}
+    words = {key: " ".join(content[key].split()) for key in ("text", "place")}
     return Claim(content["number"], figures=figures, combine=content.get("combine", "all"), tests=tests, **words)
 
 
@@ -192,11 +189,11 @@ def _term(text: str, metric: str | None, plan: Plan) -> Term:
     if path.count("/") != 2:
         raise UserError(f"{text!r} names no curve: write it as figure_4/a/dyna_td, or as dyna_td below `panels`.")
     figure, panel, curve = path.split("/")
-    require_choice(figure, FIGURES_OF_THE_PAPER, "figure")
+    require_choice(figure, (*FIGURES_OF_THE_PAPER, *STUDIES), "figure")
     metric = own_metric or metric
-    if figure not in plan.figures:
+    if figure not in plan.drawn:
         return Term(path, None, metric or "")
-    panels = plan.figures[figure].panels
+    panels = plan.drawn[figure].panels
     content = panels[require_choice(panel, panels, f"panel of {figure}")]
     if not content.curves:
         raise UserError(f"{figure}/{panel} is a closed form without runs: use `compute`.")

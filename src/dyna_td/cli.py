@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     select = add("select", _select, text, parents=[plan, kept])
     select.add_argument("name", help="the run's name, see `list`")
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
-    curves.add_argument("figure", help="figure_1, ..., controls or sensitivity")
+    curves.add_argument("figure", help="figure_1, ..., controls, sensitivity or frozen")
     text = "judge the paper's claims by the runs that are there; trains nothing"
     judged = add("claims", _claims, text, parents=[plan])
     published_help = f"judge by the published runs, all of the paper's scale, in DIR (default: {reference.DIRECTORY})"
@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     publishing.add_commands(add, plan)
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
-    target.add_argument("figure", help="figure_1, ..., all_figures, controls or sensitivity")
+    target.add_argument("figure", help="figure_1, ..., all_figures, controls, sensitivity or frozen")
     target.add_argument("scale", help="smoke, quick or paper")
     target.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
     _add_cost_options(add, plan)
@@ -320,9 +320,9 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
 
 def _execute(run: Run, checkpoint: Checkpoint):
     """Trains `run` and returns its `training.Outcome`; tells on standard error which seeds diverged."""
-    training = import_quietly("dyna_td.training")
+    trainer = import_quietly(catalog.trainer_of(run))
     with progress(run.name) as show:
-        outcome = training.execute(run, show, checkpoint)
+        outcome = trainer.execute(run, show, checkpoint)
     for seed, step in outcome.cost["diverged_seeds"].items():
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
     remarks = list(outcome.cost["remarks"].values())

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dyna_td.catalog import (
+    FROZEN_SOURCES,
     ROUNDABOUT,
     SAMPLED_ENVIRONMENT,
     has_box_actions,
@@ -30,7 +31,8 @@ from dyna_td.runs import Run
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
-STUDIES = ("controls", "sensitivity")  # beyond the paper; planned and drawn like its figures, but none of all_figures
+# Beyond the paper; planned and drawn like its figures, but none of all_figures.
+STUDIES = ("controls", "sensitivity", "frozen")
 LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 FILE_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*", re.ASCII)
 FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
@@ -225,7 +227,15 @@ def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     states = panel.get("states")
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
+    if states and states["source"] in FROZEN_SOURCES:
+        _require_frozen(states, curves.values())
     return Panel(metric, curves, states=states, against=against)
+
+
+def _require_frozen(states: dict, runs: Iterable[Run]) -> None:
+    """Refuses states of long chains where there are none: of another agent, or before the end."""
+    if states["moment"] != "late" or {run.agent for run in runs} != {"dyna_td_frozen"}:
+        raise UserError(f"states of source {states['source']} are those of dyna_td_frozen at the moment late alone.")
 
 
 def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:

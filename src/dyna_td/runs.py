@@ -7,6 +7,8 @@ setting; `paper` marks what the paper states and `code` what only the released c
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
+from dyna_td.errors import UserError
+
 
 @dataclass(frozen=True)
 class RegressionSettings:
@@ -108,6 +110,19 @@ class IdealStatesSettings(DynaSettings):
     states_per_fill: int = 1_000
     search_every: int = 10
     queue_capacity: int = 5_000  # five fills; p* is measured with 3,000 draws, which need about as many states
+
+
+@dataclass(frozen=True)
+class FrozenSettings(DynaSettings):
+    """Dyna-TD with a learned model, whose Q is measured when training ends."""
+
+    model: str = "learned"  # Theorem 3 holds it against the true one
+    probe_steps: int = 5_000  # steps of each long chain that count
+
+    def __post_init__(self):
+        """Refuses the true model."""
+        if self.model != "learned":
+            raise UserError(f"model is {self.model}, but dyna_td_frozen measures a learned one: leave it out.")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dyna_td.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.errors import UserError
-from dyna_td.experiments import Plan
+from dyna_td.experiments import FIGURES_OF_THE_PAPER, STUDIES, Plan
 from dyna_td.verdicts import VERDICTS, Outcome, Read, judge, weakest
 
 EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
@@ -86,19 +86,15 @@ def count_words(card: pd.DataFrame) -> str:
 
 
 def next_steps(card: pd.DataFrame, plan: Plan) -> list[str]:
-    """What would settle the claims that are not run, a line for each figure."""
-    absent = card[card["verdict"] == "not run"]
-    tests = absent[absent["row"] == "test"]
+    """What would settle the claims that are not run, a line for each figure or study."""
+    tests = card[(card["verdict"] == "not run") & (card["row"] == "test")]
     shown = tests.assign(figure=tests["figure"].str.split()).explode("figure")
     lines = []
-    for number in sorted(shown["figure"].unique(), key=int):
+    names = {number: f"figure_{number}" if number.isdigit() else number for number in shown["figure"].unique()}
+    for number, name in sorted(names.items(), key=lambda item: [*FIGURES_OF_THE_PAPER, *STUDIES].index(item[1])):
         claims = ", ".join(map(str, shown.loc[shown["figure"] == number, "claim"].unique()))
-        available = f"figure_{number}" in plan.figures
-        remedy = f"make figure_{number} SCALE={plan.scale}" if available else f"figure_{number} is not available yet"
+        remedy = f"make {name} SCALE={plan.scale}" if name in plan.drawn else f"{name} is not available yet"
         lines.append(f"claims {claims}: {remedy}")
-    unmeasured = sorted(set(absent["claim"]) - set(tests["claim"]))
-    if unmeasured:
-        lines.append(f"claims {', '.join(map(str, unmeasured))}: not measured yet, see claims.md")
     return lines
 
 
@@ -215,12 +211,11 @@ def _claim_row(claim: Claim, verdict: str, tests: list[dict], plan: Plan) -> dic
     }
     if len(tests) == 1:
         return tests[0] | whole
-    note = claim.missing or f"{len(tests)} tests: {counts}"
     return {
         "claim": claim.number,
-        "expect": claim.combine * bool(tests),
+        "expect": claim.combine,
         "scale": plan.scale,
-        "note": note,
+        "note": f"{len(tests)} tests: {counts}",
         "unit": "",
         **whole,
     }

@@ -76,7 +76,7 @@ def combined(combine: str, verdicts: list[str]) -> str:
     one_settles, all_settle = {"all": ("contradicted", "supported"), "any": ("supported", "contradicted")}[combine]
     if one_settles in verdicts:
         return one_settles
-    if not verdicts or "not run" in verdicts:
+    if "not run" in verdicts:
         return "not run"
     return all_settle if set(verdicts) == {all_settle} else "undecided"
 

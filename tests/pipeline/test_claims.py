@@ -79,6 +79,9 @@ TRUE = {
     42: {"*/dyna_td_learned:*": 0.1, "*er:crashed": 0.4},
     43: {"*/dyna_frequency": BAD, "*/dyna_td*": GOOD},
     44: {"*/dyna_value": BAD, "*/dyna_frequency": GOOD},
+    45: {"*:beta_*": 1.0, "*:variation_*": 0.1, "*:variation_uniform": 0.3},
+    46: {"*:cosine_*": 0.97},
+    47: {"*:bound_slack": 0.95},
 }
 # Where a claim is not false as soon as what is larger were smaller.
 FALSE = {
@@ -87,6 +90,9 @@ FALSE = {
     25: {"*": 0.5, "*/dyna_td_learned:*": 0.7},
     34: {"*:*_steps_made": 1000.0, "*:*_vanished_gradients": 10.0, "*:*_nonfinite_gradients": 0.0},
     39: {"*": 9.0, "*/er": 6.0},
+    45: {"*:beta_*": 1.0, "*:variation_*": 0.1, "*:variation_uniform": 0.3, "*:beta_released": 20.0},
+    46: {"*:cosine_*": 0.3},
+    47: {"*:bound_slack": -0.5},
 }
 COMPUTED = (1, 3, 4, 5, 6, 7)
 STEPS, SEEDS = 12, 8
@@ -207,7 +213,7 @@ def compare(plus, minus, expect="greater", **changes):
 
 
 def outcomes_of(tests, read):
-    return judge(Claim(1, "t", "p", ("figure_4",), "all", tuple(tests), ""), None, read)[1]
+    return judge(Claim(1, "t", "p", ("figure_4",), "all", tuple(tests)), None, read)[1]
 
 
 def test_runs_with_the_same_seeds_are_paired_and_others_are_not():
@@ -270,13 +276,12 @@ def test_without_runs_nothing_is_trained_and_the_commands_that_would_are_told(fo
     out, err = capsys.readouterr()
     assert fake_training == [] and err == ""
     assert "results/smoke/claims.csv and claims.md (scale smoke: no evidence): 6 supported, 0 contradicted" in out
-    assert "claims 21: make figure_2 SCALE=smoke\n" in out and "claims 45, 46, 47: not measured yet" in out
+    assert "claims 21: make figure_2 SCALE=smoke\n" in out and "claims 45, 46, 47: make frozen SCALE=smoke\n" in out
     card = pd.read_csv(folder / "smoke" / "claims.csv")
     stated = card[card["row"] == "claim"].set_index("claim")
     assert list(stated.index) == list(range(1, 48))
     assert set(stated.loc[list(COMPUTED), "verdict"]) == {"supported"}
     assert set(stated["verdict"].drop(list(COMPUTED))) == {"not run"}
-    assert stated.loc[45, "note"].startswith("Needs the states of long chains")
 
 
 def test_a_run_without_a_declared_seed_is_an_error_that_names_the_file_and_the_command(folder, capsys):
@@ -298,7 +303,8 @@ def test_a_run_without_a_declared_seed_is_an_error_that_names_the_file_and_the_c
 def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(short, tmp_path):
     plan, claims = short[SEEDS]
     write_runs(tmp_path, plan, claims[43], TRUE[43], jobs(er=1.0))
-    cards = [scorecard([claims[n] for n in (1, 43, 44, 45)], plan, reader(plan.scale, tmp_path)) for _ in range(2)]
+    chosen = [claims[number] for number in (1, 43, 44, 45)]
+    cards = [scorecard(chosen, plan, reader(plan.scale, tmp_path)) for _ in range(2)]
     assert as_csv(cards[0]) == as_csv(cards[1])
     rows = cards[0].set_index(["claim", "row"])
     assert list(rows.loc[[(43, "claim")], "evidence"]) == ["no"]
@@ -306,7 +312,7 @@ def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(s
     assert set(rows.loc[[(43, "test")], "sources"]) == {"current"}
     assert list(rows.loc[[(43, "test")], "window"]) == ["auc 2..12"] * 2
     assert list(rows.loc[[(44, "claim")], "verdict"]) == ["not run"]
-    text = as_markdown(cards[0], [claims[n] for n in (1, 43, 44, 45)], plan)
+    text = as_markdown(cards[0], [replace(chosen[0], text="|delta|"), *chosen[1:]], plan)
     assert "**Not evidence.**" in text and "| supported (short) | 2 tests: 2 supported |" in text
     assert "|delta|" not in text and "\\|delta\\|" in text
 
@@ -333,12 +339,14 @@ def test_at_the_scale_of_the_paper_verdicts_are_evidence(short, tmp_path):
     assert "| supported |" in text and "evidence" not in text.lower()
 
 
-def test_when_all_is_run_only_what_has_no_measurement_is_left(short, tmp_path):
+def test_what_is_not_run_is_told_in_the_order_of_figures_and_studies_and_nothing_else_is(short, tmp_path):
     plan, claims = short[SEEDS]
     write_runs(tmp_path, plan, claims[44], TRUE[44], jobs(er=1.0))
-    card = scorecard([claims[1], claims[44], claims[45]], plan, reader(plan.scale, tmp_path))
-    assert next_steps(card, plan) == ["claims 45: not measured yet, see claims.md"]
-    assert next_steps(card[card["claim"] != 45], plan) == []
+    numbers = (1, 47, 44, 37, 9, 45)
+    card = scorecard([claims[number] for number in numbers], plan, reader(plan.scale, tmp_path))
+    commands = ("claims 9: make figure_1", "claims 37: make figure_6", "claims 47, 45: make frozen")
+    assert next_steps(card, plan) == [f"{command} SCALE=short" for command in commands]
+    assert next_steps(card[card["claim"].isin((1, 44))], plan) == []
 
 
 def test_judging_imports_no_tensorflow(tmp_path):

@@ -17,7 +17,7 @@ from dyna_td.runs import (
     ChainNoiseSettings,
     DDPGDynaSettings,
     DQNSettings,
-    DynaSettings,
+    FrozenSettings,
     PriorityExponentSettings,
     RegressionSettings,
 )
@@ -108,7 +108,7 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
 
 
 def test_the_schema_knows_every_setting_and_no_other():
-    kinds = (RegressionSettings, DDPGDynaSettings, DynaSettings, ChainNoiseSettings, PriorityExponentSettings)
+    kinds = (RegressionSettings, DDPGDynaSettings, ChainNoiseSettings, PriorityExponentSettings, FrozenSettings)
     settings = [setting for kind in kinds for setting in fields(kind)]
     assert {setting.name for setting in settings} == set(catalog.SETTINGS)
     defaults = {setting.name: setting.default for setting in settings} | {"hidden": [32, 32], "model_hidden": [64, 64]}

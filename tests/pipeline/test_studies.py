@@ -12,6 +12,7 @@ import yaml
 from tables import Tables
 
 from dyna_td import drawings
+from dyna_td.catalog import FROZEN_METRICS
 from dyna_td.errors import UserError
 from dyna_td.experiments import STUDIES, load_plan
 
@@ -116,9 +117,10 @@ def test_snakemake_plans_a_study_on_its_own(snakemake, study):
     assert dry.returncode == 0, dry.stderr
     jobs = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", dry.stdout + dry.stderr, re.MULTILINE)}
     runs = PAPER.studies[study].runs
-    assert jobs["train_run"] + jobs["train_sampled_run"] == len(runs)
-    assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in runs)
-    assert (jobs["aggregate_figure"], jobs[study]) == (1, 1)
+    assert jobs.get("train_run", 0) + jobs["train_sampled_run"] == len(runs)
+    assert jobs.get("select_learning_rate", 0) == sum(bool(run.sweep) for run in runs)
+    aggregate = "aggregate_figure_with_states" if PAPER.studies[study].shows_states else "aggregate_figure"
+    assert (jobs[aggregate], jobs[study]) == (1, 1)
 
 
 # Pictures
@@ -136,7 +138,7 @@ def made_up_curves(study):
     return pd.concat(frames, ignore_index=True)
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", ["controls", "sensitivity"])
 def test_a_study_is_drawn_from_its_curves_and_a_missing_one_is_refused(study, tmp_path, capsys):
     curves = made_up_curves(study)
     path, picture = tmp_path / "curves.csv", tmp_path / f"{study}.png"
@@ -149,7 +151,93 @@ def test_a_study_is_drawn_from_its_curves_and_a_missing_one_is_refused(study, tm
     curves[curves["curve"] != "prioritized_er"].to_csv(path, index=False)
     assert script.main(arguments) == 2
     assert "curve prioritized_er: there is no row of the metric" in capsys.readouterr().err and not picture.exists()
-    assert (rendering.Path(script.__file__).parent / "captions" / f"{study}.rst").read_text().startswith("**")
+
+
+def frozen_tables():
+    """Of the study frozen: every metric, in the catalog's order 1, 2, 3, ...; and 2,000 states of each of 20 seeds."""
+    panels = PAPER.studies["frozen"].panels
+    rows = [
+        {"panel": key, "curve": "dyna_td_frozen", "step": 50_000, "metric": metric, "mean": mean, "n": 20}
+        for key in panels
+        for mean, metric in enumerate(FROZEN_METRICS, start=1)
+    ]
+    places = np.random.default_rng(0).random((20 * 2000, 2))
+    states = [
+        pd.DataFrame({"panel": key, "curve": "dyna_td_frozen", "seed": np.arange(20).repeat(2000)}).assign(
+            x=places[:, 0], y=places[:, 1]
+        )
+        for key, panel in panels.items()
+        if panel.states
+    ]
+    return Tables(pd.DataFrame(rows).assign(standard_error=0.25), pd.concat(states))
+
+
+@pytest.mark.parametrize("lost", [None, "bound_ratio", "beta_langevin"])
+def test_frozen_is_drawn_from_its_tables_and_a_missing_metric_is_refused(lost, tmp_path, capsys):
+    tables, picture = frozen_tables(), tmp_path / "frozen.png"
+    tables.curves[tables.curves["metric"] != lost].to_csv(tmp_path / "curves.csv", index=False)
+    tables.states.to_csv(tmp_path / "states.csv", index=False)
+    arguments = ["--curves", str(tmp_path / "curves.csv"), "--scale", "quick", "--output", str(picture)]
+    status = importlib.import_module("frozen").main(arguments)
+    if lost:
+        assert (status, picture.exists()) == (2, False)
+        assert f"curve dyna_td_frozen: there is no row of the metric {lost}" in capsys.readouterr().err
+    else:
+        assert status == 0 and picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_measurement_of_frozen_is_a_dot_at_its_mean_in_the_row_of_its_name():
+    script, tables = importlib.import_module("frozen"), frozen_tables()
+    panels = [panel for panel in script.PANELS if panel.letter in "ef"]
+    figure = rendering.draw_figure(panels, tables, "quick", columns=2)
+    rendering.plt.close(figure)
+    numbers = {metric: number for number, metric in enumerate(FROZEN_METRICS, start=1)}
+    for axes, prefix, kinds in zip(
+        figure.axes, ("beta_", "variation_"), (script.KINDS, script.KINDS | script.UNIFORM), strict=True
+    ):
+        labels = {tick: label.get_text() for tick, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)}
+        dots = {labels[dot.lines[0].get_ydata()[0]]: dot.lines[0].get_xdata()[0] for dot in axes.containers}
+        assert dots == {style.label: numbers[prefix + kind] for kind, style in kinds.items()}
+    assert panels[0].describe(tables) == "20 seeds, after 50,000 environment steps"
+
+
+@pytest.mark.parametrize("change", [{"moment": "early"}, {"agent": "dyna_td"}])
+def test_states_of_long_chains_that_no_run_has_are_refused_with_their_place(experiments_copy, change):
+    path = experiments_copy / "frozen.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["panels"]["b"]["states"]["moment"] = change.get("moment", "late")
+    if "agent" in change:
+        del content["panels"]["b"]["settings"]["probe_steps"]
+        content["panels"]["b"] |= {"metric": "return", "curves": {"dyna_td": None}}
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(
+        UserError, match=r"frozen\.yaml: panels\.b: states of source langevin are those of dyna_td_frozen"
+    ):
+        load_plan("quick", experiments_copy)
+
+
+def test_a_frozen_run_with_the_true_model_is_refused_with_its_place(experiments_copy):
+    path = experiments_copy / "frozen.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["panels"]["a"]["settings"]["model"] = "true"
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(
+        UserError, match=r"frozen\.yaml: panels\.a: curves\.dyna_td_frozen: model is true, but .* leave"
+    ):
+        load_plan("quick", experiments_copy)
+
+
+def test_the_frozen_run_is_that_of_figure_4_with_a_learned_model():
+    (run,) = PAPER.studies["frozen"].runs
+    twin = PAPER.figures["figure_4"].panels["e"].curves["dyna_td_learned"]
+    assert differences(run, twin) == {"agent"}
+    assert (run.seeds, run.steps, run.evaluate_every) == (twin.seeds, twin.steps, twin.evaluate_every)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_has_a_caption_that_begins_with_its_subject(study):
+    captions = rendering.Path(rendering.__file__).parent / "captions"
+    assert (captions / f"{study}.rst").read_text().startswith("**")
 
 
 def test_a_control_is_a_dot_at_its_mean_after_the_warm_up_in_the_row_of_its_name():

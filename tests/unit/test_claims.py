@@ -16,13 +16,11 @@ from dyna_td.scores import WINDOWS
 from dyna_td.verdicts import combined
 
 PLAN = load_plan("quick")
-UNMEASURED = {45, 46, 47}
 
 
-def claim(tests=None, **content):
+def claim(tests, **content):
     """A claims file with one claim."""
-    tests = {"tests": tests} if tests else {}
-    return {"claims": [{"number": 1, "text": "t", "place": "p", "figures": [1], **tests, **content}]}
+    return {"claims": [{"number": 1, "text": "t", "place": "p", "figures": [1], "tests": tests, **content}]}
 
 
 def measured(**content):
@@ -35,11 +33,10 @@ def load(tmp_path, content):
 
 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
-def test_all_47_claims_load_at_every_scale_and_those_without_a_test_say_what_is_missing(scale):
+def test_all_47_claims_load_at_every_scale_with_a_test_each(scale):
     claims = load_claims(load_plan(scale))
     assert [claim.number for claim in claims] == list(range(1, 48))
-    assert {claim.number for claim in claims if not claim.tests} == UNMEASURED
-    assert all(claim.text and claim.place and (claim.tests or claim.missing) for claim in claims)
+    assert all(claim.text and claim.place and claim.tests for claim in claims)
 
 
 def test_every_margin_and_bound_says_why():
@@ -85,11 +82,19 @@ def test_a_pair_is_an_absolute_difference_and_a_metric_of_its_own_follows_a_colo
     assert only.tests[0].metrics == ["test_rmse_high", "test_rmse"]
 
 
-def test_a_figure_without_its_file_is_no_mistake(tmp_path):
+@pytest.mark.parametrize(("file", "number"), [("figure_14", 44), ("frozen", 47)])
+def test_a_figure_or_study_without_its_file_is_no_mistake(tmp_path, file, number):
     directory = Path(shutil.copytree(DIRECTORY, tmp_path / "experiments"))
-    (directory / "figure_14.yaml").unlink()
-    claims = load_claims(load_plan("quick", directory), directory)
-    assert all(term.run is None for test in claims[43].tests for term in test.terms)
+    (directory / f"{file}.yaml").unlink()
+    claims = {claim.number: claim for claim in load_claims(load_plan("quick", directory), directory)}
+    assert all(term.run is None for test in claims[number].tests for term in test.terms)
+
+
+def test_a_claim_may_compare_curves_of_a_study_which_are_no_figure_that_it_lists(tmp_path):
+    test = {"label": "x", "expect": "greater", "plus": ["controls/d/dyna_td"], "minus": ["figure_1/a/l2:test_rmse"]}
+    (only,) = load(tmp_path, claim([test]))
+    assert only.tests[0].plus[0].run == PLAN.studies["controls"].panels["d"].curves["dyna_td"]
+    assert [term.figure for term in only.tests[0].terms] == ["controls", "figure_1"]
 
 
 @pytest.mark.parametrize(
@@ -100,8 +105,7 @@ def test_a_figure_without_its_file_is_no_mistake(tmp_path):
         (claim([measured()], number=48), ["claims.0.number is 48, expected at most 47"]),
         (claim([measured()], placed="x"), ["unknown key 'placed'", "did you mean 'place'?"]),
         (claim([measured()], figures=[2]), ["claim 1: it compares figure_1/a/l2 but does not list figure 1"]),
-        (claim(), ["claim 1: it needs either tests or `missing`"]),
-        (claim([measured()], missing="x"), ["it needs either tests or `missing`"]),
+        (claim([]), ["claims.0.tests is [], expected a list of at least 1 values"]),
         (claim([measured(), measured()]), ["it has several tests: say by `combine`"]),
         ({"claims": claim([measured()])["claims"] * 2}, ["claim 1: its number is given twice"]),
         (claim([measured(plus=["l3"])]), ["unknown curve of figure_1/a 'l3'", "did you mean 'l2'?"]),
@@ -149,7 +153,6 @@ def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words)
         ("any", ["contradicted", "contradicted"], "contradicted"),
         ("any", ["contradicted", "undecided"], "undecided"),
         ("any", ["contradicted", "not run"], "not run"),
-        ("all", [], "not run"),
     ],
 )
 def test_the_verdict_on_a_claim_follows_from_those_on_its_tests(combine, verdicts, verdict):

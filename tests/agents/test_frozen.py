@@ -1,0 +1,309 @@
+"""Measurements on a Q that no longer changes: chains, gradients and the two models, on random networks."""
+
+import functools
+import sys
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import stats
+
+from dyna_td import catalog, cli, control, frozen
+from dyna_td.catalog import FROZEN_METRICS, FROZEN_SOURCES
+from dyna_td.frozen import CHAINS, SIDE, SNAPSHOTS, FrozenProgram, FrozenPurpose, FrozenQ, bound_metrics, chain_metrics
+from dyna_td.runs import FrozenSettings, Run
+from dyna_td.streams import Purpose
+from envs.grid_world import GRID_WALLS, in_goal, transition
+
+STEP = tf.constant(900, tf.int64)
+STORED = 400
+
+
+def random_parameters(network, seed):
+    """Of one seed, whose outputs vary by about 1."""
+    rng = np.random.default_rng([seed, network.parameters[0].shape[2]])
+    return [
+        rng.normal(size=parameter.shape[1:]) * (1.2 / parameter.shape[2] ** 0.5 if parameter.shape[2] > 1 else 0.3)
+        for parameter in network.parameters
+    ]
+
+
+def program_of(seeds, probe_steps=100):
+    """A program whose networks, buffer and statistics of visited states are random, but each seed's its own."""
+    program = FrozenProgram(Run("GridWorld", "dyna_td_frozen", FrozenSettings(probe_steps=probe_steps), seeds, 1500))
+    agent = program.agent
+    for network in (agent.learner.q, agent.learner.q_target, agent.model.network):
+        for number, parameter in enumerate(network.parameters):
+            stacked = np.stack([random_parameters(network, seed)[number] for seed in seeds])
+            parameter.assign(tf.cast(stacked, tf.float32))
+    scale = agent.model.network.kernels[-1]
+    scale.assign(0.1 * scale)  # s' is near s
+    states = np.stack([np.random.default_rng(seed).random((STORED, 2)) for seed in seeds]).astype(np.float32)
+    agent.replay._rows[:, :STORED, :2].assign(states)
+    agent.replay._added.assign(STORED)
+    agent.search_control.visited._mean_product.assign(tf.eye(2, batch_shape=[len(seeds)]) / 12)
+    program.step.assign(STEP)
+    return program
+
+
+def probe_of(program):
+    return FrozenQ(program.agent, program.streams, program.sampling)
+
+
+@functools.cache
+def two_seeds():
+    return program_of((4, 9))
+
+
+def test_purposes_of_draws_never_meet_those_of_training():
+    numbers = [*map(int, Purpose), *map(int, FrozenPurpose)]
+    assert len(set(numbers)) == len(numbers) and max(numbers) < 64
+
+
+@functools.cache
+def measured():
+    return probe_of(two_seeds()).measure(STEP)
+
+
+def test_everything_is_measured_of_every_seed():
+    metrics, states = measured()
+    assert set(metrics) == set(FROZEN_METRICS) and set(states) == set(FROZEN_SOURCES)
+    assert all(value.shape == (2,) and np.isfinite(value).all() for value in metrics.values())
+    for drawn in states.values():
+        assert drawn.shape == (2, 2000, 2) and (drawn.numpy() >= 0).all() and (drawn.numpy() <= 1).all()
+    for name in ("beta_langevin", "beta_released", "cosine_uniform", "bound_left"):
+        assert metrics[name][0] != metrics[name][1]
+
+
+def test_the_numbers_of_a_seed_do_not_depend_on_its_neighbours(monkeypatch):
+    metrics, states = measured()
+    # Two kinds are enough, and compile in half the time.
+    monkeypatch.setattr(frozen, "KINDS", {kind: frozen.KINDS[kind] for kind in ("langevin", "released")})
+    probe = probe_of(program_of((3, 4, 5)))
+    visits, shown = probe._run_chains()
+    errors = [error.numpy()[:, probe.is_open] for error in probe._cell_errors()]
+    among_three = chain_metrics({kind: count.numpy()[:, probe.is_open] for kind, count in visits.items()}, *errors)
+    for name, value in among_three.items():
+        assert value[1] == metrics[name][0], name
+    for kind in ("langevin", "released"):
+        np.testing.assert_array_equal(shown[kind][1], states[kind][0])
+
+
+# Chains
+
+
+def smooth_density(points):
+    """|delta| = exp(1.5 cos 3 x cos 2 y)."""
+    return np.exp(1.5 * np.cos(3.0 * points[..., 0]) * np.cos(2.0 * points[..., 1]))
+
+
+class SmoothQ(FrozenQ):
+    """Measures chains that climb half of log |delta| of `smooth_density`: their density is its square root."""
+
+    def slope(self, columns, through_y, online=False):
+        x, y = columns[:, 0], columns[:, 1]
+        slopes = -4.5 * tf.sin(3.0 * x) * tf.cos(2.0 * y), -3.0 * tf.cos(3.0 * x) * tf.sin(2.0 * y)
+        return 0.5 * tf.stack(slopes, axis=1)
+
+    def _errors_of_cells(self, online):
+        by_cell = smooth_density(self.points).reshape(SIDE**2, -1).mean(axis=1)
+        return tf.tile(tf.constant(by_cell, tf.float32)[None], [self.streams.count, 1])
+
+
+def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb(monkeypatch):
+    monkeypatch.setattr(frozen, "KINDS", {"langevin": ("langevin", True)})
+    program = program_of((0, 1), probe_steps=4000)
+    probe = SmoothQ(program.agent, program.streams, program.sampling)
+    visits, shown = probe._run_chains()
+    error = smooth_density(probe.points).reshape(SIDE**2, -1).mean(axis=1)[None, probe.is_open].repeat(2, axis=0)
+    metrics = chain_metrics({kind: count.numpy()[:, probe.is_open] for kind, count in visits.items()}, error, error)
+    np.testing.assert_allclose(metrics["beta_langevin"], 0.5, atol=0.1)
+    np.testing.assert_allclose(metrics["beta_ideal"], 1.0, atol=0.03)
+    assert (metrics["variation_fitted_langevin"] < 0.05).all() and (metrics["variation_ideal"] < 0.02).all()
+    assert (metrics["variation_langevin"] > 1.5 * metrics["variation_fitted_langevin"]).all()
+    np.testing.assert_array_equal(visits["langevin"].numpy().sum(axis=1), CHAINS * 4000)
+    for drawn in shown["ideal"].numpy():  # anywhere in their cells
+        assert stats.kstest(drawn.ravel() * SIDE % 1.0, "uniform").pvalue > 1e-3
+
+
+def test_a_seed_whose_chains_never_stay_in_the_space_has_no_exponent_and_no_distance():
+    error = np.array([[1.0, 3.0]] * 2)
+    metrics = chain_metrics({"released": np.array([[0.0, 0.0], [30.0, 10.0]])}, error, error)
+    np.testing.assert_allclose(metrics["beta_released"], [np.nan, -1.0], atol=1e-4)
+    np.testing.assert_allclose(metrics["variation_released"], [np.nan, 0.5])
+    np.testing.assert_allclose(metrics["variation_fitted_released"], [np.nan, 0.0], atol=1e-4)
+    np.testing.assert_allclose(metrics["variation_uniform"], 0.25)
+
+
+def test_algorithm_4_is_held_against_the_td_error_that_its_chains_climb():
+    error, online = np.array([[1.0, 3.0]]), np.array([[1.0, 1.0]])
+    metrics = chain_metrics(dict.fromkeys(("released", "algorithm_4"), np.array([[20.0, 20.0]])), error, online)
+    assert (metrics["variation_released"], metrics["variation_algorithm_4"]) == (0.25, 0.0)
+
+
+def test_what_theorem_3_says_is_summed_up_over_states():
+    # The states of test_densities.py: the left side is 1/4 in both, the right 0.4375 and 0.875, max(p, p^) 1/2 and 3/4.
+    metrics = bound_metrics(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]]), np.array([[0.1, 0.2]]), largest_value=10.0)
+    expected = {"left": 0.25, "right": 0.65625, "ratio": 2.625, "slack": 1 - 0.25 / 0.4375, "trivial": 0.5}
+    expected |= {"model_error": 0.15}
+    assert metrics == {f"bound_{name}": pytest.approx([value]) for name, value in expected.items()}
+
+
+def test_what_comes_before_the_burn_in_ends_and_what_leaves_the_space_is_not_counted():
+    probe = probe_of(program_of((4, 9), probe_steps=10))
+    stays = tf.constant([True, False] * (CHAINS // 2))
+
+    def advance(state, t):  # at the t-th step all chains are in the t-th column
+        place = tf.stack([(tf.cast(t, tf.float32) + 0.5) / SIDE, 0.01])
+        return tf.tile(place[None, None], [2, CHAINS, 1]), tf.tile(stays[None], [2, 1])
+
+    visits, shown = probe._visit(advance, 0)
+    expected = np.zeros((2, SIDE, SIDE))
+    expected[:, 2:12, 0] = CHAINS // 2
+    np.testing.assert_array_equal(visits, expected.reshape(2, -1))
+    last = shown.numpy().reshape(2, -1, 2)[:, (SNAPSHOTS - 4) * CHAINS :][:, : CHAINS // 2 : 2]
+    np.testing.assert_allclose(last[..., 0], 11.5 / SIDE)
+
+
+def test_a_chain_that_leaves_the_box_starts_anew_in_the_buffer():
+    probe = probe_of(two_seeds())
+    probe.slope = lambda columns, through_y, online=False: tf.fill(columns.shape, 100.0 if online else np.nan)
+    state, counts = probe._chain("algorithm_4", 2)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
+    assert not counts.numpy().any()
+    stored = probe.agent.replay._rows.numpy()[:, :STORED, :2]
+    for seed in range(2):
+        assert (state[seed].numpy()[:, None] == stored[seed][None]).all(axis=2).any(axis=1).all()
+    state, counts = probe._chain("langevin", 0)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
+    assert np.isfinite(state).all() and counts.numpy().all()  # a gradient that is not finite is not followed
+
+
+# Gradients
+
+
+def outputs_of(network, seed, rows):
+    """A ReLU network's outputs in float64: [N, in] -> [N, out]."""
+    *hidden, last = [
+        (k[seed].numpy().astype(float), b[seed].numpy().astype(float).T)
+        for k, b in zip(network.kernels, network.biases, strict=True)
+    ]
+    for kernel, bias in hidden:
+        rows = np.maximum(rows @ kernel.T + bias, 0.0)
+    return rows @ last[0].T + last[1]
+
+
+def target(agent, seed, states):
+    """y of the greedy action by the learned model: [N, 2] -> [N]."""
+    actions = outputs_of(agent.learner.q, seed, states).argmax(axis=1)
+    predicted = outputs_of(agent.model.network, seed, np.concatenate([states, np.eye(4)[actions]], axis=1))
+    next_states = np.clip(states + predicted[:, :2], 0.0, 1.0)
+    goes_on = ~in_goal(next_states[:, 0], next_states[:, 1])
+    return predicted[:, 2] + 0.99 * goes_on * outputs_of(agent.learner.q_target, seed, next_states).max(axis=1)
+
+
+def finite_differences(h, states, step):
+    shifts = step * np.eye(2)
+    return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)
+
+
+def test_the_cosine_is_that_of_finite_differences_with_y_constant_and_not():
+    agent = two_seeds().agent
+    states = np.random.default_rng(0).uniform(0.02, 0.98, size=(2, 300, 2)).astype(np.float32).astype(float)
+    cosines, is_defined = probe_of(two_seeds()).cosines(tf.constant(states.transpose(0, 2, 1), tf.float32))
+    assert is_defined.numpy().all()
+    for seed in range(2):
+        y = target(agent, seed, states[seed])
+
+        def h(points, y=None, seed=seed):
+            y = target(agent, seed, points) if y is None else y
+            return np.log(np.abs(y - outputs_of(agent.learner.q, seed, points).max(axis=1)) + 1e-5)
+
+        constant, whole = (finite_differences(c, states[seed], 1e-6) for c in (functools.partial(h, y=y), h))
+        coarse = finite_differences(h, states[seed], 1e-4)
+        is_smooth = np.linalg.norm(coarse - whole, axis=1) < 1e-2 * np.linalg.norm(whole, axis=1)  # away from kinks
+        lengths = np.linalg.norm(constant, axis=1) * np.linalg.norm(whole, axis=1)
+        expected = (constant * whole).sum(axis=1) / lengths
+        assert is_smooth.sum() > 150 and np.ptp(expected[is_smooth]) > 0.5
+        np.testing.assert_allclose(cosines[seed].numpy()[is_smooth], expected[is_smooth], atol=0.02)
+
+
+# The two models
+
+
+def test_the_two_models_are_compared_outcome_by_outcome():
+    program = program_of((4, 9))
+    agent, probe = program.agent, probe_of(program)
+    network = agent.model.network
+    network.kernels[-1].assign(tf.zeros_like(network.kernels[-1]))
+    network.biases[-1].assign(tf.tile([[[0.05], [0.0], [-0.8]]], [2, 1, 1]))  # whatever is done, it expects to go right
+    agent.learner.q.biases[-1].assign_add(tf.tile([[[0.0], [1.5], [0.0], [0.0]]], [2, 1, 1]))  # which often is done
+    error, learned_error, model_error = (part.numpy() for part in probe._compare_models())
+    corners = np.stack(np.divmod(np.arange(2500), 50), axis=1).astype(np.float32) / np.float32(50)
+    noise = stats.norm.ppf((np.arange(64) + 0.5) / 64)
+    chosen = np.concatenate([np.random.default_rng(0).choice(2500, 40), [2396, 2397, 2448, 1122, 1172, 0, 2499]])
+    for seed in range(2):
+        values = outputs_of(agent.learner.q, seed, corners)
+        bootstrap = outputs_of(agent.learner.q_target, seed, corners).max(axis=1)
+
+        def outcome(state, reward):
+            x, y = np.minimum((state * np.float32(50)).astype(int), 49)
+            return 50 * x + y, bool(in_goal(*state)), reward
+
+        def y_of(cell, is_terminal, reward, bootstrap=bootstrap):
+            return reward + 0.99 * (not is_terminal) * bootstrap[cell]
+
+        for cell in chosen:
+            action = values[cell].argmax()
+            true = [outcome(*transition(corners[cell], action, draw, GRID_WALLS)[:2]) for draw in noise]
+            learned = outcome(np.clip(corners[cell] + np.float32([0.05, 0.0]), 0, 1), -1.0)
+            assert model_error[seed, cell] == pytest.approx(1.0 - np.mean([each == learned for each in true]), abs=1e-6)
+            y = np.mean([y_of(*each) for each in true])
+            assert error[seed, cell] == pytest.approx(abs(y - values[cell].max()), abs=1e-4)
+            assert learned_error[seed, cell] == pytest.approx(abs(y_of(*learned) - values[cell].max()), abs=1e-4)
+        # From a corner a step ends in the middle of a cell, which 44 of the 64 draws do not leave.
+        assert 1.0 in model_error[seed, chosen] and np.median(model_error[seed, chosen]) == 20 / 64
+
+
+# When it is measured
+
+
+class FakeProbe:
+    """Stands for `FrozenQ`."""
+
+    def __init__(self, agent, streams, sampling):
+        self.count = streams.count
+
+    def measure(self, step):
+        return {"beta_langevin": np.full(self.count, 0.5)}, {"langevin": tf.fill([self.count, 3, 2], float(step))}
+
+
+def test_a_program_measures_its_q_at_the_last_step_alone(monkeypatch):
+    monkeypatch.setattr(
+        control.ControlProgram, "measure", lambda self: ({"entropy_10": tf.ones([2])}, {"own": "states"})
+    )
+    monkeypatch.setattr(frozen, "FrozenQ", FakeProbe)
+    program = program_of((4, 9))
+    assert [set(part) for part in program.measure()] == [{"entropy_10"}, {"own"}]
+    program.step.assign(1500)
+    metrics, states = program.measure()
+    assert set(metrics) == {"entropy_10", "beta_langevin"} and set(states) == {"own", "langevin"}
+    np.testing.assert_array_equal(metrics["beta_langevin"].numpy(), [0.5, 0.5])
+    np.testing.assert_array_equal(states["langevin"][0], np.full((3, 2), 1500.0))
+
+
+def test_by_hand_it_is_trained_by_its_own_module_and_by_no_other(tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def execute(run, progress, checkpoint):
+        asked.append(run.agent)
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "dyna_td.frozen", types.SimpleNamespace(execute=execute))
+    train = ["train", "--env", "GridWorld", "--output", "x.csv", "--agent"]
+    assert cli.main([*train, "dyna_td_frozen"]) == 130 and asked == ["dyna_td_frozen"]
+    assert cli.main([*train, "dyna_td_frozen", "--model", "true"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "error: model is true, but dyna_td_frozen measures a learned one: leave it out.\n"
+    )
+    assert catalog.trainer_of(Run("GridWorld", "dyna_td", FrozenSettings(), (0,), 10)) == "dyna_td.training"
