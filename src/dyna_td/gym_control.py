@@ -35,6 +35,10 @@ class GymProgram(Program):
         self.space = self.environments.space
         self.agent = make_agent(run, self.streams, self.space)
         self.optimizers = self.agent.optimizers
+        width = 3 * self.space.state_dim + (self.space.action_dim or 1) + 2
+        experience = tf.TensorSpec([self.streams.count, width])
+        # Called once a step: without a look at its arguments' types a call takes 0.2 ms less.
+        self._advance_now = self._advance.get_concrete_function(experience, tf.TensorSpec([], tf.int64))
         self._begin()
 
     def _begin(self) -> None:
@@ -45,8 +49,7 @@ class GymProgram(Program):
     def compile(self, measures: bool) -> None:
         """See `Program.compile`."""
         before = [variable.numpy() for variable in self.state]
-        d, a = self.space.state_dim, self.space.action_dim or 1
-        self._advance(tf.zeros([self.streams.count, 3 * d + a + 2]), self.step.read_value())
+        self._advance_now(tf.zeros(self._advance_now.inputs[0].shape), self.step.read_value())
         self._explore(tf.constant(self._observed), self.step.read_value())
         self.restore(before)
         self._exploit(self.evaluated.reset(Purpose.EVALUATION_RESET, 0), self.step.read_value(), tf.constant(0))
@@ -75,7 +78,7 @@ class GymProgram(Program):
             if self._action is None:
                 self._action = self._explore(self._observed, tf.constant(step, tf.int64)).numpy()
             experience = self.step_environments(step)
-            self._action = self._advance(experience, tf.constant(step, tf.int64)).numpy()
+            self._action = self._advance_now(tf.constant(experience), tf.constant(step, tf.int64)).numpy()
 
     def step_environments(self, step: int) -> np.ndarray:
         """Takes the chosen actions; returns a row a seed: s, s', a, r, terminated, the state to act in next."""
