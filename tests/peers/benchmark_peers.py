@@ -37,11 +37,17 @@ WHO = ("peer", "our")  # in the names of columns
 
 @dataclass(frozen=True)
 class Entrant:
-    """An implementation: its module in this folder, its name in the table, and whether it is in the peers' Python."""
+    """An implementation.
+
+    Attributes:
+      module: its file in this folder.
+      label: its name in the table.
+      needs: its lines of requirements.txt, by name; if there are any, it runs in the peers' Python.
+    """
 
     module: str
     label: str
-    is_foreign: bool = False
+    needs: tuple[str, ...] = ()
 
 
 # By kind of work: ours, the peers, and what all of them must have.
@@ -50,14 +56,14 @@ CONTESTS = {
         Entrant("our_dqn", "this project, 20 stacked seeds"),
         (
             Entrant("keras_peer", "plain Keras DQN"),
-            Entrant("stable_baselines3_dqn", "Stable-Baselines3 DQN", is_foreign=True),
-            Entrant("jax_dqn", "JAX, vmap over 20 seeds", is_foreign=True),
+            Entrant("stable_baselines3_dqn", "Stable-Baselines3 DQN", ("torch", "stable-baselines3")),
+            Entrant("jax_dqn", "JAX, vmap over 20 seeds", ("jax", "optax")),
         ),
         work.LEARNER_FACTS,
     ),
     "prioritized draws": (
         Entrant("our_priorities", "this project, 20 stacked seeds"),
-        (Entrant("cpprb_priorities", "cpprb", is_foreign=True),),
+        (Entrant("cpprb_priorities", "cpprb", ("cpprb",)),),
         work.SAMPLER_FACTS,
     ),
 }
@@ -81,7 +87,7 @@ class Worker:
 
     def __init__(self, entrant: Entrant, python: Path, expected: dict):
         self.label = entrant.label
-        environment = os.environ | ONE_THREAD | QUIET | (JAX_ONE_THREAD if entrant.is_foreign else {})
+        environment = os.environ | ONE_THREAD | QUIET | (JAX_ONE_THREAD if entrant.needs else {})
         with contextlib.ExitStack() as resources:
             self._errors = resources.enter_context(tempfile.TemporaryFile("w+"))
             command = [python, FOLDER / "worker.py", entrant.module]
@@ -93,16 +99,15 @@ class Worker:
                 raise UnusableError(message) from error
             resources.callback(self._process.communicate)
             resources.callback(self._process.kill)  # first: it may be in the middle of something
-            self.facts = self._hear_facts(python)
+            self.facts = self._hear_facts(entrant, python)
             self._require(expected)
             self._resources = resources.pop_all()
 
-    def _hear_facts(self, python: Path) -> dict:
+    def _hear_facts(self, entrant: Entrant, python: Path) -> dict:
         answer = self._hear()
         if "missing" in answer:
-            name = answer["missing"]
-            install = f"{python} -m pip install {requirement(name)}"
-            raise UnusableError(f"{self.label}: {python} has no {name}; install it with `{install}`.")
+            install = " ".join([f"{python} -m pip install", *map(requirement, entrant.needs)])
+            raise UnusableError(f"{self.label}: {python} has no {answer['missing']}; install it with `{install}`.")
         return answer["facts"]
 
     def _require(self, expected: dict) -> None:
@@ -163,11 +168,10 @@ def _flat(layers: Sequence) -> np.ndarray:
     return np.concatenate([np.ravel(array) for layer in layers for array in layer])
 
 
-def requirement(module: str) -> str:
-    """The line of requirements.txt that brings a module, without its remark; the module itself if there is none."""
+def requirement(name: str) -> str:
+    """The line of requirements.txt with this name, without its remark."""
     lines = [line.partition("#")[0].strip() for line in (FOLDER / "requirements.txt").read_text().splitlines()]
-    distribution = module.partition(".")[0].replace("_", "-")
-    return next((line for line in lines if line.partition("==")[0] == distribution), distribution)
+    return next(line for line in lines if line.partition("==")[0] == name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -192,6 +196,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing is written.", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -209,9 +216,7 @@ def _measure(python: Path, repeats: int) -> Iterator[dict]:
         with contextlib.closing(ours):
             for peer in peers:
                 try:
-                    with contextlib.closing(
-                        Worker(peer, python if peer.is_foreign else sys.executable, expected)
-                    ) as theirs:
+                    with contextlib.closing(Worker(peer, python if peer.needs else sys.executable, expected)) as theirs:
                         for row in _pairs(ours, theirs, repeats):
                             yield {"work": name, "peer": peer.label, **row}
                 except UnusableError as error:

@@ -16,7 +16,7 @@ PARTS = {
 
 
 class Cpprb:
-    """See `worker.Implementation`; one seed."""
+    """See `work.Implementation`; one seed."""
 
     def __init__(self):
         self.buffer = PrioritizedReplayBuffer(work.BUFFER, PARTS, alpha=1.0, eps=0.0)

@@ -73,7 +73,7 @@ def pack(batch: work.Transitions) -> np.ndarray:
 
 
 class JAX:
-    """See `worker.Learner`."""
+    """See `work.Learner`."""
 
     def __init__(self):
         self.key = jax.random.key(0)

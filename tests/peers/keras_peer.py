@@ -8,7 +8,7 @@ from dyna_td.keras_dqn import BATCH, TARGET_PERIOD, KerasDQN
 
 
 class KerasPeer:
-    """See `worker.Learner`; one seed."""
+    """See `work.Learner`; one seed."""
 
     def __init__(self):
         self.dqn = KerasDQN()

@@ -13,7 +13,7 @@ from envs.twins import make_twin
 
 
 class OurDQN:
-    """See `worker.Learner`."""
+    """See `work.Learner`."""
 
     def __init__(self):
         settings = settings_type("GridWorld", "er")(planning_updates=work.PLANNING_UPDATES)

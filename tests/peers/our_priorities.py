@@ -10,7 +10,7 @@ from dyna_td.sum_tree import SumTree
 
 
 class OurPriorities:
-    """See `worker.Implementation`."""
+    """See `work.Implementation`."""
 
     def __init__(self):
         self.streams = Streams(tuple(range(work.SEEDS)))

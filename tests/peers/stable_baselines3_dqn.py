@@ -23,7 +23,7 @@ class Nowhere(gymnasium.Env):
 
 
 class StableBaselines3:
-    """See `worker.Learner`; one seed."""
+    """See `work.Learner`; one seed."""
 
     def __init__(self):
         torch.set_num_threads(1)

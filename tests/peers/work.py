@@ -6,7 +6,7 @@ after each environment step. Only learning is timed, no environment. This file n
 """
 
 import itertools
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,6 +45,29 @@ class Problem(NamedTuple):
     weights: Layers
     target_weights: Layers
     batches: list[Transitions]  # [S, BATCH], one for each update
+
+
+class Implementation(Protocol):
+    """What is timed.
+
+    Attributes:
+      facts: `seeds`, `version` and what `LEARNER_FACTS` or `SAMPLER_FACTS` has, of the objects that do the work.
+    """
+
+    facts: dict
+
+    def train(self) -> None:
+        """Does one chunk of work and waits for its end."""
+
+    def done(self) -> int:
+        """How many updates, or draws with their new priorities, one seed has behind it, by the library's own count."""
+
+
+class Learner(Implementation, Protocol):
+    """An implementation of deep Q-learning."""
+
+    def improve(self, asked: Problem) -> Layers:
+        """The weights after the problem's updates, by the code that `train` times; called before it, if at all."""
 
 
 def transitions(*shape: int, seed: int = 0) -> Transitions:

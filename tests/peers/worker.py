@@ -1,8 +1,8 @@
 """One implementation as a process of its own: `python tests/peers/worker.py MODULE` answers requests, a line each.
 
-The module, of this folder, has a function `make()`, which returns an `Implementation`, or a `Learner` if it learns. The
-first answer tells its facts, or which library is missing; then `check` is answered by the weights that it learns
-from `work.problem`, and `time` by what a chunk of its work took. Answers are JSON. It ends with its standard input.
+The module, of this folder, has a function `make()`, which returns a `work.Implementation`, or a `work.Learner` if it
+learns. The first answer tells its facts, or which library is missing; then `check` is answered by the weights that it
+learns from `work.problem`, and `time` by what a chunk of its work took. Answers are JSON. Its input ends it.
 """
 
 import contextlib
@@ -12,33 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from typing import IO, Protocol
-
-import work
-
-
-class Implementation(Protocol):
-    """What is timed.
-
-    Attributes:
-      facts: `seeds`, `version` and what `work.LEARNER_FACTS` or `work.SAMPLER_FACTS` has, read from the objects
-        that do the work.
-    """
-
-    facts: dict
-
-    def train(self) -> None:
-        """Does one chunk of work and waits for its end."""
-
-    def done(self) -> int:
-        """How many updates, or draws with their new priorities, one seed has behind it, by the library's own count."""
-
-
-class Learner(Implementation, Protocol):
-    """An implementation of deep Q-learning."""
-
-    def improve(self, asked: work.Problem) -> work.Layers:
-        """The weights after the problem's updates, by the code that `train` times; called before it, if at all."""
+from typing import IO
 
 
 def main() -> None:
@@ -58,12 +32,14 @@ def main() -> None:
             answer(_ANSWERS[request.strip()](implementation))
 
 
-def _check(learner: Learner) -> dict:
+def _check(learner) -> dict:
+    import work  # not before the module, whose answer tells whether there is NumPy
+
     weights = learner.improve(work.problem(learner.facts["seeds"]))
     return {"weights": [[array.tolist() for array in layer] for layer in weights]}
 
 
-def _time(implementation: Implementation) -> dict:
+def _time(implementation) -> dict:
     before = implementation.done()
     wall, processor = time.perf_counter(), time.process_time()
     implementation.train()

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,10 +44,10 @@ def fakes(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     entrants = []
 
-    def add(module, text=None, learned="work.solve(asked)", updates=7, **facts):
+    def add(module, text=None, learned="work.solve(asked)", updates=7, needs=(), **facts):
         source = text or FAKE.format(facts=FACTS | facts, learned=learned, updates=updates)
         (tmp_path / f"{module}.py").write_text(source)
-        entrants.append(benchmark_peers.Entrant(module, f"<{module}>"))
+        entrants.append(benchmark_peers.Entrant(module, f"<{module}>", needs))
         contest = (entrants[0], tuple(entrants[1:]), work.LEARNER_FACTS)
         monkeypatch.setattr(benchmark_peers, "CONTESTS", {"learning": contest})
 
@@ -123,7 +124,7 @@ def test_what_runs_in_the_projects_environment_learns_what_numpy_learns(module, 
     assert learner.done() == len(asked.batches)
 
 
-FOREIGN = [peer for _, others, facts in benchmark_peers.CONTESTS.values() for peer in others if peer.is_foreign]
+FOREIGN = [peer for _, others, facts in benchmark_peers.CONTESTS.values() for peer in others if peer.needs]
 
 
 @pytest.mark.parametrize("entrant", FOREIGN, ids=lambda entrant: entrant.module)
@@ -159,20 +160,20 @@ def test_prioritized_draws_of_ours_leave_new_priorities_where_they_drew(monkeypa
 
 def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_rows_still_come(fakes, tmp_path, capsys):
     fakes("ours")
-    fakes("absent", "import optax.nowhere")
+    fakes("absent", "import optax.nowhere", needs=("jax", "optax"))
     fakes("small", batch=16)
     fakes("other", learned="work.solve(asked._replace(target_weights=asked.weights))")
     fakes("clumsy", FAKE.format(facts=FACTS, learned="1 / 0", updates=7))
     fakes("good", updates=3)
     output = tmp_path / "peers.csv"
-    assert benchmark_peers.main(["--repeats", "2", "--output", str(output)]) == 0
+    assert benchmark_peers.main(["--repeats", "2", "--python", sys.executable, "--output", str(output)]) == 0
     table = pd.read_csv(output)
     assert list(table["peer"]) == ["<good>", "<good>"] and list(table["pair"]) == [0, 1]
     assert (table[["ratio", "clock_ratio", "our_microseconds"]] > 0).all(axis=None)
     out, err = capsys.readouterr()
     assert "<good>" in out and "<small>" not in out
     absent, small, other, clumsy = err.splitlines()
-    assert absent.startswith("skipped: <absent>") and "-m pip install optax==" in absent
+    assert absent.startswith("skipped: <absent>") and re.search(r"-m pip install jax==\S+ optax==[\d.]+`\.$", absent)
     assert small == "skipped: <small>: other work than expected: batch is 16, not 32."
     assert other.startswith("skipped: <other>: other work than expected: its weights differ from NumPy's by 0.")
     assert clumsy == "skipped: <clumsy>: its process ended (ZeroDivisionError: division by zero)."
@@ -231,9 +232,8 @@ def test_a_chunk_is_divided_by_its_updates_and_seeds(fakes, monkeypatch):
 
 
 def test_every_library_of_a_peer_is_pinned():
-    for module in ("torch", "stable_baselines3", "jax", "optax", "cpprb"):
-        name, _, version = benchmark_peers.requirement(module).partition("==")
-        assert name == module.replace("_", "-") and version[0].isdigit()
+    needed = [benchmark_peers.requirement(name) for entrant in FOREIGN for name in entrant.needs]
+    assert len(needed) == 5 and all(re.fullmatch(r"[a-z0-9-]+==[0-9.]+", line) for line in needed)
 
 
 @pytest.mark.parametrize("failing", ["cpprb", "nothing"])
