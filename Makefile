@@ -9,8 +9,8 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures controls sensitivity claims report reference gallery compare restamp estimate \
-	benchmark benchmark-peers verify lint
+.PHONY: help setup test smoke all-figures controls sensitivity claims report reference readme gallery compare restamp \
+	estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -64,6 +64,11 @@ report: claims  ## figures, verdicts, costs and sources on one page, as far as t
 
 reference: setup  ## publish the finished figures of the paper's scale in reference/
 	@$(BIN)/python -m dyna_td reference $(FIGURES) --scale paper
+	@$(MAKE) --no-print-directory readme
+
+readme: setup  ## judge the claims by the published runs, and write README's tables of figures and claims
+	@$(BIN)/python -m dyna_td claims --reference
+	@$(BIN)/python -m dyna_td readme --write README.md
 
 gallery: setup  ## draw the published pictures again, from the published tables
 	@$(BIN)/python -m dyna_td gallery $(FIGURES)

@@ -70,6 +70,15 @@ def states_of(wildcards):
     return [results.states_csv(results.run_csv(SCALE, run.name)) for run in dict.fromkeys(runs)]
 
 
+def files_of(figure):
+    """All that a figure leaves behind, so that a file that was deleted is made again."""
+    runs = PLAN.drawn[figure].runs
+    csvs = [results.run_csv(SCALE, run.name) for run in runs]
+    csvs += [results.selection_csv(SCALE, run.name) for run in runs if run.sweep]
+    pictures = [f"results/{SCALE}/{figure}/{figure}.{kind}" for kind in ("png", "pdf")]
+    return [*pictures, results.curves_csv(SCALE, figure), *csvs, *map(results.provenance_json, csvs)]
+
+
 def what_is_there(wildcards):
     """A digest of what is asked and what there is of it. No run is an input: nothing is trained for a verdict."""
     asked = {name: results.describe(run) for name, run in PLAN.runs.items()}
@@ -126,7 +135,7 @@ rule all_figures:
     """Every figure whose agents are built."""
     default_target: True
     input:
-        expand("results/{scale}/{figure}/{figure}.png", scale=SCALE, figure=PLAN.figures),
+        [files_of(figure) for figure in PLAN.figures],
 
 
 rule select_learning_rate:
@@ -233,12 +242,18 @@ rule claims:
         "python -m dyna_td claims --scale {params.scale} > {log} 2>&1"
 
 
-# The targets that people name: a rule per figure or study, which draws it.
+# The targets that people name, figures and studies, and what draws each of them.
 for figure in PLAN.drawn:
 
     rule:
         name:
             figure
+        input:
+            files_of(figure),
+
+    rule:
+        name:
+            f"draw_{figure}"
         input:
             curves=f"results/{SCALE}/{figure}/curves.csv",
             states=f"results/{SCALE}/{figure}/states.csv" if figure in SHOWING_STATES else [],

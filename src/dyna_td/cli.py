@@ -19,9 +19,11 @@ from dyna_td import (
     claims,
     costs,
     experiments,
+    marked_text,
     pipeline_lock,
     provenance,
     publishing,
+    reference,
     results,
     scorecard,
     verify,
@@ -94,7 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     select.add_argument("name", help="the run's name, see `list`")
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help="figure_1, ..., controls or sensitivity")
-    add("claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan])
+    text = "judge the paper's claims by the runs that are there; trains nothing"
+    judged = add("claims", _claims, text, parents=[plan])
+    published_help = f"judge by the published runs, all of the paper's scale, in DIR (default: {reference.DIRECTORY})"
+    place = {"nargs": "?", "const": reference.DIRECTORY, "metavar": "DIR", "type": Path}
+    judged.add_argument("--reference", **place, help=published_help)
     add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[plan])
     add("verify", _verify, "check finished results against their checksums and their runs", parents=[plan])
     publishing.add_commands(add, plan)
@@ -358,15 +364,19 @@ def _verify(options: argparse.Namespace) -> None:
         print(f"error: {fault}", file=sys.stderr)
     if faults:
         raise UserError(f"{len(faults)} of the results at scale {plan.scale} are not as they were written.")
-    print(f"{checked} files at scale {plan.scale} are as they were written.")
+    print(f"files checked at scale {plan.scale}: {checked}, all as they were written.")
 
 
 def _claims(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    scale = scorecard.EVIDENCE_SCALE if options.reference else options.scale
+    plan = experiments.load_plan(scale, options.experiments)
     stated = claims.load_claims(plan, options.experiments)
-    table = results.claims_csv(plan.scale, options.results)
+    if options.reference:
+        table, read = reference.claims_csv(options.reference), reference.reader(options.reference)
+    else:
+        table, read = results.claims_csv(scale, options.results), reader(scale, options.results)
     results.require_writable(table)
-    card = scorecard.scorecard(stated, plan, reader(plan.scale, options.results))
+    card = scorecard.scorecard(stated, plan, read)
     for path, text in {
         table: scorecard.as_csv(card),
         table.with_suffix(".md"): scorecard.as_markdown(card, stated, plan),
@@ -374,7 +384,10 @@ def _claims(options: argparse.Namespace) -> None:
         with write_whole(path) as file:
             file.write(text)
     print(f"{table} and {table.with_suffix('.md').name}{_evidence(plan)}: {scorecard.count_words(card)}")
-    for line in scorecard.next_steps(card, plan):
+    steps = scorecard.next_steps(card, plan)
+    if options.reference and steps:
+        steps.append("then publish the finished figures: make reference")
+    for line in steps:
         print(f"  {line}")
 
 
@@ -440,7 +453,7 @@ def _costs(options: argparse.Namespace) -> None:
     plan = experiments.load_plan(options.scale, options.experiments)
     text = cost_table.markdown(plan, costs.read_table(options.costs))
     if options.write:
-        cost_table.write(options.write, plan.scale, text)
+        marked_text.replace(options.write, {cost_table.part(plan.scale): text})
     else:
         print(text, end="")
 

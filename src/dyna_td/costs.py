@@ -200,16 +200,19 @@ def measure(directory: Path) -> pd.DataFrame:
 
 
 def _read_benchmark(path: Path) -> tuple[float, float, float]:
-    """Seconds by the clock, the share of a core, and MiB, of the job's last repetition.
-
-    `cpu_time` counts up to the last look at the job alone, which is up to 30 s before its end. Over the time up to that
-    look it gives the share of a core that the job had.
-    """
+    """Seconds by the clock, the share of a core, and MiB, of the job's last repetition."""
     row = pd.read_csv(path, sep="\t").iloc[-1]
-    clock, cpu = float(row["s"]), float(row["cpu_time"])
+    clock = float(row["s"])
+    return clock, core_share(clock, float(row["cpu_time"])), float(row["max_rss"])
+
+
+def core_share(clock: float, cpu_time: float) -> float:
+    """The share of a core that a job of `clock` seconds had, by Snakemake's `cpu_time`; 1 if that is not known.
+
+    `cpu_time` counts up to the last look at the job alone, which is up to 30 s before its end.
+    """
     looked = clock if clock < _OFTEN else _OFTEN + (clock - _OFTEN) // _SELDOM * _SELDOM
-    share = min(1.0, cpu / looked) if cpu > 0 else 1.0
-    return clock, share, float(row["max_rss"])
+    return min(1.0, cpu_time / looked) if cpu_time > 0 else 1.0
 
 
 def _measured_training(name: str, scale: str, details: dict, clock: float, share: float) -> dict:

@@ -53,12 +53,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper, or a study, as its YAML file declares it."""
+    """A figure of the paper, or a study, as its YAML file declares it.
+
+    `shows` says what is in its panels, and `claim` what the paper says of it, in our words; a study may have neither.
+    """
 
     name: str
     title: str
     source: Path
     panels: dict[str, Panel]
+    shows: str = ""
+    claim: str = ""
 
     @property
     def runs(self) -> list[Run]:
@@ -195,7 +200,7 @@ def _read_figure(name: str, path: Path, extents: dict[str, dict]) -> Figure:
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
             panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents)
-    return Figure(name, content["title"], path, panels)
+    return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("claim", ""))
 
 
 def _closed_form(panel: dict) -> Panel:

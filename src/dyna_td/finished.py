@@ -86,12 +86,20 @@ def _read_sweep(plan: Plan, run: Run, directory: Path, rebuild: str) -> Table:
 
 
 def _table(csv: Path, records: pd.DataFrame, details: dict, asked: dict, run: Run, rebuild: str) -> Table:
-    """Checks what `details` tells against what is `asked`; a setting that it does not know had its default."""
-    asked = json.loads(json.dumps(asked))
-    defaults = json.loads(json.dumps({setting.name: setting.default for setting in fields(run.settings)}))
-    told = {**details, "settings": {**defaults, **details.get("settings", {})}}
-    differing = [key for key in asked if key != "source_digest" and told.get(key) != asked[key]]
+    """Checks what `details` tells against what is `asked`."""
+    differing = differences(run, details, asked)
     if differing:
         where = results.provenance_json(csv)
         raise UserError(f"{where} has other {', '.join(differing)} than the plan; rebuild it with `{rebuild}`.")
     return Table(csv, records, details, asked)
+
+
+def differences(run: Run, details: dict, asked: dict) -> list[str]:
+    """What of `details` is not as `asked` (see `results.describe`), the digest of the code left aside.
+
+    A setting of `run` that `details` does not know had its default.
+    """
+    asked = json.loads(json.dumps(asked))
+    defaults = json.loads(json.dumps({setting.name: setting.default for setting in fields(run.settings)}))
+    told = {**details, "settings": {**defaults, **details.get("settings", {})}}
+    return [key for key in asked if key != "source_digest" and told.get(key) != asked[key]]

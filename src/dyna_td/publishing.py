@@ -1,11 +1,25 @@
-"""The commands around the published results: reference, gallery, compare and restamp."""
+"""The commands around the published results: reference, gallery, readme, compare and restamp."""
 
 import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dyna_td import comparison, experiments, gallery, pipeline_lock, provenance, reference, restamp, results
+from dyna_td import (
+    claims,
+    comparison,
+    costs,
+    experiments,
+    findings,
+    gallery,
+    marked_text,
+    pipeline_lock,
+    provenance,
+    reference,
+    restamp,
+    results,
+    scorecard,
+)
 from dyna_td.errors import UserError, require_choice
 from dyna_td.files import write_whole
 from dyna_td.quietly import import_quietly
@@ -13,7 +27,7 @@ from dyna_td.scorecard import EVIDENCE_SCALE
 
 
 def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
-    """Adds reference, gallery, compare and restamp by `add(name, function, text, parents=...)`; see `cli`."""
+    """Adds reference, gallery, readme, compare and restamp by `add(name, function, text, parents=...)`; see `cli`."""
     place = argparse.ArgumentParser(add_help=False)
     place.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
     place.add_argument("--reference", type=Path, default=reference.DIRECTORY, help="folder of the published results")
@@ -21,6 +35,11 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     text = "draw the published pictures from the published tables"
     drawn = add("gallery", _gallery, text, parents=[place])
     drawn.add_argument("--output", type=Path, help="folder for the pictures (default: where they are published)")
+    text = "show the published figures and the claims judged by them as tables in Markdown"
+    told = add("readme", _readme, text)
+    told.add_argument("--reference", type=Path, default=reference.DIRECTORY, help="folder of the published results")
+    told.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
+    told.add_argument("--write", type=Path, metavar="FILE", help="put them between the file's marks")
     add("compare", _compare, "hold fresh curves against the published ones", parents=[plan, place])
     text = "show that changed code makes the same numbers, and keep the finished runs"
     stamped = add("restamp", _restamp, text)
@@ -61,12 +80,30 @@ def _complete_figures(plan: experiments.Plan, options: argparse.Namespace) -> li
 
 
 def _gallery(options: argparse.Namespace) -> None:
-    there = reference.published(options.reference)
-    if not there:
-        raise UserError(f"{options.reference} holds no published figure: get them with `git checkout reference`.")
+    there = reference.require_published(options.reference)
     figures = [require_choice(name, there, "published figure") for name in options.figures] or there
     for png in gallery.draw_all(figures, options.reference, options.output):
         print(png)
+
+
+def _readme(options: argparse.Namespace) -> None:
+    from dyna_td import estimate, readme  # with SciPy's solver, which the other commands need not wait for
+
+    plan = experiments.load_plan(EVIDENCE_SCALE, options.experiments)
+    stated = claims.load_claims(plan, options.experiments)
+    found = findings.load_findings([claim.number for claim in stated], options.experiments)
+    card = scorecard.read_card(reference.claims_csv(options.reference), stated, "make readme")
+    model = estimate.CostModel(costs.read_table())
+    parts = {
+        readme.GALLERY: readme.gallery(plan, stated, card, model, options.reference),
+        readme.CLAIMS: readme.judged_claims(plan, stated, card, found, options.reference),
+    }
+    if options.write:
+        marked_text.replace(options.write, parts)
+        for sentence in readme.open_findings(card, found):
+            print(sentence)
+    else:
+        print("\n".join(parts.values()), end="")
 
 
 def _compare(options: argparse.Namespace) -> None:

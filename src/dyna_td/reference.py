@@ -5,21 +5,28 @@
 <figure>/provenance.json                      which run is which curve; of each run all that its JSON file tells,
                                               its cost, and where its evaluations are
 runs/<run>.csv.xz                             every evaluation of every seed; figures share it as they share the run
+claims.csv, claims.md                         the verdicts on the paper's claims by these runs
 """
 
 import csv
+import io
 import json
 import lzma
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from dyna_td import aggregate, finished, provenance, results
+import pandas as pd
+
+from dyna_td import aggregate, costs, finished, provenance, results
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Plan
 from dyna_td.files import write_whole
 from dyna_td.finished import Finished
 from dyna_td.runs import Run
+from dyna_td.scores import Measured
 
 DIRECTORY = Path("reference")
 SOURCES = ("src", "envs", "experiments", "figures")  # what makes numbers and pictures
@@ -47,10 +54,27 @@ def run_csv(run: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / "runs" / f"{run}.csv.xz"
 
 
+def claims_csv(directory: Path = DIRECTORY) -> Path:
+    """The verdicts on the paper's claims by the published runs; `claims.md` beside it is the same to read."""
+    return Path(directory) / "claims.csv"
+
+
 def published(directory: Path = DIRECTORY) -> list[str]:
     """The names of the figures that are there, in the paper's order."""
     names = {path.parent.name for path in Path(directory).glob("figure_*/provenance.json")}
     return sorted(names, key=lambda name: int(re.sub(r"\D", "", name) or 0))
+
+
+def require_published(directory: Path = DIRECTORY) -> list[str]:
+    """The names of the figures that are there, in the paper's order.
+
+    Raises:
+      UserError: if there are none.
+    """
+    there = published(directory)
+    if not there:
+        raise UserError(f"{directory} holds no published figure: get them with `git checkout reference`.")
+    return there
 
 
 def read_provenance(figure: str, directory: Path = DIRECTORY) -> dict:
@@ -80,6 +104,44 @@ def read_compressed(path: Path) -> bytes:
         raise UserError(f"cannot read {path}: {error.strerror}; publish it with `make reference`.") from error
     except lzma.LZMAError as error:
         raise UserError(f"{path} is damaged; get it again with `git checkout {path}`.") from error
+
+
+def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
+    """What gives the published results of a run, None where its evaluations are not published; each is read once.
+
+    It raises UserError for results that are damaged, that no provenance.json tells of, or that lack what the plan asks.
+
+    Raises:
+      UserError: if no figure is published.
+    """
+    require_published(directory)
+    told: dict[str, list[tuple[str, dict]]] = {}  # by run: each figure that shows it, and what was told of it there
+    for path in sorted(Path(directory).glob("*/provenance.json")):
+        for name, details in read_provenance(path.parent.name, directory).get("runs", {}).items():
+            if details.get("evaluations"):
+                told.setdefault(name, []).append((path.parent.name, details))
+
+    @cache
+    def read(run: Run) -> Measured | None:
+        return _read_run(run, told[run.name], directory) if run.name in told else None
+
+    return read
+
+
+def _read_run(run: Run, told: list[tuple[str, dict]], directory: Path) -> Measured:
+    """The results of `run`, bound by their checksum to one of those that figures tell of."""
+    path = run_csv(run.name, directory)
+    content = read_compressed(path)
+    checksum = results.checksum(content)
+    details = next((details for _, details in told if details.get("csv_sha256") == checksum), None)
+    publish_again = f"make reference FIGURES={told[0][0]}"
+    if details is None:
+        raise UserError(f"{path} is not what {told[0][0]} was drawn from; publish it again with `{publish_again}`.")
+    records = pd.read_csv(io.BytesIO(content))
+    results.require_complete(path, records, run, publish_again)
+    trained = run.with_learning_rate(details["settings"]["learning_rate"]) if run.sweep else run
+    differing = finished.differences(run, details, {**results.describe(trained), "run": run.name})
+    return Measured(run, records, details, publish_again, "other" if differing else "published")
 
 
 def require_committed() -> None:
@@ -148,28 +210,27 @@ def _tell(plan: Plan, run: Run, made: Finished, source: Path) -> dict:
     details = dict(made.table.details)
     modified = datetime.fromtimestamp(made.table.csv.stat().st_mtime, UTC)  # for runs that did not note their date
     told = {"date": details.pop("date", f"{modified:%Y-%m-%d}"), **details}
-    told["cost"] = {"wall_seconds": _wall_seconds(details), "core_seconds": _core_seconds(plan, run.name, source)}
+    told["cost"] = _cost(plan, run.name, details, source)
     if made.sweep:
-        name = f"{run.name}.selection"
-        told["selection_cost"] = {
-            "wall_seconds": _wall_seconds(made.sweep.details),
-            "core_seconds": _core_seconds(plan, name, source),
-        }
+        told["selection_cost"] = _cost(plan, f"{run.name}.selection", made.sweep.details, source)
     return told | {"evaluations": f"runs/{run.name}.csv.xz"}
 
 
-def _wall_seconds(details: dict) -> float | None:
-    """Training, compilation and evaluation: also what was done before a kill."""
-    return round(sum(details[name] for name in _SECONDS), 1) if set(_SECONDS) <= set(details) else None
+def _cost(plan: Plan, job: str, details: dict, source: Path) -> dict:
+    """Seconds of a job, None where they are not known.
 
-
-def _core_seconds(plan: Plan, job: str, source: Path) -> float | None:
-    """What Snakemake measured of the job (its last start, if it was killed); None if it made no measurement."""
+    By the clock, those of training, compilation and evaluation, also of what was done before a kill. Core-seconds are
+    those of the whole job: what was killed counts with the share of a core that Snakemake measured of the last start.
+    """
+    wall = round(sum(details[name] for name in _SECONDS), 1) if set(_SECONDS) <= set(details) else None
     try:
         with results.benchmark_tsv(plan.scale, job, source).open(newline="") as file:
-            return float(next(csv.DictReader(file, delimiter="\t"))["cpu_time"])
+            measured = next(csv.DictReader(file, delimiter="\t"))
+        clock, cpu_time = float(measured["s"]), float(measured["cpu_time"])
+        core = round(max(clock, wall or 0.0) * costs.core_share(clock, cpu_time), 2)
     except (OSError, StopIteration, KeyError, TypeError, ValueError):
-        return None
+        core = None
+    return {"wall_seconds": wall, "core_seconds": core}
 
 
 def _write(path: Path, text: str) -> None:

@@ -24,7 +24,8 @@ from dyna_td import provenance, results, scorecard
 from dyna_td.claims import Claim
 from dyna_td.errors import UserError
 from dyna_td.experiments import FIGURES_OF_THE_PAPER, Figure, Plan
-from dyna_td.verdicts import VERDICTS, is_current
+from dyna_td.scores import is_current
+from dyna_td.verdicts import VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB_HEADINGS = (
@@ -260,16 +261,8 @@ def _claims(plan: Plan, stated: list[Claim], directory: Path) -> list[dict] | No
     csv = results.claims_csv(plan.scale, directory)
     if not csv.exists():
         return None
-    damaged = UserError(f"{csv} is not a table of the claims as they are now: call `make claims SCALE={plan.scale}`.")
-    try:
-        card = pd.read_csv(csv, dtype=str, keep_default_na=False)
-        numbers = card[["effect", "low95", "high95", "margin"]].apply(pd.to_numeric)
-    except (KeyError, ValueError) as error:
-        raise damaged from error
-    card = card.assign(**numbers)
-    verdicts = card[card["row"] == "claim"].set_index("claim") if "row" in card else card
-    if list(card.columns) != scorecard.COLUMNS or list(verdicts.index) != [str(claim.number) for claim in stated]:
-        raise damaged
+    card = scorecard.read_card(csv, stated, f"make claims SCALE={plan.scale}")
+    verdicts = card[card["row"] == "claim"].set_index("claim")
     tests = card[card["row"] == "test"]
     return [
         {

@@ -106,10 +106,10 @@ def write(csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame 
     States, if there are any, go to `states_csv(csv)`.
     """
     texts = {csv: to_csv_text(records)}
-    checksums = {"csv_sha256": _checksum(texts[csv].encode())}
+    checksums = {"csv_sha256": checksum(texts[csv].encode())}
     if states is not None and len(states):
         texts[states_csv(csv)] = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
-        checksums["states_sha256"] = _checksum(texts[states_csv(csv)].encode())
+        checksums["states_sha256"] = checksum(texts[states_csv(csv)].encode())
     for path, text in texts.items():
         with write_whole(path) as file:
             file.write(text)
@@ -123,7 +123,8 @@ def write_details(csv: Path, details: dict) -> None:
         file.write("\n")
 
 
-def _checksum(text: bytes) -> str:
+def checksum(text: bytes) -> str:
+    """What binds a file to the JSON file that tells of it: SHA-256."""
     return hashlib.sha256(text).hexdigest()
 
 
@@ -144,7 +145,7 @@ def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
       UserError: naming the file and `rebuild`, the command that makes it anew.
     """
     records, details = read(csv, rebuild)
-    _require_complete(csv, records, run, rebuild)
+    require_complete(csv, records, run, rebuild)
     return records, details
 
 
@@ -157,7 +158,7 @@ def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
     _, details = read(csv, rebuild)
     path = states_csv(csv)
     text = _read_bytes(path, rebuild)
-    if _checksum(text) != details.get("states_sha256"):
+    if checksum(text) != details.get("states_sha256"):
         raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
     return pd.read_csv(io.BytesIO(text))
 
@@ -170,7 +171,7 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
     """
     text = _read_bytes(csv, rebuild)
     details = read_details(csv, rebuild)
-    if _checksum(text) != details["csv_sha256"]:
+    if checksum(text) != details["csv_sha256"]:
         raise UserError(f"{csv} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
     return pd.read_csv(io.BytesIO(text)), details
 
@@ -198,7 +199,12 @@ def _read_bytes(path: Path, rebuild: str) -> bytes:
         raise UserError(f"cannot read {path}: {error.strerror}; make it with `{rebuild}`.") from error
 
 
-def _require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:
+def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:
+    """Checks that `records`, of the file `csv`, have the seeds of `run` and reach its last step.
+
+    Raises:
+      UserError: if they do not.
+    """
     missing = sorted(set(run.seeds) - set(records["seed"]))
     if missing:
         raise UserError(f"{csv} lacks seed {', '.join(map(str, missing))}; rebuild it with `{rebuild}`.")

@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from dyna_td.claims import Claim, ComputedTest, MeasuredTest, Term
+from dyna_td.errors import UserError
 from dyna_td.experiments import Plan
-from dyna_td.verdicts import VERDICTS, Outcome, Read, judge
+from dyna_td.verdicts import VERDICTS, Outcome, Read, judge, weakest
 
 EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
 COLUMNS = [
@@ -16,6 +18,7 @@ COLUMNS = [
     *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
     *("scale", "evidence", "sources", "note"),
 ]
+_NUMBERS = ["claim", "margin", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted"]
 TEST_HEADINGS = (
     *("claim", "test", "plus", "minus", "metric", "claimed", "plus less minus", "verdict", "n", "window", "note"),
 )
@@ -31,6 +34,25 @@ def scorecard(claims: list[Claim], plan: Plan, read: Read) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def read_card(csv: Path, claims: list[Claim], remedy: str) -> pd.DataFrame:
+    """The scorecard of `claims` from `csv`, as `scorecard` made it, in which an empty text is no NaN.
+
+    Raises:
+      UserError: if it cannot be read, or judges other claims; `remedy` is the command that makes it anew.
+    """
+    damaged = UserError(f"{csv} is not a table of the claims as they are now: call `{remedy}`.")
+    try:
+        card = pd.read_csv(csv, dtype=str, keep_default_na=False)
+        card = card.assign(**card[_NUMBERS].apply(pd.to_numeric))
+    except OSError as error:
+        raise UserError(f"cannot read {csv}: {error.strerror}; call `{remedy}`.") from error
+    except (KeyError, ValueError) as error:
+        raise damaged from error
+    if list(card.columns) != COLUMNS or list(card.loc[card["row"] == "claim", "claim"]) != [c.number for c in claims]:
+        raise damaged
+    return card
+
+
 def as_csv(card: pd.DataFrame) -> str:
     """The text of `claims.csv`; what a row does not have is empty."""
     return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
@@ -39,12 +61,12 @@ def as_csv(card: pd.DataFrame) -> str:
 def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
     """The text of `claims.md`: a line for each claim, then one for each test."""
     verdicts = card[card["row"] == "claim"].set_index("claim")
-    lines = [f"# The paper's claims at scale {plan.scale}", "", *_caveats(card, plan), count_words(card), ""]
-    lines += _table_head("claim", "in our words", "verdict", "data", "place")
+    lines = [f"# The paper's claims at scale {plan.scale}", "", *caveats(card, plan), count_words(card), ""]
+    lines += table_head("claim", "in our words", "verdict", "data", "place")
     for claim in claims:
         row = verdicts.loc[claim.number]
         data = "; ".join(filter(None, (effect_words(row), row["note"])))
-        lines.append(_line((str(claim.number), claim.text, verdict_words(row), data, claim.place)))
+        lines.append(table_line((str(claim.number), claim.text, verdict_words(row), data, claim.place)))
     lines += [
         "",
         "## Tests",
@@ -52,8 +74,8 @@ def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
         "Plus less minus, with its 95% interval over seeds: positive where the claim is true.",
         "",
     ]
-    lines += _table_head(*TEST_HEADINGS)
-    lines += [_line(test_cells(row)) for _, row in card[card["row"] == "test"].iterrows()]
+    lines += table_head(*TEST_HEADINGS)
+    lines += [table_line(test_cells(row)) for _, row in card[card["row"] == "test"].iterrows()]
     return "\n".join(lines) + "\n"
 
 
@@ -80,7 +102,7 @@ def next_steps(card: pd.DataFrame, plan: Plan) -> list[str]:
     return lines
 
 
-def _caveats(card: pd.DataFrame, plan: Plan) -> list[str]:
+def caveats(card: pd.DataFrame, plan: Plan) -> list[str]:
     """What a reader must know before the verdicts."""
     lines = []
     if plan.scale != EVIDENCE_SCALE:
@@ -132,11 +154,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:+.3g}%"
 
 
-def _table_head(*names: str) -> list[str]:
-    return [_line(names), "|---" * len(names) + "|"]
+def table_head(*names: str) -> list[str]:
+    """The first two lines of a table in Markdown."""
+    return [table_line(names), "|---" * len(names) + "|"]
 
 
-def _line(cells: Iterable[str]) -> str:
+def table_line(cells: Iterable[str]) -> str:
+    """A line of a table in Markdown; a bar in a cell does not end it."""
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
@@ -181,14 +205,13 @@ def _claim_row(claim: Claim, verdict: str, tests: list[dict], plan: Plan) -> dic
     found = Counter(test["verdict"] for test in tests)
     counts = ", ".join(f"{found[name]} {name}" for name in VERDICTS if found[name])
     evidence = "no" if any(test["evidence"] == "no" for test in tests) else "yes"
-    sources = {test["sources"] for test in tests} - {""}
     whole = {
         "row": "claim",
         "test": "",
         "figure": _numbers(claim.figures),
         "verdict": verdict,
         "evidence": evidence if verdict != "not run" else "",
-        "sources": "other" if "other" in sources else "".join(sources),
+        "sources": weakest({test["sources"] for test in tests}),
     }
     if len(tests) == 1:
         return tests[0] | whole

@@ -27,18 +27,24 @@ from dyna_td.errors import UserError
 from dyna_td.runs import Run
 
 WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
+SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`
 _LAST = 20  # evaluations in the window `final`
 _INSTANTS = 200  # of the clock at which equal_seconds looks
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A run with its records `seed,step,metric,value` and the contents of its JSON file; `rebuild` makes it anew."""
+    """A run with its records `seed,step,metric,value` and the contents of its JSON file; `rebuild` makes it anew.
+
+    `sources` says whether it comes from the `current` code and settings, is `published` with the plan's settings, or
+    comes from `other` ones.
+    """
 
     run: Run
     records: pd.DataFrame
     details: dict
     rebuild: str
+    sources: str = "current"
 
     @property
     def train_seconds(self) -> float:
@@ -82,9 +88,20 @@ def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
     def read(run: Run) -> Measured | None:
         csv = results.run_csv(scale, run.name, directory)
         rebuild = f"python -m dyna_td run {run.name} --scale {scale}"
-        return Measured(run, *results.read_run(csv, run, rebuild), rebuild) if csv.exists() else None
+        if not csv.exists():
+            return None
+        records, details = results.read_run(csv, run, rebuild)
+        return Measured(run, records, details, rebuild, "current" if is_current(run, details) else "other")
 
     return read
+
+
+def is_current(planned: Run, details: dict) -> bool:
+    """Whether the JSON file of a result tells of the settings that the plan asks for and the code that is here now."""
+    run = planned
+    if run.sweep:
+        run = run.with_learning_rate(details.get("settings", {}).get("learning_rate"))
+    return results.agrees(details, {**results.describe(run), "run": planned.name})
 
 
 def score(measured: Measured, metric: str, window: str, over: str | None = None, seconds: float = 0.0) -> pd.Series:

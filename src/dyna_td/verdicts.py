@@ -9,18 +9,18 @@ A claim that needs `all` of its tests is supported if all are, contradicted if o
 if one is, contradicted if all are. If that is not settled and a test is not run, the claim is not run; else undecided.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from dyna_td import results, statistics
+from dyna_td import statistics
 from dyna_td.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.experiments import Plan
 from dyna_td.identities import IDENTITIES
 from dyna_td.runs import Run
-from dyna_td.scores import Measured, common_seconds, score, steps_in
+from dyna_td.scores import SOURCES, Measured, common_seconds, score, steps_in
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
 _LEAST_SECONDS = 1.0  # of training, below which a share of it is not measured
@@ -36,7 +36,7 @@ class Outcome:
       effect, low, high: the mean of the comparison with its 95% interval; `iqm` is its interquartile mean.
       p_supported, p_contradicted: what the verdict rests on, two-sided and adjusted; None where nothing is estimated.
       n: seeds, of each sample if they are not paired.
-      sources: whether the runs come from the `current` code and settings, or from `other` ones.
+      sources: what the runs come from, see `scores.SOURCES`; of runs that differ in it, the weakest.
     """
 
     verdict: str
@@ -81,12 +81,9 @@ def combined(combine: str, verdicts: list[str]) -> str:
     return all_settle if set(verdicts) == {all_settle} else "undecided"
 
 
-def is_current(planned: Run, details: dict) -> bool:
-    """Whether the JSON file of a result tells of the settings that the plan asks for and the code that is here now."""
-    run = planned
-    if run.sweep:
-        run = run.with_learning_rate(details.get("settings", {}).get("learning_rate"))
-    return results.agrees(details, {**results.describe(run), "run": planned.name})
+def weakest(sources: Collection[str]) -> str:
+    """The one of `sources` that says least for a verdict; empty if there are none."""
+    return next((name for name in SOURCES if name in sources), "")
 
 
 def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outcome:
@@ -100,8 +97,7 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
     measured = {term.run: read(term.run) for term in test.terms}
     outcome = _METHODS.get(test.expect, _mean_outcome)(test, measured)
-    current = all(is_current(run, found.details) for run, found in measured.items())
-    return replace(outcome, sources="current" if current else "other")
+    return replace(outcome, sources=weakest({found.sources for found in measured.values()}))
 
 
 def _absent(test: MeasuredTest, read: Read) -> str:

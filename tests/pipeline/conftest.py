@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import types
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -83,16 +84,19 @@ def finish():
     return _finish
 
 
-def _finish(run, directory, digest=None):
-    """Writes what training `run` would leave below `directory`: its sweep, numbers that look like learning, states."""
+def _finish(run, directory, digest=None, level=0.0, also=()):
+    """Writes what training `run` would leave below `directory`: its sweep, numbers around `level`, states.
+
+    Its metrics are those that figures show, and `also`.
+    """
     plan = experiments.load_plan("paper")
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(zlib.crc32(run.name.encode()))
     steps = sorted({0, run.steps // 2, *run.moments.values()})
     panels = [panel for figure in plan.figures.values() for panel in figure.panels.values()]
-    metrics = {panel.metric for panel in panels if run in panel.curves.values()}
+    metrics = {*also, *(panel.metric for panel in panels if run in panel.curves.values())}
     rows = pd.MultiIndex.from_product([run.seeds, steps, sorted(metrics)], names=["seed", "step", "metric"])
     records = rows.to_frame(index=False)
-    records["value"] = rng.normal(size=len(records)).astype(np.float32).astype(float)
+    records["value"] = rng.normal(level, size=len(records)).astype(np.float32).astype(float)
     trained, details = run, {}
     if run.sweep:
         candidates = plan.selection_runs(run)

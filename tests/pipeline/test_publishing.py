@@ -63,6 +63,10 @@ def test_a_finished_figure_is_published_whole(finished_figure_9, publish, tmp_pa
     measured = tmp_path / "results" / "paper" / "benchmarks" / f"{run.name}.tsv"
     measured.parent.mkdir(parents=True)
     measured.write_text("s\th:m:s\tcpu_time\n9.5\t0:00:09\t7.25\n")
+    killed = finished_figure_9.runs[1]
+    measured = tmp_path / "results" / "paper" / "benchmarks" / f"{killed.name}.tsv"
+    measured.parent.mkdir(parents=True, exist_ok=True)
+    measured.write_text("s\th:m:s\tcpu_time\n2.0\t0:00:02\t1.5\n")  # of its last start alone
     status, said = publish("figure_9")
     assert (status, said) == (0, "reference/figure_9\n")
     folder = tmp_path / "reference" / "figure_9"
@@ -77,6 +81,7 @@ def test_a_finished_figure_is_published_whole(finished_figure_9, publish, tmp_pa
     facts = told["runs"][run.name]
     assert facts["cost"] == {"wall_seconds": 4.5, "core_seconds": 7.25}
     assert facts["selection_cost"] == {"wall_seconds": 4.5, "core_seconds": None}
+    assert told["runs"][killed.name]["cost"] == {"wall_seconds": 4.5, "core_seconds": 3.38}  # three quarters of a core
     assert facts["date"] == "2026-01-02" and facts["diverged_seeds"] == {"1": 500}
     assert facts["learning_rate_selection"]["scores"] and facts["seeds"] == list(run.seeds)
     kept = lzma.decompress((tmp_path / "reference" / facts["evaluations"]).read_bytes())
@@ -223,7 +228,7 @@ def test_what_is_published_agrees_with_itself_and_with_the_plan(figure):
 
 
 def test_publishing_drawing_and_comparing_never_import_tensorflow():
-    code = "import sys, dyna_td.publishing; sys.exit('tensorflow' in sys.modules)"
+    code = "import sys, dyna_td.publishing, dyna_td.readme; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT / "src").returncode == 0
 
 

@@ -60,6 +60,15 @@ def test_a_refusal_does_not_lock_the_folder_and_a_start_tells_what_it_will_take(
     assert len(told) == 1
 
 
+@pytest.mark.parametrize("lost", ["curves.csv", "figure_7.pdf"])
+def test_a_file_of_a_figure_that_was_deleted_is_made_again(snakemake, tmp_path, lost):
+    assert snakemake("figure_7", "--config", "scale=smoke").returncode == 0
+    path = tmp_path / "results" / "smoke" / "figure_7" / lost
+    path.unlink()
+    assert snakemake("figure_7", "--config", "scale=smoke").returncode == 0
+    assert path.stat().st_size > 1_000
+
+
 def test_the_snakefile_passes_the_linter(snakemake):
     lint = snakemake("--lint")
     assert lint.returncode == 0, lint.stderr

@@ -89,5 +89,5 @@ def test_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_the_same_comma
     os.kill(holder, signal.SIGKILL)
     assert first.wait() != 0
     again = start(*make("figure_7"))
-    assert again.communicate()[0].count("2 of 2 steps (100%) done") == 1 and again.returncode == 0
+    assert again.communicate()[0].count("3 of 3 steps (100%) done") == 1 and again.returncode == 0
     assert (project / "results" / "smoke" / "figure_7" / "figure_7.png").stat().st_size > 10_000

@@ -29,7 +29,7 @@ def verify(capsys):
 
 def test_untouched_results_are_as_they_were_written(finished, capsys):
     status, told, _ = verify(capsys)
-    assert status == 0 and told == f"{2 * len(finished) + 1} files at scale smoke are as they were written.\n"
+    assert status == 0 and told == f"files checked at scale smoke: {2 * len(finished) + 1}, all as they were written.\n"
 
 
 def test_no_results_are_no_fault(tmp_path, monkeypatch, capsys):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dyna_td import cli, cost_table, costs, estimate
+from dyna_td import cli, cost_table, costs, estimate, marked_text
 from dyna_td.costs import Job
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
@@ -173,7 +173,7 @@ def test_a_table_of_ones_own_is_fitted_and_used(tmp_path, capsys):
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 def test_the_readmes_table_follows_from_the_measured_jobs(scale, capsys):
     assert cli.main(["costs", "--scale", scale]) == 0
-    begin, end = cost_table.marks(scale)
+    begin, end = marked_text.marks(cost_table.part(scale))
     hint = f"run `python -m dyna_td costs --scale {scale} --write README.md`"
     assert f"{begin}\n{capsys.readouterr().out}{end}" in (ROOT / "README.md").read_text(), hint
 
@@ -194,14 +194,14 @@ def test_a_figures_row_says_whether_its_jobs_were_measured_as_they_are():
 
 def test_a_table_replaces_what_stands_between_its_marks(tmp_path):
     path = tmp_path / "README.md"
-    begin, end = cost_table.marks("quick")
+    begin, end = marked_text.marks("costs")
     path.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
-    cost_table.write(path, "quick", "new \\1\n")
+    marked_text.replace(path, {"costs": "new \\1\n"})
     assert path.read_text() == f"before\n{begin}\nnew \\1\n{end}\nafter\n"
     (tmp_path / "bytes.md").write_bytes(b"\xff")
     for broken in (tmp_path / "missing.md", tmp_path / "bytes.md", tmp_path):
         with pytest.raises(UserError, match="cannot read"):
-            cost_table.write(broken, "quick", "new\n")
+            marked_text.replace(broken, {"costs": "new\n"})
     with pytest.raises(UserError, match="0 places"):
-        cost_table.write(path, "paper", "new\n")
-    assert "new" in path.read_text()
+        marked_text.replace(path, {"costs": "newer\n", "gallery": "new\n"})
+    assert "newer" not in path.read_text()

@@ -1,0 +1,35 @@
+"""What we make of the verdicts: `experiments/findings.yaml`, a paragraph by hand for each claim that needs one."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyna_td.checked_yaml import read_checked
+from dyna_td.errors import UserError
+from dyna_td.experiments import DIRECTORY
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A paragraph, in Markdown, that explains one `verdict` on a claim, and no other."""
+
+    verdict: str
+    text: str
+
+
+def load_findings(claims: Collection[int], directory: Path = DIRECTORY) -> dict[int, Finding]:
+    """The findings of `findings.yaml` in `directory`, by the number of their claim.
+
+    Raises:
+      UserError: for a file that breaks the schema, a claim that is not one of `claims`, or one that is explained twice.
+    """
+    path = Path(directory) / "findings.yaml"
+    findings: dict[int, Finding] = {}
+    for content in read_checked(path, "findings")["findings"]:
+        number = content["claim"]
+        if number not in claims:
+            raise UserError(f"{path}: there is no claim {number}: take a number of claims.yaml.")
+        if number in findings:
+            raise UserError(f"{path}: claim {number} has two findings: make them one.")
+        findings[number] = Finding(content["verdict"], " ".join(content["text"].split()))
+    return findings

@@ -1,0 +1,33 @@
+"""A generated part of a text that is otherwise written by hand: what stands between two comments that name it."""
+
+import re
+from pathlib import Path
+
+from dyna_td.errors import UserError
+from dyna_td.files import write_whole
+
+
+def marks(part: str) -> tuple[str, str]:
+    """The comments between which `part` stands, each on a line of its own."""
+    return f"<!-- {part} -->", f"<!-- end of {part} -->"
+
+
+def replace(path: Path, parts: dict[str, str]) -> None:
+    """Puts each of `parts`, texts by name that end a line, between its marks in the file at `path`: all or none.
+
+    Raises:
+      UserError: if the file cannot be read, or has not just one place for each of them.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise UserError(f"cannot read {path}: {reason}; name a text file such as README.md.") from error
+    for part, content in parts.items():
+        begin, end = marks(part)
+        place = f"{re.escape(begin)}\n.*?{re.escape(end)}"
+        text, count = re.subn(place, lambda _, new=f"{begin}\n{content}{end}": new, text, flags=re.DOTALL)
+        if count != 1:
+            raise UserError(f"{path} has {count} places for {part}, expected 1: put {begin} and {end} on lines there.")
+    with write_whole(path) as file:
+        file.write(text)

@@ -1,0 +1,161 @@
+"""The parts of the README that follow from the published results: the gallery of figures, and the judged claims.
+
+Nothing in them comes from other scales, and nothing is judged here: verdicts are those of reference/claims.csv.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td import reference, scorecard
+from dyna_td.claims import Claim
+from dyna_td.cost_table import costs_of, two_digits
+from dyna_td.costs import jobs_of
+from dyna_td.estimate import CostModel
+from dyna_td.experiments import Figure, Plan
+from dyna_td.findings import Finding
+from dyna_td.verdicts import VERDICTS
+
+GALLERY, CLAIMS = "published figures", "published claims"  # what the parts are called, see `marked_text`
+CLAIMS_HEADING = "Does the data bear the paper out?"  # below which the README has the claims
+_ANCHOR = CLAIMS_HEADING.lower().rstrip("?").replace(" ", "-")  # as GitHub names it
+_JUDGED = VERDICTS[:-1]
+_NOT_RUN = VERDICTS[-1]
+_WIDTH = 220  # of a small picture, in pixels
+_MOST_TESTS = 4  # of a claim that are told one by one
+
+
+def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, model: CostModel, directory: Path) -> str:
+    """A line for each figure of the plan: its picture, what the paper claims of it, verdicts, command, and cost.
+
+    Args:
+      plan: at the paper's scale.
+      claims: of which `card` has the verdicts.
+      card: as `scorecard.read_card` gives it.
+      model: what estimates the cost of a figure that is not published, or whose cost was not measured.
+      directory: of the published results, as the README links to it.
+    """
+    lines = scorecard.table_head("figure", "what the paper claims", "verdicts", "command", "core-minutes")
+    there = reference.published(directory)
+    for figure in plan.figures.values():
+        told = reference.read_provenance(figure.name, directory) if figure.name in there else None
+        picture = f"{_picture(figure, directory)}<br>" if told else ""
+        number = figure.name.removeprefix("figure_")
+        cells = (
+            f"{picture}**{number}**: {figure.shows or figure.title}",
+            figure.claim,
+            _verdicts(figure, claims, card, told),
+            f"`make {figure.name}`",
+            _minutes(plan, figure, told, model),
+        )
+        lines.append(scorecard.table_line(cells))
+    return "\n".join(lines) + "\n"
+
+
+def judged_claims(
+    plan: Plan, claims: list[Claim], card: pd.DataFrame, findings: dict[int, Finding], directory: Path
+) -> str:
+    """A line for each claim with a verdict, how many have none, and the findings on them."""
+    verdicts = card[card["row"] == "claim"].set_index("claim")
+    tests = card[card["row"] == "test"]
+    judged = [claim for claim in claims if verdicts.loc[claim.number, "verdict"] != _NOT_RUN]
+    lines = [_sum_words(claims, card, directory), "", *scorecard.caveats(card, plan)]
+    lines += scorecard.table_head("claim", "in our words", "verdict", "effect with its 95% interval", "n", "place")
+    for claim in judged:
+        row, own = verdicts.loc[claim.number], tests[tests["claim"] == claim.number]
+        verdict = scorecard.verdict_words(row)
+        cells = (str(claim.number), claim.text, verdict, _effects(row, own), _seeds(own), claim.place)
+        lines.append(scorecard.table_line(cells))
+    for claim in judged:
+        finding = findings.get(claim.number)
+        if finding and finding.verdict == verdicts.loc[claim.number, "verdict"]:
+            lines += ["", f"**Claim {claim.number}, {finding.verdict}.** {finding.text}"]
+    return "\n".join(lines) + "\n"
+
+
+def open_findings(card: pd.DataFrame, findings: dict[int, Finding]) -> list[str]:
+    """What is left to write, a sentence for each claim: findings that are missing, or explain another verdict."""
+    verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
+    lines = []
+    for number, verdict in verdicts.items():
+        finding = findings.get(number)
+        if finding and finding.verdict != verdict:
+            lines.append(f"claim {number} is {verdict}, but its finding explains {finding.verdict}: it is left out.")
+        elif not finding and verdict in ("contradicted", "undecided"):
+            lines.append(f"claim {number} is {verdict}: a finding in experiments/findings.yaml would explain it.")
+    return lines
+
+
+def _picture(figure: Figure, directory: Path) -> str:
+    """A small picture that leads to the large one."""
+    png = (directory / figure.name / f"{figure.name}.png").as_posix()
+    name = figure.name.replace("_", " ").capitalize()
+    return f'<a href="{png}"><img src="{png}" width="{_WIDTH}" alt="{name}"></a>'
+
+
+def _verdicts(figure: Figure, claims: list[Claim], card: pd.DataFrame, told: dict | None) -> str:
+    """How many claims on `figure` have which verdict; `told` is its provenance, None if it is not published."""
+    numbers = [claim.number for claim in claims if figure.name in claim.figures]
+    found = Counter(card.loc[(card["row"] == "claim") & card["claim"].isin(numbers), "verdict"])
+    counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in _JUDGED if found[verdict])
+    if counts:
+        rest = f", {found[_NOT_RUN]} not run yet" if found[_NOT_RUN] else ""
+        return f"[{counts}](#{_ANCHOR}){rest}"
+    if told is None:
+        return "not run at paper scale yet"
+    without = any(not run.get("evaluations") for run in told.get("runs", {}).values())
+    return "not judged yet: published without its seeds' evaluations" if without else "not judged yet"
+
+
+def _minutes(plan: Plan, figure: Figure, told: dict | None, model: CostModel) -> str:
+    """Core-minutes of all its runs and sweeps, as they were measured, or else as `model` has them."""
+    runs = (told or {}).get("runs", {}).values()
+    costs = [run[key] for run in runs for key in ("cost", "selection_cost") if key in run]
+    if costs and all(cost["core_seconds"] is not None for cost in costs):
+        return two_digits(sum(cost["core_seconds"] for cost in costs) / 60)
+    jobs = jobs_of(plan, [figure])
+    estimated, measured = costs_of(jobs, plan.scale, model)
+    minutes = two_digits(sum(cost.seconds for cost in estimated.values()) / 60)
+    return minutes if measured == len(jobs) else f"{minutes} (estimate)"
+
+
+def _sum_words(claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
+    """How many claims there are of each verdict, and where each test stands."""
+    found = Counter(card.loc[card["row"] == "claim", "verdict"])
+    counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in _JUDGED)
+    waiting = f"{found[_NOT_RUN]} are not run yet at the paper's scale" if found[_NOT_RUN] else "none is left to run"
+    table = (directory / "claims.md").as_posix()
+    return f"Of {len(claims)} claims: **{counts}**; {waiting}. Every test of each: [{table}]({table})."
+
+
+def _effects(row: pd.Series, tests: pd.DataFrame) -> str:
+    """The effect of the claim's test, or of each if it has a few.
+
+    Of many, it tells how they came out, and the effects of those with the claim's verdict if these are few.
+    """
+    if len(tests) == 1:
+        return _data(row)
+    told = []
+    if len(tests) > _MOST_TESTS:
+        told, tests = [row["note"]], tests[tests["verdict"] == row["verdict"]]
+    if len(tests) <= _MOST_TESTS:
+        told += [_test_words(test, row["verdict"]) for _, test in tests.iterrows()]
+    return "<br>".join(told)
+
+
+def _test_words(test: pd.Series, verdict: str) -> str:
+    """The effect of a test, with its verdict where that is not the claim's."""
+    words = [] if test["verdict"] == _NOT_RUN else [_data(test)]
+    if test["verdict"] != verdict:
+        words.append(f"({test['verdict']})")
+    return f"{test['test'].replace('_', ' ')}: {' '.join(words)}"
+
+
+def _data(row: pd.Series) -> str:
+    return "; ".join(filter(None, (scorecard.effect_words(row), row["note"])))
+
+
+def _seeds(tests: pd.DataFrame) -> str:
+    """How many seeds each test compared, each number once; what is computed has none."""
+    return ", ".join(dict.fromkeys(tests.loc[tests["n"] != "", "n"])) or "exact"
