@@ -13,6 +13,7 @@ from dyna_td import results
 from dyna_td.catalog import settings_type
 from dyna_td.errors import UserError
 from dyna_td.files import write_whole
+from dyna_td.quietly import import_quietly
 from dyna_td.runs import ControlSettings, Run, Settings
 
 SEEDS = 20
@@ -225,6 +226,4 @@ def _time(train: Callable[[], None], seed_updates: int, repeats: int) -> tuple[f
 
 def _train_keras() -> Callable[[], None]:
     """A function that trains the plain Keras DQN, one seed, by `KERAS_UPDATES`."""
-    from dyna_td.keras_dqn import KerasDQN
-
-    return partial(KerasDQN().learn, KERAS_UPDATES)
+    return partial(import_quietly("dyna_td.keras_dqn").KerasDQN().learn, KERAS_UPDATES)
