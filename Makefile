@@ -5,14 +5,15 @@ SCALE ?= quick
 
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test smoke all-figures controls sensitivity frozen claims report reference readme gallery compare \
-	restamp estimate benchmark verify lint
+	restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
-	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 	@echo "options: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup;"
 	@echo "         FIGURES='figure_1 figure_7' for reference, gallery and compare"
 
@@ -85,6 +86,18 @@ restamp: setup  ## after a change of code that changes no number: check that, an
 benchmark: setup  ## measure the speed of training, on one thread
 	$(BIN)/python -m dyna_td benchmark --output results/benchmark/benchmark.csv
 	$(BIN)/python figures/speed.py --table results/benchmark/benchmark.csv --output results/benchmark/speed.png
+
+benchmark-peers: setup $(PEERS)/.installed  ## the same learning work by other libraries, in turn with ours
+	$(BIN)/python tests/peers/benchmark_peers.py --python $(PEERS)/bin/python --output results/benchmark/peers.csv
+	$(BIN)/python figures/peers.py --table results/benchmark/peers.csv --output results/benchmark/peers.png
+
+# Line by line: a library that cannot be installed here is left out of the benchmark, and tried again next time.
+$(PEERS)/.installed: tests/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	@complete=yes; sed 's/ *#.*//; /^$$/d' $< | { while read -r requirement; do \
+		echo "$(PEERS)/bin/python -m pip install --quiet $$requirement"; \
+		$(PEERS)/bin/python -m pip install --quiet "$$requirement" < /dev/null || complete=no; \
+	done; test $$complete = no || touch $@; }
 
 verify: setup  ## check that finished results, at SCALE, are as they were written
 	@$(BIN)/python -m dyna_td verify --scale $(SCALE)

@@ -45,12 +45,24 @@ def read_table(path: Path) -> pd.DataFrame:
     Raises:
       UserError: if the file is not one that the benchmark wrote in full.
     """
+    table = read_benchmark(path, ("table", "case", "milliseconds_per_step"), "make benchmark")
+    if not set(PANELS) <= set(table["table"]):
+        raise UserError(f"{path} lacks one of the tables {', '.join(PANELS)}: run `make benchmark`.")
+    return table
+
+
+def read_benchmark(path: Path, columns: Sequence[str], command: str) -> pd.DataFrame:
+    """A table with these columns, which `command` writes.
+
+    Raises:
+      UserError: if the file cannot be read, or lacks a column.
+    """
     try:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read as a benchmark's CSV ({error}): run `make benchmark`.") from error
-    if not {"table", "case", "milliseconds_per_step"} <= set(table.columns) or not set(PANELS) <= set(table["table"]):
-        raise UserError(f"{path} lacks one of the tables {', '.join(PANELS)}: run `make benchmark`.")
+        raise UserError(f"{path} cannot be read as a benchmark's CSV ({error}): run `{command}`.") from error
+    if missing := [column for column in columns if column not in table]:
+        raise UserError(f"{path} lacks the columns {', '.join(missing)}: run `{command}`.")
     return table
 
 

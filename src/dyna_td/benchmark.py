@@ -4,6 +4,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ from dyna_td import results
 from dyna_td.catalog import settings_type
 from dyna_td.errors import UserError
 from dyna_td.files import write_whole
+from dyna_td.quietly import import_quietly
 from dyna_td.runs import ControlSettings, Run, Settings
 
 SEEDS = 20
@@ -104,7 +106,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def _measure_cases(names: Sequence[str], repeats: int) -> Iterator[dict]:
-    keras = _time(*keras_dqn(), repeats)
+    keras = _time(_train_keras(), KERAS_UPDATES, repeats)
     print(f"{SEEDS} seeds (5 on {HOPPER}), one thread; without compilation; microseconds per update of one seed")
     print(f"{'case':24}{'environment':16}{'n':>4}{'best':>10}{'median':>10}{'ms per step':>13}{'keras / this':>14}")
     print(f"{'plain Keras DQN, 1 seed':24}{'-':16}{'-':>4}{keras[0]:10.1f}{keras[1]:10.1f}{'-':>13}{1:14.1f}")
@@ -222,39 +224,6 @@ def _time(train: Callable[[], None], seed_updates: int, repeats: int) -> tuple[f
     return seconds[0] / seed_updates * 1e6, seconds[len(seconds) // 2] / seed_updates * 1e6
 
 
-def keras_dqn() -> tuple[Callable[[], None], int]:
-    """Updates of an ordinary Keras DQN of the same size, one seed, one `tf.function`; and how many they are."""
-    import keras
-    import numpy as np
-    import tensorflow as tf
-
-    def network():
-        layers = [keras.layers.Dense(32, activation="relu"), keras.layers.Dense(32, activation="relu")]
-        return keras.Sequential([keras.Input((2,)), *layers, keras.layers.Dense(4)])
-
-    rng = np.random.default_rng(0)
-    buffer = {
-        "state": rng.random((50_000, 2), dtype=np.float32),
-        "action": rng.integers(0, 4, 50_000, dtype=np.int32),
-        "reward": -np.ones(50_000, np.float32),
-        "next_state": rng.random((50_000, 2), dtype=np.float32),
-        "terminated": np.zeros(50_000, np.float32),
-    }
-    q, q_target = network(), network()
-    optimizer = keras.optimizers.Adam(1e-3)
-
-    @tf.function
-    def update(state, action, reward, next_state, terminated):
-        target = reward + 0.99 * (1.0 - terminated) * tf.reduce_max(q_target(next_state), axis=1)
-        with tf.GradientTape() as tape:
-            value = tf.gather(q(state), action, axis=1, batch_dims=1)
-            loss = tf.reduce_mean((target - value) ** 2)
-        gradients = tape.gradient(loss, q.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, q.trainable_variables, strict=True))
-
-    def train() -> None:
-        for _ in range(KERAS_UPDATES):
-            places = rng.integers(0, 50_000, 32)
-            update(*(tf.constant(values[places]) for values in buffer.values()))
-
-    return train, KERAS_UPDATES
+def _train_keras() -> Callable[[], None]:
+    """A function that trains the plain Keras DQN, one seed, by `KERAS_UPDATES`."""
+    return partial(import_quietly("dyna_td.keras_dqn").KerasDQN().learn, KERAS_UPDATES)

@@ -21,6 +21,7 @@ from dyna_td.catalog import FROZEN_SOURCES
 from dyna_td.checkpoint import Checkpoint
 from dyna_td.control import ControlProgram
 from dyna_td.criteria import SMOOTHING, gradient, log_td_error
+from dyna_td.graph import with_tensor_loops, xla_function
 from dyna_td.networks import as_columns, as_rows, map_blocks
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
@@ -113,7 +114,7 @@ class FrozenQ(tf.Module):
 
     # Claim 45: long chains.
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _run_chains(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """By kind: visits of each cell, [S, SIDE^2], and states, [S, 2000, 2]."""
         found = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(KINDS)}
@@ -122,6 +123,7 @@ class FrozenQ(tf.Module):
             kind: shown for kind, (_, shown) in found.items()
         }
 
+    @with_tensor_loops
     def _visit(self, advance: Callable, number: int) -> tuple[tf.Tensor, tf.Tensor]:
         """Lets all chains of one kind take `probe_steps` steps after a fifth as many that do not count.
 
@@ -196,7 +198,7 @@ class FrozenQ(tf.Module):
 
         return advance
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _cell_errors(self) -> tuple[tf.Tensor, tf.Tensor]:
         """|delta| of the cells with the target network in y, and with Q itself, as `algorithm_4` has it."""
         return self._errors_of_cells(online=False), self._errors_of_cells(online=True)
@@ -215,7 +217,7 @@ class FrozenQ(tf.Module):
 
     # Claim 46: y constant.
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _compare_gradients(self, step: tf.Tensor) -> dict[str, tf.Tensor]:
         """Of the cosines of both gradients over states: the mean, and the shares above 0 and above 0.9; each [S]."""
         states = {
@@ -243,7 +245,7 @@ class FrozenQ(tf.Module):
 
     # Claim 47: Theorem 3.
 
-    @tf.function(jit_compile=True)
+    @xla_function
     def _compare_models(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """u, u^ and eps_s of Theorem 3 on GridWorld with 50x50 states, the cells' lower left corners: each [S, 2500].
 

@@ -12,7 +12,7 @@ from dyna_td.errors import UserError
 def instant(monkeypatch):
     """Replaces every timed program by nothing at all, which is said to be 100 updates."""
     monkeypatch.setattr(benchmark, "_program", lambda case: (lambda: None, 100))
-    monkeypatch.setattr(benchmark, "keras_dqn", lambda: (lambda: None, 1))
+    monkeypatch.setattr(benchmark, "_train_keras", lambda: lambda: None)
     row = {"table": "roundabout", "case": "roundabout", "milliseconds_per_step": 1.0}
     monkeypatch.setattr(benchmark, "_ALSO", {"roundabout": lambda repeats: [row]})
 

@@ -1,0 +1,54 @@
+"""The project's prioritized draws, 20 stacked seeds: sum tree and replay buffer in one compiled program."""
+
+import tensorflow as tf
+import work
+from our_dqn import fill
+
+from dyna_td.replay import Replay
+from dyna_td.streams import Purpose, Streams
+from dyna_td.sum_tree import SumTree
+
+
+class OurPriorities:
+    """See `work.Implementation`."""
+
+    def __init__(self):
+        self.streams = Streams(tuple(range(work.SEEDS)))
+        self.replay = Replay(work.SEEDS, work.BUFFER, work.SIZES[0])
+        fill(self.replay)
+        self.tree = SumTree(work.SEEDS, work.BUFFER)
+        self.tree.assign_all(tf.constant(work.priorities(work.SEEDS, work.BUFFER)))
+        self.priorities = tf.constant(work.priorities(work.CYCLES, work.SEEDS, work.BATCH))
+        self.drawn = tf.Variable(tf.zeros([work.SEEDS]))
+        self.count = tf.Variable(0, dtype=tf.int64)
+        self.facts = {
+            "version": f"TensorFlow {tf.__version__}",
+            "seeds": self.tree.priorities.shape[0],
+            "batch": self.priorities.shape[2],
+            "filled": int(self.replay.size),
+        }
+
+    def train(self) -> None:
+        self.cycle()
+        self.count.numpy()
+
+    @tf.function(jit_compile=True)
+    def cycle(self) -> None:
+        """Draws mini-batches and gives them new priorities, again and again."""
+        for k in tf.range(work.CYCLES):
+            uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (work.BATCH,), step=self.count.read_value())
+            places, _ = self.tree.draw(uniforms)
+            batch = self.replay.gather(places)
+            # A sum of all that was drawn, without which the compiler would leave out the drawing.
+            parts = [tf.reduce_sum(batch.state, 2), tf.reduce_sum(batch.next_state, 2), batch.reward, batch.terminated]
+            self.drawn.assign_add(tf.reduce_sum(tf.add_n([*parts, tf.cast(batch.action, tf.float32)]), axis=1))
+            self.tree.assign(places, self.priorities[k])
+            self.count.assign_add(1)
+
+    def done(self) -> int:
+        return int(self.count)
+
+
+def make() -> OurPriorities:
+    """What `worker.py` asks for."""
+    return OurPriorities()

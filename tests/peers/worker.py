@@ -1,0 +1,63 @@
+"""One implementation as a process of its own: `python tests/peers/worker.py MODULE` answers requests, a line each.
+
+The module, of this folder, has a function `make()`, which returns a `work.Implementation`, or a `work.Learner` if it
+learns. The first answer tells its facts, or which library is missing; then `check` is answered by the weights that it
+learns from `work.problem`, and `time` by what a chunk of its work took. Answers are JSON. Its input ends it.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import IO
+
+
+def main() -> None:
+    """Answers until nobody asks any more."""
+    with _answers() as answers:
+
+        def answer(values: dict) -> None:
+            print(json.dumps(values), file=answers, flush=True)
+
+        try:
+            implementation = importlib.import_module(sys.argv[1]).make()
+        except ModuleNotFoundError as error:
+            answer({"missing": error.name})
+            return
+        answer({"facts": implementation.facts})
+        for request in sys.stdin:
+            answer(_ANSWERS[request.strip()](implementation))
+
+
+def _check(learner) -> dict:
+    import work  # not before the module, whose answer tells whether there is NumPy
+
+    weights = learner.improve(work.problem(learner.facts["seeds"]))
+    return {"weights": [[array.tolist() for array in layer] for layer in weights]}
+
+
+def _time(implementation) -> dict:
+    before = implementation.done()
+    wall, processor = time.perf_counter(), time.process_time()
+    implementation.train()
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    return {"seconds": wall, "cpu_seconds": processor, "updates": implementation.done() - before}
+
+
+_ANSWERS = {"check": _check, "time": _time}
+
+
+@contextlib.contextmanager
+def _answers() -> Iterator[IO]:
+    """Standard output for answers alone; what a library prints goes to standard error."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    with open(answers, "w") as file:
+        yield file
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""The benchmark of peers: what counts as the same work, who may take part, and what comes of their times."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import benchmark_peers
+import numpy as np
+import pandas as pd
+import peers
+import pytest
+import work
+
+ROOT = Path(__file__).parents[2]
+PEERS_PYTHON = Path(os.environ.get("PEERS_PYTHON", ROOT / ".venv-peers/bin/python"))
+FACTS = {"seeds": 2, "version": "1.0", **work.LEARNER_FACTS}
+FAKE = """
+import work
+
+class Fake:
+    facts = {facts}
+    count = 0
+
+    def train(self):
+        self.count += {updates}
+
+    def done(self):
+        return self.count
+
+    def improve(self, asked):
+        return {learned}
+
+def make():
+    return Fake()
+"""
+
+
+@pytest.fixture
+def fakes(tmp_path, monkeypatch):
+    """A contest of implementations that a test makes up, by module; ours is among them."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    entrants = []
+
+    def add(module, text=None, learned="work.solve(asked)", updates=7, needs=(), **facts):
+        source = text or FAKE.format(facts=FACTS | facts, learned=learned, updates=updates)
+        (tmp_path / f"{module}.py").write_text(source)
+        entrants.append(benchmark_peers.Entrant(module, f"<{module}>", needs))
+        contest = (entrants[0], tuple(entrants[1:]), work.LEARNER_FACTS)
+        monkeypatch.setattr(benchmark_peers, "CONTESTS", {"learning": contest})
+
+    return add
+
+
+def loss(parameters, asked, seed):
+    """The mean squared TD error of one seed in the first mini-batch, transition by transition."""
+
+    def values(weights, state):
+        for number, (kernel, bias) in enumerate(weights):
+            state = state @ kernel + bias
+            state = state if number == 2 else np.where(state > 0, state, 0)
+        return state
+
+    batch = asked.batches[0]
+    target_weights = [(kernel[seed], bias[seed]) for kernel, bias in asked.target_weights]
+    total = 0.0
+    for k in range(work.BATCH):
+        bootstrap = 0 if batch.terminated[seed, k] else max(values(target_weights, batch.next_state[seed, k]))
+        value = values(parameters, batch.state[seed, k])[batch.action[seed, k]]
+        total += (batch.reward[seed, k] + 0.99 * bootstrap - value) ** 2
+    return total / work.BATCH
+
+
+def test_gradients_are_the_slopes_of_the_loss():
+    asked = work.problem(2)
+    parameters = [array.astype(float) for layer in asked.weights for array in layer]
+    gradients = work._gradients(parameters, asked.target_weights, asked.batches[0])
+    rng = np.random.default_rng(0)
+    for number, gradient in enumerate(gradients):
+        place = (1, *(rng.integers(size) for size in gradient.shape[1:]))
+        around = []
+        for step in (1e-6, -1e-6):
+            moved = [array.copy() for array in parameters]
+            moved[number][place] += step
+            moved = [array[1] for array in moved]
+            around.append(loss(list(zip(moved[::2], moved[1::2], strict=True)), asked, seed=1))
+        assert gradient[place] == pytest.approx((around[0] - around[1]) / 2e-6, rel=1e-4, abs=1e-8)
+
+
+def test_a_first_step_of_adam_is_the_step_size_against_the_gradient():
+    asked = work.problem(1)
+    asked = asked._replace(batches=asked.batches[:1])
+    gradients = work._gradients(
+        [array for layer in asked.weights for array in layer], asked.target_weights, *asked.batches
+    )
+    steps = [
+        b - a for old, new in zip(asked.weights, work.solve(asked), strict=True) for a, b in zip(old, new, strict=True)
+    ]
+    for gradient, step in zip(gradients, steps, strict=True):
+        clear = abs(gradient) > 1e-4
+        np.testing.assert_allclose(step[clear], -1e-3 * np.sign(gradient[clear]), rtol=1e-3)
+
+
+def test_errors_of_the_problem_are_below_one_where_hubers_loss_is_half_the_square():
+    asked = work.problem(1)
+    for weights in (asked.weights, work.solve(asked)):
+        for batch in asked.batches:
+            bootstrap = work._forward(asked.target_weights, batch.next_state)[-1].max(axis=-1)
+            value = np.take_along_axis(work._forward(weights, batch.state)[-1], batch.action[..., None], axis=-1)
+            target = batch.reward + 0.99 * (1 - batch.terminated) * bootstrap
+            assert np.abs(target - value[..., 0]).max() < 1
+
+
+@pytest.mark.parametrize("module", ["our_dqn", "keras_peer"])
+def test_what_runs_in_the_projects_environment_learns_what_numpy_learns(module, monkeypatch):
+    monkeypatch.setattr(work, "BUFFER", 64)
+    learner = importlib.import_module(module).make()
+    asked = work.problem(learner.facts["seeds"])
+    right, begun = (benchmark_peers._flat(layers) for layers in (work.solve(asked, tensorflow=True), asked.weights))
+    learned = benchmark_peers._flat(learner.improve(asked))
+    assert np.linalg.norm(learned - right) < 1e-4 * np.linalg.norm(right - begun)
+    assert learner.done() == len(asked.batches)
+
+
+FOREIGN = [peer for _, others, facts in benchmark_peers.CONTESTS.values() for peer in others if peer.needs]
+
+
+@pytest.mark.parametrize("entrant", FOREIGN, ids=lambda entrant: entrant.module)
+def test_a_peer_does_the_work_that_it_is_timed_for(entrant):
+    if not PEERS_PYTHON.exists():
+        pytest.skip(f"{PEERS_PYTHON} is not there: `make benchmark-peers` installs the peers' libraries")
+    expected = next(facts for _, others, facts in benchmark_peers.CONTESTS.values() if entrant in others)
+    try:
+        worker = benchmark_peers.Worker(entrant, PEERS_PYTHON, expected)  # which checks sizes and learned weights
+    except benchmark_peers.UnusableError as error:
+        if "install it with" not in str(error):
+            raise
+        pytest.skip(str(error))
+    assert worker.facts["seeds"] == (20 if entrant.module == "jax_dqn" else 1)
+    times = worker.time()
+    assert 0 < times["processor"] < 1.1 * times["clock"]
+    worker.close()
+
+
+def test_prioritized_draws_of_ours_leave_new_priorities_where_they_drew(monkeypatch):
+    monkeypatch.setattr(work, "BUFFER", 300)
+    monkeypatch.setattr(work, "CYCLES", 3)
+    ours = importlib.import_module("our_priorities").make()
+    before = ours.tree.priorities.numpy()
+    ours.train()
+    after = ours.tree.priorities.numpy()
+    assert ours.done() == 3
+    for seed in range(work.SEEDS):
+        changed = after[seed] != before[seed]
+        assert 32 < changed.sum() <= 96
+        assert np.isin(after[seed][changed], ours.priorities.numpy()[:, seed]).all()
+
+
+def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_rows_still_come(fakes, tmp_path, capsys):
+    fakes("ours")
+    fakes("absent", "import optax.nowhere", needs=("jax", "optax"))
+    fakes("small", batch=16)
+    fakes("other", learned="work.solve(asked._replace(target_weights=asked.weights))")
+    fakes("clumsy", FAKE.format(facts=FACTS, learned="1 / 0", updates=7))
+    fakes("good", updates=3)
+    output = tmp_path / "peers.csv"
+    assert benchmark_peers.main(["--repeats", "2", "--python", sys.executable, "--output", str(output)]) == 0
+    table = pd.read_csv(output)
+    assert list(table["peer"]) == ["<good>", "<good>"] and list(table["pair"]) == [0, 1]
+    assert (table[["ratio", "clock_ratio", "our_microseconds"]] > 0).all(axis=None)
+    out, err = capsys.readouterr()
+    assert "<good>" in out and "<small>" not in out
+    absent, small, other, clumsy = err.splitlines()
+    assert absent.startswith("skipped: <absent>") and re.search(r"-m pip install jax==\S+ optax==[\d.]+`\.$", absent)
+    assert small == "skipped: <small>: other work than expected: batch is 16, not 32."
+    assert other.startswith("skipped: <other>: other work than expected: its weights differ from NumPy's by 0.")
+    assert clumsy == "skipped: <clumsy>: its process ended (ZeroDivisionError: division by zero)."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--repeats", "0"], "--repeats is 0"), ([], "<ours>: other work than expected: batch is 16")],
+)
+def test_without_ours_nothing_is_measured(arguments, words, fakes, capsys):
+    fakes("ours", batch=16)
+    assert benchmark_peers.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and err.count("\n") == 1 and words in err
+
+
+def test_without_the_peers_python_a_sentence_names_the_command_that_makes_it(tmp_path):
+    with pytest.raises(benchmark_peers.UnusableError, match=r"no Python at .*/none; `make benchmark-peers` makes one"):
+        benchmark_peers.Worker(FOREIGN[0], tmp_path / "none", {})
+
+
+class Stub:
+    """A worker whose chunks take the times that a test gives."""
+
+    def __init__(self, name, calls, processor):
+        self.facts = FACTS
+        self._name, self._calls, self._processor = name, calls, iter(processor)
+
+    def time(self):
+        self._calls.append(self._name)
+        return {"processor": next(self._processor), "clock": 20.0}
+
+
+def test_ours_and_a_peer_take_turns_and_the_first_pair_only_warms_up():
+    calls = []
+    rows = list(benchmark_peers._pairs(Stub("ours", calls, [99, 2, 4]), Stub("peer", calls, [99, 6, 20]), 2))
+    assert calls == ["ours", "peer"] * 3
+    assert [row["ratio"] for row in rows] == [3, 5]
+    assert [row["clock_ratio"] for row in rows] == [1, 1]
+
+
+def test_the_table_has_medians_and_the_range_of_the_ratios():
+    calls = []
+    rows = benchmark_peers._pairs(Stub("ours", calls, [1, 2, 4, 5]), Stub("peer", calls, [1, 6, 20, 10]), 3)
+    line = benchmark_peers.as_text(pd.DataFrame({"work": "w", "peer": "p", **row} for row in rows)).splitlines()[-1]
+    assert line.split() == ["p", "2", "10.0", "4.0", "2.00", "3.00", "5.00", "1.00", "0.50", "0.20"]
+
+
+def test_a_chunk_is_divided_by_its_updates_and_seeds(fakes, monkeypatch):
+    fakes("ours")
+    entrant = benchmark_peers.CONTESTS["learning"][0]
+    worker = benchmark_peers.Worker(entrant, sys.executable, work.LEARNER_FACTS)
+    monkeypatch.setattr(worker, "ask", lambda request: {"seconds": 4.0, "cpu_seconds": 2.0, "updates": 100})
+    assert worker.time() == {"processor": 1e4, "clock": 2e4}
+    worker.close()
+
+
+def test_every_library_of_a_peer_is_pinned():
+    needed = [benchmark_peers.requirement(name) for entrant in FOREIGN for name in entrant.needs]
+    assert len(needed) == 5 and all(re.fullmatch(r"[a-z0-9-]+==[0-9.]+", line) for line in needed)
+
+
+@pytest.mark.parametrize("failing", ["cpprb", "nothing"])
+def test_a_library_that_cannot_be_installed_is_tried_again_next_time(failing, tmp_path):
+    (tmp_path / "tests/peers").mkdir(parents=True)
+    for file in ("Makefile", "tests/peers/requirements.txt"):
+        (tmp_path / file).write_text((ROOT / file).read_text())
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\n[ "$2" = venv ] && mkdir -p "$3/bin" && cp "$0" "$3/bin/python"\n'
+        f'echo "$@" >> {tmp_path}/asked\ncase "$5" in {failing}*) exit 1;; esac\n'
+    )
+    python.chmod(0o755)
+    command = ["make", "-C", tmp_path, ".venv-peers/.installed", f"PYTHON={python}"]
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[-1].partition("==")[0] for line in asked[1:]] == [
+        "torch",
+        "stable-baselines3",
+        "jax",
+        "optax",
+        "cpprb",
+    ]
+    assert (tmp_path / ".venv-peers/.installed").exists() == (failing == "nothing")
+
+
+def test_the_picture_shows_each_peer_and_refuses_another_table(fakes, tmp_path, capsys):
+    fakes("ours")
+    fakes("good")
+    table, picture = tmp_path / "peers.csv", tmp_path / "peers.png"
+    assert benchmark_peers.main(["--repeats", "1", "--output", str(table)]) == 0
+    assert peers.main(["--table", str(table), "--output", str(picture)]) == 0
+    assert picture.stat().st_size > 5_000
+    capsys.readouterr()
+    table.write_text("work,peer\n")
+    assert peers.main(["--table", str(table), "--output", str(picture)]) == 2
+    assert "lacks the columns version, ratio: run `make benchmark-peers`." in capsys.readouterr().err
