@@ -44,15 +44,20 @@ class Outdated:
 def survey(plan: Plan, directory: Path) -> Outdated:
     """Looks at every run of `plan` that is finished below `directory`."""
     found = Outdated([], [], [])
-    for run in plan.runs.values():
+    for run in plan.all_runs.values():
         if not results.run_csv(plan.scale, run.name, directory).exists():
             continue
         try:
             made = finished.read(plan, run, directory)
         except UserError as error:
             found.left_out.append(str(error))
+            continue
+        if made.is_current:
+            found.current.append(made)
+        elif catalog.trainer_of(run) == "dyna_td.training":
+            found.outdated.append(made)
         else:
-            (found.current if made.is_current else found.outdated).append(made)
+            found.left_out.append(f"{made.table.csv} is measured at its last step alone, which no beginning can show.")
     return found
 
 

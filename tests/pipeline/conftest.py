@@ -92,7 +92,7 @@ def _finish(run, directory, digest=None, level=0.0, also=()):
     plan = experiments.load_plan("paper")
     rng = np.random.default_rng(zlib.crc32(run.name.encode()))
     steps = sorted({0, run.steps // 2, *run.moments.values()})
-    panels = [panel for figure in plan.figures.values() for panel in figure.panels.values()]
+    panels = [panel for figure in plan.drawn.values() for panel in figure.panels.values()]
     metrics = {*also, *(panel.metric for panel in panels if run in panel.curves.values())}
     rows = pd.MultiIndex.from_product([run.seeds, steps, sorted(metrics)], names=["seed", "step", "metric"])
     records = rows.to_frame(index=False)

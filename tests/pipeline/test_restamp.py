@@ -94,6 +94,17 @@ def test_the_cheapest_run_stands_for_those_that_differ_in_numbers_alone(tmp_path
     assert witness_of["GridWorld/dyna_td/n30-lr0.001-learned"] == "GridWorld/dyna_td/n10-lr0.001-learned-chain30"
 
 
+def test_runs_of_studies_are_looked_at_but_what_is_measured_at_the_end_alone_is_left_out(tmp_path, finish):
+    control = next(run for run in PLAN.figure("controls").runs if run.agent == "noise_only")
+    frozen = PLAN.figure("frozen").runs[0]
+    for run in (control, frozen):
+        finish(run, tmp_path, digest="old")
+    found = restamp.survey(PLAN, tmp_path)
+    assert [made.run for made in found.outdated] == [control] and not found.current
+    csv = results.run_csv("paper", frozen.name, tmp_path)
+    assert found.left_out == [f"{csv} is measured at its last step alone, which no beginning can show."]
+
+
 @pytest.fixture
 def command(made, tmp_path, monkeypatch, capsys):
     """`restamp` on the finished run, with a stand-in for training and Snakemake; returns status and what was said."""
