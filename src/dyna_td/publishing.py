@@ -69,7 +69,7 @@ def _reference(options: argparse.Namespace) -> None:
 def _complete_figures(plan: experiments.Plan, options: argparse.Namespace) -> list[experiments.Figure]:
     """The figures of which every run is there; of the others it says what is missing."""
     complete = []
-    for figure in plan.figures.values():
+    for figure in plan.drawn.values():
         lacks = [run for run in figure.runs if not results.run_csv(plan.scale, run.name, options.results).exists()]
         if lacks:
             rebuild = f"make {figure.name} SCALE={plan.scale}"

@@ -109,9 +109,11 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
     Raises:
       UserError: for a file that is damaged.
     """
-    jobs = {figure.name: _jobs(figure, plan, directory) for figure in plan.figures.values()}
+    studies = [name for name in plan.studies if _png(name, plan, directory).exists()]  # beyond the paper: not missed
+    drawn = [*plan.figures, *studies]
+    jobs = {name: _jobs(plan.figure(name), plan, directory) for name in drawn}
     claims = _claims(plan, stated, directory)
-    figures = [_figure(name, plan, jobs.get(name, []), claims, directory) for name in FIGURES_OF_THE_PAPER]
+    figures = [_figure(name, plan, jobs.get(name, []), claims, directory) for name in (*FIGURES_OF_THE_PAPER, *studies)]
     every = list({job.name: job for found in jobs.values() for job in found}.values())
     missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["image"]]
     if claims is None:
@@ -217,8 +219,8 @@ def _measured(tsv: Path) -> tuple[float, float]:
 
 def _figure(name: str, plan: Plan, jobs: list[Job], claims: list[dict] | None, directory: Path) -> dict:
     """A figure as the page shows it; `remedy` is the command that makes it, "" if it is not in the plan."""
-    png = directory / plan.scale / name / f"{name}.png"
-    figure = plan.figures.get(name)
+    png = _png(name, plan, directory)
+    figure = plan.drawn.get(name)
     about = [claim for claim in claims or () if name in claim["figures"]]
     trainings = [job for job in jobs if job.sources]
     shown = {
@@ -241,6 +243,10 @@ def _figure(name: str, plan: Plan, jobs: list[Job], claims: list[dict] | None, d
         "drawn_from": f"{name}/curves.csv{states}",
         "has_curves": results.curves_csv(plan.scale, name, directory).exists(),
     }
+
+
+def _png(name: str, plan: Plan, directory: Path) -> Path:
+    return directory / plan.scale / name / f"{name}.png"
 
 
 def _image(png: Path, remedy: str) -> dict:
@@ -305,7 +311,8 @@ def _origins(jobs: list[Job]) -> list[tuple[str, ...]]:
 
 
 def _heading(name: str) -> str:
-    return f"Figure {name.removeprefix('figure_')}"
+    number = name.removeprefix("figure_")
+    return f"Beyond the paper: {name}" if number == name else f"Figure {number}"
 
 
 def _commit(details: dict) -> str:

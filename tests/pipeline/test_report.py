@@ -157,6 +157,14 @@ def test_every_figure_is_shown_with_its_caption_or_missing_with_the_command_that
     assert [image["alt"][:9] for image in page.all("img")] == ["Figure 1:", "Figure 7:"]
 
 
+def test_a_study_is_shown_once_it_is_drawn(folder):
+    assert "Beyond the paper" not in " ".join(write_report().split())
+    draw(folder, "smoke", "controls")
+    words = Page(write_report()).section("controls")
+    assert words.startswith("Beyond the paper: controls")
+    assert "controls/controls.png, drawn from controls/curves.csv" in words
+
+
 def test_in_a_fresh_clone_everything_is_missing_and_nothing_is_trained(tmp_path, monkeypatch, fake_training, capsys):
     monkeypatch.chdir(tmp_path)
     page = Page(write_report())
