@@ -235,7 +235,7 @@ rule claims:
         scale=SCALE,
         results=what_is_there,
         claims=hashlib.sha256((ROOT / "experiments" / "claims.yaml").read_bytes()).hexdigest(),
-        code=provenance.source_digest("dyna_td.scorecard"),
+        code=provenance.source_digest("dyna_td.evidence.scorecard"),
     conda:
         "environment.yaml"
     shell:

@@ -13,29 +13,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import (
-    aggregate,
-    catalog,
-    claims,
-    costs,
-    experiments,
-    marked_text,
-    pipeline_lock,
-    provenance,
-    publishing,
-    reference,
-    results,
-    scorecard,
-    verify,
-)
+from dyna_td import aggregate, catalog, costs, experiments, pipeline_lock, provenance, results, verify
 from dyna_td.checked_yaml import check
 from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
+from dyna_td.evidence import claims, scorecard
+from dyna_td.evidence.scores import reader
 from dyna_td.files import write_whole
 from dyna_td.progress import progress
+from dyna_td.publishing import commands as publishing
+from dyna_td.publishing import marked_text, reference
 from dyna_td.quietly import import_quietly
 from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
-from dyna_td.scores import reader
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more

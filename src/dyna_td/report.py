@@ -20,12 +20,13 @@ import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from dyna_td import provenance, results, scorecard
-from dyna_td.claims import Claim
+from dyna_td import provenance, results
 from dyna_td.errors import UserError
+from dyna_td.evidence import scorecard
+from dyna_td.evidence.claims import Claim
+from dyna_td.evidence.scores import is_current
+from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.experiments import FIGURES_OF_THE_PAPER, Figure, Plan
-from dyna_td.scores import is_current
-from dyna_td.verdicts import VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB_HEADINGS = (

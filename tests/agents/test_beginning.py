@@ -1,6 +1,7 @@
 """The beginning of a run, trained alone, is the beginning of the run."""
 
-from dyna_td import restamp, results, training
+from dyna_td import results, training
+from dyna_td.publishing import restamp
 from dyna_td.runs import RegressionSettings, Run
 
 

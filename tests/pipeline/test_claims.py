@@ -15,12 +15,12 @@ import pytest
 import yaml
 
 from dyna_td import cli, results
-from dyna_td.claims import Claim, MeasuredTest, Term, load_claims
+from dyna_td.evidence.claims import Claim, MeasuredTest, Term, load_claims
+from dyna_td.evidence.scorecard import as_csv, as_markdown, next_steps, scorecard
+from dyna_td.evidence.scores import Measured, reader
+from dyna_td.evidence.verdicts import judge
 from dyna_td.experiments import DIRECTORY, load_plan
 from dyna_td.runs import ControlSettings, Run
-from dyna_td.scorecard import as_csv, as_markdown, next_steps, scorecard
-from dyna_td.scores import Measured, reader
-from dyna_td.verdicts import judge
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}

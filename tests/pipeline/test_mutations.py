@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dyna_td import drawings, results
-from dyna_td.claims import load_claims
 from dyna_td.errors import UserError
+from dyna_td.evidence.claims import load_claims
 from dyna_td.experiments import load_plan
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

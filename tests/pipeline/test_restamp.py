@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dyna_td import cli, experiments, finished, restamp, results
+from dyna_td import cli, experiments, results
+from dyna_td.publishing import finished, restamp
 from dyna_td.runs import DQNSettings, DynaSettings, RegressionSettings, Run
 
 ROOT = Path(__file__).parents[2]

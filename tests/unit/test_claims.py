@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dyna_td import identities, theory
-from dyna_td.claims import MeasuredTest, load_claims
+from dyna_td import theory
 from dyna_td.errors import UserError
+from dyna_td.evidence import identities
+from dyna_td.evidence.claims import MeasuredTest, load_claims
+from dyna_td.evidence.scores import WINDOWS
+from dyna_td.evidence.verdicts import combined
 from dyna_td.experiments import DIRECTORY, load_plan
-from dyna_td.scores import WINDOWS
-from dyna_td.verdicts import combined
 
 PLAN = load_plan("quick")
 

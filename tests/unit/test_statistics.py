@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dyna_td.statistics import estimate, fisher_exact, holm, interquartile_mean, proportion_difference
+from dyna_td.evidence.statistics import estimate, fisher_exact, holm, interquartile_mean, proportion_difference
 
 SEEDS = np.array([1.0, 2.0, 3.0, 6.0])
 DATASETS = 4000

@@ -13,6 +13,7 @@ import io
 import json
 import lzma
 import re
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
@@ -20,13 +21,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, costs, finished, provenance, results
+from dyna_td import aggregate, costs, provenance, results
 from dyna_td.errors import UserError
+from dyna_td.evidence.scores import Measured
 from dyna_td.experiments import Figure, Plan
 from dyna_td.files import write_whole
-from dyna_td.finished import Finished
+from dyna_td.publishing import finished
+from dyna_td.publishing.finished import Finished
 from dyna_td.runs import Run
-from dyna_td.scores import Measured
 
 DIRECTORY = Path("reference")
 SOURCES = ("src", "envs", "experiments", "figures")  # what makes numbers and pictures
@@ -60,9 +62,9 @@ def claims_csv(directory: Path = DIRECTORY) -> Path:
 
 
 def published(directory: Path = DIRECTORY) -> list[str]:
-    """The names of the figures that are there, in the paper's order."""
-    names = {path.parent.name for path in Path(directory).glob("figure_*/provenance.json")}
-    return sorted(names, key=lambda name: int(re.sub(r"\D", "", name) or 0))
+    """The names of the figures that are there, in the paper's order; studies, which are beyond it, come last."""
+    names = {path.parent.name for path in Path(directory).glob("*/provenance.json")}
+    return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
 
 
 def require_published(directory: Path = DIRECTORY) -> list[str]:

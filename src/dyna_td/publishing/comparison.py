@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
-from dyna_td import reference, results
+from dyna_td import results
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Plan
+from dyna_td.publishing import reference
 
 COLUMNS = ["figure", "panel", "curve", "metric", "seeds", "last_step", "evaluations", "inside", "largest", "at_step"]
 COLUMNS += ["verdict", "other_settings"]

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import reference, scorecard
-from dyna_td.claims import Claim
 from dyna_td.cost_table import costs_of, two_digits
 from dyna_td.costs import jobs_of
 from dyna_td.estimate import CostModel
+from dyna_td.evidence import scorecard
+from dyna_td.evidence.claims import Claim
+from dyna_td.evidence.findings import Finding
+from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.experiments import Figure, Plan
-from dyna_td.findings import Finding
-from dyna_td.verdicts import VERDICTS
+from dyna_td.publishing import reference
 
 GALLERY, CLAIMS = "published figures", "published claims"  # what the parts are called, see `marked_text`
 CLAIMS_HEADING = "Does the data bear the paper out?"  # below which the README has the claims

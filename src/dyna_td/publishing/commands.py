@@ -5,25 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dyna_td import (
-    claims,
-    comparison,
-    costs,
-    experiments,
-    findings,
-    gallery,
-    marked_text,
-    pipeline_lock,
-    provenance,
-    reference,
-    restamp,
-    results,
-    scorecard,
-)
+from dyna_td import costs, experiments, pipeline_lock, provenance, results
 from dyna_td.errors import UserError, require_choice
+from dyna_td.evidence import claims, findings, scorecard
+from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.files import write_whole
+from dyna_td.publishing import comparison, gallery, marked_text, reference, restamp
 from dyna_td.quietly import import_quietly
-from dyna_td.scorecard import EVIDENCE_SCALE
 
 
 def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
@@ -87,7 +75,8 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td import estimate, readme  # with SciPy's solver, which the other commands need not wait for
+    from dyna_td import estimate
+    from dyna_td.publishing import readme  # with SciPy's solver, which the other commands need not wait for
 
     plan = experiments.load_plan(EVIDENCE_SCALE, options.experiments)
     stated = claims.load_claims(plan, options.experiments)

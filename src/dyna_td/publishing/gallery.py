@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from dyna_td import reference, results
+from dyna_td import results
 from dyna_td.drawings import DIRECTORY as SCRIPTS
 from dyna_td.errors import UserError
+from dyna_td.publishing import reference
 
 
 def draw_all(figures: Sequence[str], directory: Path = reference.DIRECTORY, output: Path | None = None) -> list[Path]:

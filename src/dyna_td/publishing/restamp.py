@@ -20,16 +20,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import catalog, finished, provenance, results
+from dyna_td import catalog, provenance, results
 from dyna_td.checkpoint import unpack
 from dyna_td.errors import UserError
 from dyna_td.experiments import Plan
-from dyna_td.finished import Finished, Table
+from dyna_td.publishing import finished
+from dyna_td.publishing.finished import Finished, Table
 from dyna_td.runs import Run
 
 SEEDS = 2
 EVALUATIONS = 2  # after learning has begun
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)

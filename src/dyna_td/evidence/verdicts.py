@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from dyna_td import statistics
-from dyna_td.claims import Claim, ComputedTest, MeasuredTest, Term
+from dyna_td.evidence import statistics
+from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
+from dyna_td.evidence.identities import IDENTITIES
+from dyna_td.evidence.scores import SOURCES, Measured, common_seconds, score, steps_in
 from dyna_td.experiments import Plan
-from dyna_td.identities import IDENTITIES
 from dyna_td.runs import Run
-from dyna_td.scores import SOURCES, Measured, common_seconds, score, steps_in
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
 _LEAST_SECONDS = 1.0  # of training, below which a share of it is not measured

@@ -22,8 +22,8 @@ from pathlib import Path
 from dyna_td.catalog import METRICS, require_metric
 from dyna_td.checked_yaml import read_checked
 from dyna_td.errors import UserError, require_choice
+from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.experiments import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES, Plan
-from dyna_td.identities import IDENTITIES
 from dyna_td.runs import Run
 
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below")

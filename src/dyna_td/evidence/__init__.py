@@ -1,0 +1,1 @@
+"""What the data say of the paper's claims."""
