@@ -41,6 +41,11 @@ NOISES = graded(
     {"noise_0": "none", "noise_half": "half", "dyna_td": "as released", "noise_2": "twice", "noise_4": "4 times"}
 )
 EXPONENTS = graded({"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"})
+GOALS = {
+    f"{agent}{suffix}": replace(CURVES[agent], label=f"{CURVES[agent].label}, {text}", dash=dash)
+    for agent in ("dyna_td", "dyna_value")
+    for suffix, text, dash in (("", "never", "-"), ("_goals", "queued", ":"))
+}
 SMOOTHED = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
 
 
@@ -78,6 +83,18 @@ PANELS = (
     Panel("g", "figure 1a: mini-batch b", "test_rmse", tuple(BATCHES), UPDATES, x_scale="log", styles=BATCHES),
     return_panel("h", "MountainCar, not smoothed", "MountainCar", SMOOTHED, window=1),
     return_panel("i", "the same, window of 30", "MountainCar", SMOOTHED),
+    return_panel("j", "GridWorld: goal states", "GridWorld", GOALS),
+    Panel(
+        "k",
+        "the same: coverage",
+        "entropy_10",
+        tuple(GOALS),
+        ENVIRONMENT_STEPS,
+        y_label="entropy (nats, at most 4.6)",
+        y_limits=(None, 4.7),
+        styles=GOALS,
+    ),
+    replace(QUEUE_DISTANCE, letter="l", title="the same: distance", curves=tuple(GOALS), styles=GOALS),
 )
 
 

@@ -57,6 +57,8 @@ CONTROL_AGENTS = {
     "ideal_states": "dyna_td.agents.controls:IdealStates",
     "cubic_dqn": "dyna_td.agents.controls:CubicDQN",
     "dyna_td_noise": "dyna_td.agents.sensitivity:DynaTDNoise",
+    "dyna_td_goals": "dyna_td.agents.sensitivity:DynaTDGoals",
+    "dyna_value_goals": "dyna_td.agents.sensitivity:DynaValueGoals",
     "prioritized_er_exponent": "dyna_td.agents.sensitivity:PrioritizedERExponent",
     "dyna_td_frozen": "dyna_td.frozen:DynaTDFrozen",
 }
@@ -65,7 +67,7 @@ CONTROL_AGENTS = {
 _DQN_AGENTS: dict[str, type[ControlSettings]] = {
     **dict.fromkeys(CONTROL_AGENTS, DQNSettings),
     **dict.fromkeys(("dyna_td", "dyna_value", "descend_value", "random_sign", "noise_only"), DynaSettings),
-    **dict.fromkeys(("uniform_states", "replayed_states"), DynaSettings),
+    **dict.fromkeys(("uniform_states", "replayed_states", "dyna_td_goals", "dyna_value_goals"), DynaSettings),
     "dyna_td_long": DynaTDLongSettings,
     "dyna_frequency": DynaFrequencySettings,
     "ideal_states": IdealStatesSettings,

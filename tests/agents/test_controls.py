@@ -214,6 +214,31 @@ def test_with_the_factor_1_the_queue_is_that_of_dyna_td_and_with_0_every_move_is
     np.testing.assert_allclose(moved, 0.1, atol=1e-6)
 
 
+def goals(agent):
+    """Which of each seed's queued states lie in GridWorld's goal, the square above 0.95."""
+    return [(states >= 0.95).all(axis=1) for states in queued(agent)]
+
+
+@pytest.mark.parametrize("name", ["dyna_td", "dyna_value"])
+def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued(name):
+    usual, through = agent_of(name), agent_of(f"{name}_goals")
+    for agent in (usual, through):
+        agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.97)
+        agent.search(STEP, tf.constant(100))
+    assert not np.concatenate(goals(usual)).any() and all(share.any() for share in goals(through))
+    restarts = {agent: agent.search_control.counters["chain_restarts"].numpy() for agent in (usual, through)}
+    assert (restarts[usual] > restarts[through]).all() and not usual.settings.full_chains
+
+
+def test_goals_change_nothing_where_chains_meet_none():
+    usual, through = agent_of("dyna_td"), agent_of("dyna_td_goals")
+    for agent in (usual, through):
+        agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.2)
+        agent.search(STEP, tf.constant(8))
+    for mine, theirs in zip(queued(usual), queued(through), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
 def test_the_exponent_is_that_of_the_priorities_when_stored_and_when_drawn_again():
     control, original = agent_of("prioritized_er_exponent", priority_exponent=0.5), agent_of("prioritized_er")
     places = tf.tile([tf.range(5)], [SEEDS, 1])

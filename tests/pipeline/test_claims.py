@@ -90,7 +90,7 @@ FALSE = {
     25: {"*": 0.5, "*/dyna_td_learned:*": 0.7},
     34: {"*:*_steps_made": 1000.0, "*:*_vanished_gradients": 10.0, "*:*_nonfinite_gradients": 0.0},
     39: {"*": 9.0, "*/er": 6.0},
-    45: {"*:beta_*": 1.0, "*:variation_*": 0.1, "*:variation_uniform": 0.3, "*:beta_released": 20.0},
+    45: {"*:beta_*": 1.0, "*:variation_*": 0.1, "*:variation_uniform": 0.3, "*:beta_algorithm_4": 20.0},
     46: {"*:cosine_*": 0.3},
     47: {"*:bound_slack": -0.5},
 }

@@ -1,10 +1,14 @@
-"""Agents with a number open that the paper does not state and that is a constant elsewhere: does it matter?"""
+"""Agents with something open that the paper does not state and that is fixed elsewhere: does it matter?"""
+
+import copy
 
 import tensorflow as tf
 
+from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.dyna_td import DynaTD
+from dyna_td.agents.dyna_value import DynaValue
 from dyna_td.agents.prioritized_er import PrioritizedER
-from dyna_td.runs import ChainNoiseSettings, PriorityExponentSettings
+from dyna_td.runs import ChainNoiseSettings, DynaSettings, PriorityExponentSettings
 from dyna_td.search_control import SearchControl
 from dyna_td.streams import Streams
 from dyna_td.sum_tree import SumTree
@@ -21,6 +25,27 @@ class DynaTDNoise(DynaTD):
 class _ScaledNoise(SearchControl):
     def _normals(self, step, i):
         return self.settings.chain_noise * super()._normals(step, i)
+
+
+class _ThroughGoals(Dyna):
+    """This is HC-Dyna with: terminal states that are queued, and from which chains go on."""
+
+    def __init__(self, settings: DynaSettings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
+        endless = copy.copy(space)
+        endless.is_terminal = lambda state: tf.zeros(state.shape[:-1], tf.bool)
+        self.search_control = SearchControl(settings, streams, endless, self.step_size)
+
+
+class DynaTDGoals(_ThroughGoals, DynaTD):
+    """This is Dyna-TD with: terminal states that are queued, and from which chains go on, as in the box of Algorithm 4.
+
+    The released code does so on GridWorld and in the maze, for which it knows no rule of termination.
+    """
+
+
+class DynaValueGoals(_ThroughGoals, DynaValue):
+    """This is Dyna-Value with the same; see `DynaTDGoals`."""
 
 
 class PrioritizedERExponent(PrioritizedER):
