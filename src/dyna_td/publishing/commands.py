@@ -55,13 +55,15 @@ def _reference(options: argparse.Namespace) -> None:
 
 
 def _complete_figures(plan: experiments.Plan, options: argparse.Namespace) -> list[experiments.Figure]:
-    """The figures of which every run is there; of the others it says what is missing."""
+    """The figures of which every run, or without runs every curve, is there; of the others it says what is missing."""
     complete = []
     for figure in plan.drawn.values():
         lacks = [run for run in figure.runs if not results.run_csv(plan.scale, run.name, options.results).exists()]
+        rebuild = f"make {figure.name} SCALE={plan.scale}"
         if lacks:
-            rebuild = f"make {figure.name} SCALE={plan.scale}"
             print(f"{figure.name} lacks {len(lacks)} of {len(figure.runs)} runs, which `{rebuild}` trains.")
+        elif not figure.runs and not results.curves_csv(plan.scale, figure.name, options.results).exists():
+            print(f"{figure.name} is not drawn yet, which `{rebuild}` does.")
         else:
             complete.append(figure)
     return complete
