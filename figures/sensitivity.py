@@ -42,9 +42,9 @@ NOISES = graded(
 )
 EXPONENTS = graded({"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"})
 GOALS = {
-    f"{agent}{suffix}": replace(CURVES[agent], label=f"{CURVES[agent].label}, {text}", dash=dash)
-    for agent in ("dyna_td", "dyna_value")
-    for suffix, text, dash in (("", "never", "-"), ("_goals", "queued", ":"))
+    f"{agent}{suffix}": replace(CURVES[agent], label=f"{name}{text}", dash=dash)
+    for agent, name in (("dyna_td", "TD"), ("dyna_value", "Value"))  # short, for three legends in a row
+    for suffix, text, dash in (("", "", "-"), ("_goals", ", queued", ":"))
 }
 SMOOTHED = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
 
