@@ -1,12 +1,15 @@
 """`make benchmark`: what one update of one seed costs, on one thread, beside a plain Keras DQN in the same run."""
 
 import argparse
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from dyna_td import results
@@ -72,14 +75,46 @@ CASES = {
 # How Dyna-TD's cost grows, one quantity at a time. Chains are compared on Acrobot, where they use all their steps; on
 # GridWorld they have their m states after about 25.
 SCALING = {
-    "seeds": {seeds: _case("dyna_td", "GridWorld", seeds=seeds) for seeds in (2, 5, 10, 20)},
-    "planning_updates": {n: _case("dyna_td", "GridWorld", planning_updates=n) for n in (5, 10, 30)},
+    "seeds": {seeds: _case("dyna_td", "GridWorld", seeds=seeds) for seeds in (1, 2, 5, 10, 20, 50)},
+    "planning_updates": {n: _case("dyna_td", "GridWorld", planning_updates=n) for n in (5, 10, 20, 30)},
+    "hidden": {width: _case("dyna_td", "GridWorld", hidden=(width, width)) for width in (16, 32, 64, 128)},
     "chain_steps": {k: _case("dyna_td", "Acrobot-v1", planning_updates=10, chain_steps=k) for k in (10, 30, 100, 300)},
 }
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """What training a case costs.
+
+    Attributes:
+      best: microseconds of one update of one seed in the fastest timed chunk.
+      median: the same, of the median chunk.
+      compile_seconds: until all that training calls is compiled, in a process that has imported TensorFlow.
+      memory_mib: the process's peak, most of it TensorFlow.
+      operations: multiplications and additions in the matrix products of one update of one seed.
+      product_microseconds: that this machine needs for those products at best.
+    """
+
+    best: float
+    median: float
+    compile_seconds: float
+    memory_mib: float
+    operations: float = np.nan
+    product_microseconds: float = np.nan
+
+    @property
+    def gigaflops(self) -> float:
+        """Billions of operations of the updates' products in a second of training."""
+        return self.operations / self.median / 1e3
+
+    @property
+    def product_share(self) -> float:
+        """The share of the training time that the updates' products would need at best."""
+        return self.product_microseconds / self.median
+
+
 def main(arguments: Sequence[str] = ()) -> None:
-    """Prints one line a case, best and median of the timed chunks, and the ratio to Keras; then how costs grow.
+    """Prints one line a case, each measured in a process of its own; then how costs grow.
 
     With `--output`, the same numbers go to a CSV file.
     """
@@ -106,34 +141,71 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def _measure_cases(names: Sequence[str], repeats: int) -> Iterator[dict]:
-    keras = _time(_train_keras(), KERAS_UPDATES, repeats)
-    print(f"{SEEDS} seeds (5 on {HOPPER}), one thread; without compilation; microseconds per update of one seed")
-    print(f"{'case':24}{'environment':16}{'n':>4}{'best':>10}{'median':>10}{'ms per step':>13}{'keras / this':>14}")
-    print(f"{'plain Keras DQN, 1 seed':24}{'-':16}{'-':>4}{keras[0]:10.1f}{keras[1]:10.1f}{'-':>13}{1:14.1f}")
+    keras = _in_new_process(_measure_keras, repeats)
+    print(
+        f"{SEEDS} seeds (5 on {HOPPER}), one thread; microseconds per update of one seed, without compilation; of the"
+    )
+    print("updates' matrix products: GFLOP/s, and the share of the time that they would take at this machine's best")
+    print(
+        f"{'case':22}{'environment':16}{'n':>3}{'best':>8}{'median':>8}{'ms a step':>11}{'GFLOP/s':>9}{'share':>7}"
+        f"{'compile s':>11}{'MiB':>7}{'keras / this':>14}"
+    )
+    print(
+        f"{'plain Keras, 1 seed':22}{'-':16}{'-':>3}{keras.best:8.1f}{keras.median:8.1f}{'-':>11}{'-':>9}{'-':>7}",
+        end="",
+    )
+    print(f"{keras.compile_seconds:11.1f}{keras.memory_mib:7.0f}{1:14.1f}", flush=True)
     for name in names:
         case = CASES[name]
-        best, median = _time(*_program(case), repeats)
-        step = median * case.updates * case.seeds / 1e3
+        cost = _in_new_process(_measure_case, case, repeats, True)
+        step = cost.median * case.updates * case.seeds / 1e3
         comparable = isinstance(case.settings, ControlSettings) and case.settings.hidden == (32, 32)
-        ratio = f"{keras[1] / median:14.1f}" if comparable else f"{'-':>14}"
+        ratio = keras.median / cost.median if comparable else np.nan
         print(
-            f"{name:24}{case.environment:16}{case.updates:4}{best:10.1f}{median:10.1f}{step:13.2f}{ratio}", flush=True
+            f"{name:22}{case.environment:16}{case.updates:3}{cost.best:8.1f}{cost.median:8.1f}{step:11.2f}"
+            f"{cost.gigaflops:9.0f}{cost.product_share:7.0%}{cost.compile_seconds:11.1f}{cost.memory_mib:7.0f}"
+            f"{ratio:14.1f}".replace("nan", "  -"),
+            flush=True,
         )
-        yield {"table": "cases", "case": name, "microseconds_per_update": median, "milliseconds_per_step": step}
+        derived = {"gigaflops": cost.gigaflops, "product_share": cost.product_share, "keras_ratio": ratio}
+        yield {"table": "cases", "case": name, "milliseconds_per_step": step, **asdict(cost), **derived}
 
 
 def _measure_scaling(names: Sequence[str], repeats: int) -> Iterator[dict]:
     for name in names:
-        environment = next(iter(SCALING[name].values())).environment
-        print(f"\nDyna-TD on {environment}: milliseconds per environment step by {name}")
-        for value, case in SCALING[name].items():
-            step = _time(*_program(case), repeats)[1] * case.updates * case.seeds / 1e3
-            print(f"{value:8}{step:10.2f}", flush=True)
-            yield {"table": name, "case": value, "milliseconds_per_step": step}
+        cases = SCALING[name]
+        print(f"\nDyna-TD on {next(iter(cases.values())).environment}: milliseconds per environment step by {name}")
+        steps = {}
+        for value, case in cases.items():
+            cost = _in_new_process(_measure_case, case, repeats)
+            steps[value] = cost.median * case.updates * case.seeds / 1e3
+            print(f"{value:8}{steps[value]:10.2f}", flush=True)
+            yield {"table": name, "case": value, "milliseconds_per_step": steps[value], **asdict(cost)}
+        print(fitted_curve(name, list(steps), list(steps.values()))[0])
 
 
-def _measure_step(repeats: int) -> Iterator[dict]:
+def fitted_curve(
+    name: str, values: Sequence[float], milliseconds: Sequence[float]
+) -> tuple[str, Callable[[np.ndarray], np.ndarray]]:
+    """A line through costs, whose relative errors are least in the mean square: as a formula, and as a function.
+
+    Args:
+      name: one of `SCALING`; the costs of networks are a line in the square of their width.
+      values: of that quantity.
+      milliseconds: what an environment step costs with each.
+    """
+    power, symbol = (2, "x²") if name == "hidden" else (1, "x")
+    milliseconds = np.asarray(milliseconds, float)
+    slope, intercept = np.polyfit(np.asarray(values, float) ** power, milliseconds, 1, w=1 / milliseconds)
+    return f"{intercept:.2f} + {slope:.3g} {symbol}", lambda values: intercept + slope * values**power
+
+
+def _measure_step(repeats: int) -> list[dict]:
     """Where the time of an environment step in Gymnasium goes: DDPG with ER on Hopper, 5 seeds, n = 5."""
+    return _in_new_process(_step_parts, repeats)
+
+
+def _step_parts(repeats: int) -> list[dict]:
     import tensorflow as tf
 
     from dyna_td.training import make_program
@@ -154,13 +226,14 @@ def _measure_step(repeats: int) -> Iterator[dict]:
     milliseconds["call"] -= milliseconds["environments"]  # warming up: store and act, without an update
     print("\nDDPG with ER on Hopper, 5 seeds, n = 5: milliseconds per environment step")
     for part, value in milliseconds.items():
-        print(f"{part:>14}{value:8.2f}")
-        yield {"table": "hopper_step", "case": part, "milliseconds_per_step": value}
+        print(f"{part:>14}{value:8.2f}", flush=True)
+    return [
+        {"table": "hopper_step", "case": part, "milliseconds_per_step": value} for part, value in milliseconds.items()
+    ]
 
 
 def _measure_roundabout(repeats: int) -> Iterator[dict]:
     """Decisions of the roundabout, and of highway-env's own with the same configuration, one after the other."""
-    import numpy as np
     from highway_env.envs.roundabout_env import RoundaboutEnv
 
     from envs.roundabout import Roundabout
@@ -190,27 +263,70 @@ def _measure_roundabout(repeats: int) -> Iterator[dict]:
 _ALSO = {"hopper_step": _measure_step, "roundabout": _measure_roundabout}
 
 
-def _program(case: Case) -> tuple[Callable[[], None], int]:
-    """A function that trains some steps of all seeds, and its number of seed-updates; warm-up is already done."""
+def _in_new_process(function: Callable, *arguments):
+    """What `function` returns in a new process, whose memory and compilation are therefore its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        return executor.submit(_quietly, function, *arguments).result()
+
+
+def _quietly(function: Callable, *arguments):
+    import_quietly("tensorflow")
+    return function(*arguments)
+
+
+def _measure_case(case: Case, repeats: int, with_products: bool = False) -> Measurement:
+    """Times a case, in this process."""
+    begun = time.perf_counter()
+    program, train, updates = _program(case)
+    compile_seconds = time.perf_counter() - begun
+    _warm_up(program, case)
+    cost = Measurement(*_time(train, updates, repeats), compile_seconds, _peak_memory_mib())
+    return replace(cost, **_measure_products(program, case)) if with_products else cost
+
+
+def _measure_products(program, case: Case) -> dict[str, float]:
+    """The last two attributes of a case's `Measurement`; search control and the model are no part of an update."""
+    import tensorflow as tf
+
+    from dyna_td.graph import xla_function
+    from dyna_td.products import best_seconds, products_of
+
+    step, k = tf.constant(1, tf.int64), tf.constant(0)
+    if case.environment == "sin":
+        products = products_of(xla_function(program.learner.update), step)
+    else:
+        products = products_of(xla_function(program.agent.update), step, k)
+    operations = sum(product.operations * count for product, count in products.items())
+    seconds = sum(best_seconds(product) * count for product, count in products.items())
+    return {"operations": operations / case.seeds, "product_microseconds": seconds / case.seeds * 1e6}
+
+
+def _program(case: Case) -> tuple[object, Callable[[], None], int]:
+    """A compiled program, a function that trains some steps of all seeds, and its number of seed-updates."""
     import tensorflow as tf
 
     from dyna_td.training import make_program
 
     slow = case.agent.startswith("full") or case.agent == "cubic"
     steps = max(10, 1500 // case.updates // (10 if slow else 1))
-    # `steps` of the run sizes the buffer: as large as in a paper-scale run, and the tree as deep.
-    warm_up = getattr(case.settings, "warm_up_steps", 0)
-    settings = replace(case.settings, warm_up_steps=5_000) if warm_up else case.settings  # sizes the queue
-    run = Run(case.environment, case.agent, settings, tuple(range(case.seeds)), steps=50_000)
+    # As many steps after those that fill it as in a paper-scale run: they size the search-control queue.
+    run = Run(case.environment, case.agent, case.settings, tuple(range(case.seeds)), steps=2 * FILL)
     program = make_program(run)
-    program.settings = case.settings  # read when `train` is compiled
-    program.train(tf.constant(warm_up))
+    program.compile(measures=False)
 
     def train() -> None:
         program.train(tf.constant(steps))
         program.step.numpy()
 
-    return train, steps * case.updates * case.seeds
+    return program, train, steps * case.updates * case.seeds
+
+
+def _warm_up(program, case: Case) -> None:
+    """Fills the buffer."""
+    import tensorflow as tf
+
+    program.train(tf.constant(getattr(case.settings, "warm_up_steps", 0)))
+    program.step.numpy()
 
 
 def _time(train: Callable[[], None], seed_updates: int, repeats: int) -> tuple[float, float]:
@@ -224,6 +340,17 @@ def _time(train: Callable[[], None], seed_updates: int, repeats: int) -> tuple[f
     return seconds[0] / seed_updates * 1e6, seconds[len(seconds) // 2] / seed_updates * 1e6
 
 
-def _train_keras() -> Callable[[], None]:
-    """A function that trains the plain Keras DQN, one seed, by `KERAS_UPDATES`."""
-    return partial(import_quietly("dyna_td.keras_dqn").KerasDQN().learn, KERAS_UPDATES)
+def _measure_keras(repeats: int) -> Measurement:
+    """Times the plain Keras DQN, one seed, in this process."""
+    begun = time.perf_counter()
+    learn = import_quietly("dyna_td.keras_dqn").KerasDQN().learn
+    learn(1)
+    compile_seconds = time.perf_counter() - begun
+    times = _time(partial(learn, KERAS_UPDATES), KERAS_UPDATES, repeats)
+    return Measurement(*times, compile_seconds, _peak_memory_mib())
+
+
+def _peak_memory_mib() -> float:
+    from dyna_td.training import peak_memory_bytes
+
+    return peak_memory_bytes() / 2**20

@@ -214,7 +214,7 @@ class _Log:
             **self.clock.seconds,
             "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
             "seed_updates": run.seed_updates,
-            "peak_memory_mib": round(_peak_memory_bytes() / 2**20, 1),
+            "peak_memory_mib": round(peak_memory_bytes() / 2**20, 1),
             "trained_seeds": self._trained_seeds,
             "train_seconds_at": [[step, round(seconds, 3)] for step, seconds in sorted(self._seconds_at.items())],
             "diverged_seeds": diverged_seeds(records),
@@ -263,7 +263,8 @@ def make_program(run: Run):
     return GymProgram(run)
 
 
-def _peak_memory_bytes() -> int:
+def peak_memory_bytes() -> int:
+    """The most memory that this process has held."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
