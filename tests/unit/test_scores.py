@@ -59,10 +59,13 @@ def test_a_score_is_the_mean_over_the_window_for_each_seed():
     assert found.to_dict() == {0: 7.0, 1: 107.0}
 
 
-def test_metrics_are_added_and_divided_evaluation_by_evaluation():
+def test_metrics_are_added_and_divided_by_another_s_mean():
     run = measured({"a": lambda step: step, "b": lambda step: 3 * step, "all": lambda step: step})
     assert score(run, "a+b", "end").to_dict() == {0: 40.0, 1: 240.0}
     assert score(run, "a+b", "end", over="all").to_dict() == {0: 4.0, 1: pytest.approx(240 / 110)}
+    crashes = measured({"crashed": lambda step: step % 2, "episode_length": lambda step: 9 * step})
+    # Steps 4 to 10: 3 crashes in 9 * 49 driving steps; an evaluation of few steps counts no more than they do.
+    assert score(crashes, "crashed", "auc", over="episode_length")[0] == pytest.approx(3 / (9 * 49))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -111,12 +111,15 @@ def score(measured: Measured, metric: str, window: str, over: str | None = None,
       measured: a run that has the metric.
       metric: a name, or several joined by "+", which are added.
       window: one of `WINDOWS`.
-      over: a metric by which the sum is divided, evaluation by evaluation.
+      over: a metric whose mean divides that of the others: crashes over episode lengths are crashes a driving step.
       seconds: of training a seed, where `equal_seconds` ends.
     """
     values = sum(measured.values(name) for name in metric.split("+"))
-    if over:
-        values = values / measured.values(over)
+    means = _mean(values, measured, window, seconds)
+    return means / _mean(measured.values(over), measured, window, seconds) if over else means
+
+
+def _mean(values: pd.DataFrame, measured: Measured, window: str, seconds: float) -> pd.Series:
     values = values.where(np.isfinite(values))
     if window == "equal_seconds":
         return _over_seconds(values, measured, seconds)
