@@ -109,7 +109,7 @@ def read_compressed(path: Path) -> bytes:
 
 
 def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
-    """What gives the published results of a run, None where its evaluations are not published; each is read once.
+    """What gives the published results of a run, None where it is not published; each is read once.
 
     It raises UserError for results that are damaged, that no provenance.json tells of, or that lack what the plan asks.
 
@@ -120,8 +120,7 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
     told: dict[str, list[tuple[str, dict]]] = {}  # by run: each figure that shows it, and what was told of it there
     for path in sorted(Path(directory).glob("*/provenance.json")):
         for name, details in read_provenance(path.parent.name, directory).get("runs", {}).items():
-            if details.get("evaluations"):
-                told.setdefault(name, []).append((path.parent.name, details))
+            told.setdefault(name, []).append((path.parent.name, details))
 
     @cache
     def read(run: Run) -> Measured | None:
