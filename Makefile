@@ -9,8 +9,8 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures controls sensitivity frozen claims report reference readme gallery compare \
-	restamp estimate benchmark benchmark-peers verify lint
+.PHONY: help setup test smoke all-figures controls sensitivity frozen claims report reference restore readme gallery \
+	compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -66,9 +66,12 @@ claims: setup  ## judge the paper's claims by the results that are there, at SCA
 report: claims  ## figures, verdicts, costs and sources on one page, as far as they are there, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
 
-reference: setup  ## publish the finished figures of the paper's scale in reference/
+reference: setup  ## publish the finished figures, and runs, of the paper's scale in reference/
 	@$(BIN)/python -m dyna_td reference $(FIGURES) --scale paper
 	@$(MAKE) --no-print-directory readme
+
+restore: setup  ## bring the published runs of the paper's scale back to results/paper: nothing finished is trained again
+	@$(BIN)/python -m dyna_td restore --scale paper
 
 readme: setup  ## judge the claims by the published runs, and write README's tables of figures and claims
 	@$(BIN)/python -m dyna_td claims --reference

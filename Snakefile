@@ -65,9 +65,7 @@ def runs_of(wildcards):
 
 def states_of(wildcards):
     """The sampled states that a figure shows."""
-    panels = PLAN.drawn[wildcards.figure].panels.values()
-    runs = [run for panel in panels if panel.states for run in panel.curves.values()]
-    return [results.states_csv(results.run_csv(SCALE, run.name)) for run in dict.fromkeys(runs)]
+    return [results.states_csv(results.run_csv(SCALE, run.name)) for run in PLAN.drawn[wildcards.figure].sampled_runs]
 
 
 def files_of(figure):
@@ -97,7 +95,6 @@ def refuse(wildcards):
     in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}")
 
 
-SAMPLED = {name for name, run in PLAN.all_runs.items() if run.environment == catalog.SAMPLED_ENVIRONMENT}
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
 SHOWING_STATES = {name for name, figure in PLAN.drawn.items() if figure.shows_states}
@@ -160,7 +157,7 @@ rule select_learning_rate:
 rule train_run:
     """Train a run with its reported seeds."""
     wildcard_constraints:
-        run=any_of(set(PLAN.all_runs) - SAMPLED),
+        run=any_of(set(PLAN.all_runs) - PLAN.sampled_runs),
     input:
         learning_rate=learning_rate_of,
     output:
@@ -181,7 +178,7 @@ rule train_run:
 
 use rule train_run as train_sampled_run with:
     wildcard_constraints:
-        run=any_of(SAMPLED),
+        run=any_of(PLAN.sampled_runs),
     output:
         records="results/{scale}/runs/{run}.csv",
         provenance="results/{scale}/runs/{run}.json",

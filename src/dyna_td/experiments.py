@@ -75,7 +75,13 @@ class Figure:
     @property
     def shows_states(self) -> bool:
         """Whether a panel shows sampled states, which are then aggregated too."""
-        return any(panel.states for panel in self.panels.values())
+        return bool(self.sampled_runs)
+
+    @property
+    def sampled_runs(self) -> list[Run]:
+        """The runs whose sampled states the figure shows, each once."""
+        panels = [panel for panel in self.panels.values() if panel.states]
+        return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
 
     def as_plain_data(self) -> dict:
         """What is drawn where: by panel its metric and its curves' runs, or its closed form."""
@@ -126,6 +132,11 @@ class Plan:
     def all_runs(self) -> dict[str, Run]:
         """Every run that a figure or a study shows, by name."""
         return self.runs | {run.name: run for study in self.studies.values() for run in study.runs}
+
+    @property
+    def sampled_runs(self) -> set[str]:
+        """The names of the runs whose sampled states a figure shows."""
+        return {run.name for figure in self.drawn.values() for run in figure.sampled_runs}
 
     def figure(self, name: str) -> Figure:
         """The figure or study called `name`.

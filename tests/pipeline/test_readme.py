@@ -32,7 +32,7 @@ VERDICTS = {15: "supported", 16: "supported", 17: "contradicted", 18: "undecided
 
 @pytest.fixture(scope="module")
 def finished_figure(tmp_path_factory, finish):
-    """A folder with the results of figure 9 and what was published of them, beside closed forms and a lost figure."""
+    """A folder with the results of figure 9 and what was published of them, beside closed forms."""
     folder = tmp_path_factory.mktemp("published")
     for panel, errors in ERRORS.items():
         for curve, error in errors.items():
@@ -43,12 +43,6 @@ def finished_figure(tmp_path_factory, finish):
             finish(run, folder / "results")
     for name in ("figure_8", "figure_9"):
         reference.publish(PLAN, PLAN.figure(name), folder / "results", folder / "reference")
-    lost = {
-        "runs": {
-            run.name: {"evaluations": None, "cost": {"core_seconds": 1.0}} for run in PLAN.figure("figure_14").runs
-        }
-    }
-    write_provenance(folder / "reference", "figure_14", lost)
     assert cli.main(["claims", "--reference", str(folder / "reference")]) == 0
     return folder
 
@@ -205,10 +199,13 @@ def test_a_figure_that_is_not_published_has_no_picture_and_no_verdict(folder, ca
     assert rows["7"][0].startswith("**7**: ") and rows["7"][2].startswith("[1 supported]")  # computed, not run
 
 
-def test_a_figure_without_its_seeds_evaluations_is_shown_and_not_judged(folder, card, model):
+def test_a_figure_of_which_some_runs_are_stored_says_how_many(folder, card, model):
+    first, *_ = PLAN.figure("figure_14").runs
+    path = reference.run_csv(first.name, folder)
+    path.parent.mkdir(parents=True)
+    path.touch()
     rows = rows_of(readme.gallery(PLAN, STATED, card, model, folder))
-    assert "figure_14.png" in rows["14"][0]
-    assert rows["14"][2] == "not judged yet: published without its seeds' evaluations"
+    assert rows["14"][2] == "1 of 4 runs finished at paper scale" and rows["14"][0].startswith("**14**: ")
 
 
 def test_a_judged_claim_has_its_words_verdict_effect_and_seeds(folder, card):

@@ -1,4 +1,4 @@
-"""The commands around the published results: reference, gallery, readme, compare and restamp."""
+"""The commands around the published results: reference, restore, gallery, readme, compare and restamp."""
 
 import argparse
 from collections.abc import Callable
@@ -10,16 +10,23 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import claims, findings, scorecard
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.files import write_whole
-from dyna_td.publishing import comparison, gallery, marked_text, reference, restamp
+from dyna_td.publishing import comparison, gallery, marked_text, reference, restamp, store
 from dyna_td.quietly import import_quietly
 
 
 def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
-    """Adds reference, gallery, readme, compare and restamp by `add(name, function, text, parents=...)`; see `cli`."""
+    """Adds these commands by `add(name, function, text, parents=...)`; see `cli`."""
     place = argparse.ArgumentParser(add_help=False)
     place.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
     place.add_argument("--reference", type=Path, default=reference.DIRECTORY, help="folder of the published results")
-    add("reference", _reference, "publish finished figures, after checking all of them", parents=[plan, place])
+    text = "publish finished figures, after checking all of them, and store the finished runs of the others"
+    add("reference", _reference, text, parents=[plan, place])
+    text = "bring published and stored runs back to the results, so that nothing finished is trained again"
+    back = add("restore", _restore, text, parents=[plan])
+    back.add_argument("--reference", type=Path, default=reference.DIRECTORY, help="folder of the published results")
+    back.add_argument(
+        "--outdated", action="store_true", help="those too that other sources made, for restamp to look at"
+    )
     text = "draw the published pictures from the published tables"
     drawn = add("gallery", _gallery, text, parents=[place])
     drawn.add_argument("--output", type=Path, help="folder for the pictures (default: where they are published)")
@@ -44,14 +51,35 @@ def _cores(text: str) -> int:
 
 
 def _reference(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
-    if plan.scale != EVIDENCE_SCALE:
-        raise UserError(f"scale is {plan.scale}, but only results of scale {EVIDENCE_SCALE} are published.")
+    plan = _published_plan(options)
     reference.require_committed()
     figures = [plan.figure(name) for name in options.figures] or _complete_figures(plan, options)
     for figure in figures:
         reference.publish(plan, figure, options.results, options.reference)
         print(gallery.draw(figure.name, options.reference, options.reference).parent)
+    runs = [run for figure in figures for run in figure.runs] if options.figures else plan.all_runs.values()
+    kept = store.keep(plan, dict.fromkeys(runs), options.results, options.reference)
+    print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
+
+
+def _restore(options: argparse.Namespace) -> None:
+    plan = _published_plan(options)
+    pipeline_lock.require_free()
+    back = store.restore(plan, options.reference, options.results, options.outdated)
+    for sentence in back.left_out:
+        print(f"left out: {sentence}")
+    print(f"{len(back.runs)} runs are back in {options.results / plan.scale}.")
+    if back.left_out:
+        print(
+            "those of other sources come back with --outdated; `make restamp SCALE=paper` then keeps what still holds."
+        )
+
+
+def _published_plan(options: argparse.Namespace) -> experiments.Plan:
+    """The plan of the scale whose results are published, if it is the one that is asked for."""
+    if options.scale != EVIDENCE_SCALE:
+        raise UserError(f"scale is {options.scale}, but only results of scale {EVIDENCE_SCALE} are published.")
+    return experiments.load_plan(options.scale, options.experiments)
 
 
 def _complete_figures(plan: experiments.Plan, options: argparse.Namespace) -> list[experiments.Figure]:

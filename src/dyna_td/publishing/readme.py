@@ -46,7 +46,7 @@ def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, model: CostMode
         cells = (
             f"{picture}**{number}**: {figure.shows or figure.title}",
             figure.claim,
-            _verdicts(figure, claims, card, told),
+            _verdicts(figure, claims, card) or _progress(figure, told, directory),
             f"`make {figure.name}`",
             _minutes(plan, figure, told, model),
         )
@@ -95,18 +95,21 @@ def _picture(figure: Figure, directory: Path) -> str:
     return f'<a href="{png}"><img src="{png}" width="{_WIDTH}" alt="{name}"></a>'
 
 
-def _verdicts(figure: Figure, claims: list[Claim], card: pd.DataFrame, told: dict | None) -> str:
-    """How many claims on `figure` have which verdict; `told` is its provenance, None if it is not published."""
+def _verdicts(figure: Figure, claims: list[Claim], card: pd.DataFrame) -> str:
+    """How many claims on `figure` have which verdict, empty if none has one."""
     numbers = [claim.number for claim in claims if figure.name in claim.figures]
     found = Counter(card.loc[(card["row"] == "claim") & card["claim"].isin(numbers), "verdict"])
     counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in _JUDGED if found[verdict])
-    if counts:
-        rest = f", {found[_NOT_RUN]} not run yet" if found[_NOT_RUN] else ""
-        return f"[{counts}](#{_ANCHOR}){rest}"
-    if told is None:
-        return "not run at paper scale yet"
-    without = any(not run.get("evaluations") for run in told.get("runs", {}).values())
-    return "not judged yet: published without its seeds' evaluations" if without else "not judged yet"
+    rest = f", {found[_NOT_RUN]} not run yet" if found[_NOT_RUN] else ""
+    return f"[{counts}](#{_ANCHOR}){rest}" if counts else ""
+
+
+def _progress(figure: Figure, told: dict | None, directory: Path) -> str:
+    """How far a figure without a verdict is; `told` is its provenance, None if it is not published."""
+    if told:
+        return "not judged yet"
+    done = sum(reference.run_csv(run.name, directory).exists() for run in figure.runs)
+    return f"{done} of {len(figure.runs)} runs finished at paper scale" if done else "not run at paper scale yet"
 
 
 def _minutes(plan: Plan, figure: Figure, told: dict | None, model: CostModel) -> str:

@@ -173,9 +173,9 @@ def publish(plan: Plan, figure: Figure, source: Path = results.DIRECTORY, direct
         rebuild = f"make {figure.name} SCALE={plan.scale}"
         states = aggregate.states_text(figure, lambda run: results.read_states(runs[run].table.csv, rebuild))
     for run, made in runs.items():
-        _write_compressed(run_csv(run.name, directory), made.table.csv.read_bytes())
+        write_compressed(run_csv(run.name, directory), made.table.csv.read_bytes())
     if states:
-        _write_compressed(states_csv(figure.name, directory), states.encode())
+        write_compressed(states_csv(figure.name, directory), states.encode())
     _write(curves_csv(figure.name, directory), curves)
     told = {
         "figure": figure.name,
@@ -209,12 +209,16 @@ def _require_current(plan: Plan, figure: Figure, made: Finished) -> Finished:
 def _tell(plan: Plan, run: Run, made: Finished, source: Path) -> dict:
     """All that is known of a run, with its cost and the day of its training."""
     details = dict(made.table.details)
-    modified = datetime.fromtimestamp(made.table.csv.stat().st_mtime, UTC)  # for runs that did not note their date
-    told = {"date": details.pop("date", f"{modified:%Y-%m-%d}"), **details}
+    told = {"date": day_of(made.table.csv), **details}
     told["cost"] = _cost(plan, run.name, details, source)
     if made.sweep:
         told["selection_cost"] = _cost(plan, f"{run.name}.selection", made.sweep.details, source)
     return told | {"evaluations": f"runs/{run.name}.csv.xz"}
+
+
+def day_of(path: Path) -> str:
+    """The day on which a file was written, for runs that did not note their date."""
+    return f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d}"
 
 
 def _cost(plan: Plan, job: str, details: dict, source: Path) -> dict:
@@ -239,7 +243,7 @@ def _write(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _write_compressed(path: Path, content: bytes) -> None:
+def write_compressed(path: Path, content: bytes) -> None:
     """Compresses `content`, unless it is there already: another version of the library may make other bytes of it."""
     try:
         if read_compressed(path) == content:

@@ -1,0 +1,118 @@
+"""Finished runs are stored beside the published figures, and come back in another clone."""
+
+import json
+
+import pytest
+
+from dyna_td import cli, experiments, provenance, results
+from dyna_td.publishing import finished, restamp, store
+
+PLAN = experiments.load_plan("paper")
+SWEPT = PLAN.figure("figure_9").runs[0]
+SAMPLED = PLAN.run("GridWorld/dyna_td/n10-lr0.001")
+UNSAMPLED = PLAN.run("GridWorld/dyna_td/n30-lr0.001")
+RUNS = (SWEPT, SAMPLED, UNSAMPLED)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Stands in for Snakemake; lists the runs that it was told of."""
+    found = []
+    monkeypatch.setattr(restamp, "tell_snakemake", lambda scale, runs, directory: found.extend(runs))
+    return found
+
+
+@pytest.fixture
+def stored(tmp_path, finish):
+    """The folder of the results and that of the stored runs."""
+    source, directory = tmp_path / "results", tmp_path / "reference"
+    for run in RUNS:
+        finish(run, source)
+    measured = results.benchmark_tsv("paper", f"{SWEPT.name}.selection", source)
+    measured.parent.mkdir(parents=True)
+    measured.write_text("s\tcpu_time\n9.5\t7.25\n")
+    assert set(store.keep(PLAN, PLAN.all_runs.values(), source, directory)) == set(RUNS)
+    return source, directory
+
+
+def files_of(directory):
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_runs_come_back_as_they_were_and_snakemake_is_told(stored, told, tmp_path):
+    source, directory = stored
+    back = store.restore(PLAN, directory, tmp_path / "again")
+    assert {made.run for made in back.runs} == set(RUNS) == {made.run for made in told} and not back.left_out
+    expected, found = files_of(source), files_of(tmp_path / "again")
+    not_shown = results.states_csv(results.run_csv("paper", UNSAMPLED.name, source)).relative_to(source)
+    assert set(found) == set(expected) - {not_shown}
+    for path in found:
+        if path.suffix == ".json":
+            assert json.loads(found[path]) == {"date": json.loads(found[path])["date"], **json.loads(expected[path])}
+        else:
+            assert found[path] == expected[path]
+
+
+def test_what_is_there_is_not_overwritten(stored, told):
+    source, directory = stored
+    results.run_csv("paper", SWEPT.name, source).write_text("mine")
+    assert not store.restore(PLAN, directory, source).runs
+    assert results.run_csv("paper", SWEPT.name, source).read_text() == "mine"
+
+
+def test_unfinished_damaged_and_outdated_runs_are_not_stored(tmp_path, finish):
+    source = tmp_path / "results"
+    finish(SWEPT, source, digest="old")
+    finish(SAMPLED, source)
+    csv = results.run_csv("paper", SAMPLED.name, source)
+    csv.write_bytes(csv.read_bytes()[:-9])
+    assert store.keep(PLAN, PLAN.all_runs.values(), source, tmp_path / "reference") == []
+    assert not (tmp_path / "reference").exists()
+
+
+def test_a_damaged_stored_run_is_left_out_and_leaves_nothing_behind(stored, told, tmp_path):
+    _, directory = stored
+    path = directory / "runs" / f"{SWEPT.name}.csv.xz"
+    path.write_bytes(path.read_bytes()[:-9])
+    back = store.restore(PLAN, directory, tmp_path / "again")
+    assert {made.run for made in back.runs} == {SAMPLED, UNSAMPLED}
+    assert len(back.left_out) == 1 and "is damaged; get it again with `git checkout" in back.left_out[0]
+    assert not any(SWEPT.name in str(path) for path in files_of(tmp_path / "again"))
+
+
+def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_path):
+    _, directory = stored
+    path = directory / "runs" / f"{SAMPLED.name}.json"
+    path.write_text(path.read_text().replace('"source_digest": "', '"source_digest": "0'))
+    back = store.restore(PLAN, directory, tmp_path / "again")
+    assert back.left_out == [f"{SAMPLED.name} was made by other sources than those that are here."]
+    back = store.restore(PLAN, directory, tmp_path / "again", outdated=True)
+    assert [made.run for made in back.runs] == [SAMPLED] and SAMPLED not in {made.run for made in told}
+    assert not finished.read(PLAN, SAMPLED, tmp_path / "again").is_current
+
+
+def test_the_commands_store_and_restore(stored, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(provenance, "uncommitted", lambda *folders: [])
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["reference", "--scale", "paper"]) == 0
+    assert "3 finished runs are stored, which `make restore` brings back.\n" in capsys.readouterr().out
+    (tmp_path / "results").rename(tmp_path / "elsewhere")
+    assert cli.main(["restore", "--scale", "paper"]) == 0
+    assert capsys.readouterr().out == "3 runs are back in results/paper.\n"
+    assert cli.main(["restore", "--scale", "quick"]) == 2
+    assert "only results of scale paper are published" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_snakemake_has_nothing_to_train_where_all_runs_are_back(tmp_path, finish, snakemake):
+    source, directory = tmp_path / "first" / "results", tmp_path / "reference"
+    figure = PLAN.figure("figure_2")
+    for run in figure.runs:
+        finish(run, source)
+    store.keep(PLAN, figure.runs, source, directory)
+    back = store.restore(PLAN, directory, tmp_path / "results")
+    assert {made.run for made in back.runs} == set(figure.runs)
+    told = snakemake("--dry-run", "--config", "scale=paper", "--", "figure_2")
+    assert told.returncode == 0, told.stderr
+    jobs = told.stdout + told.stderr
+    assert "train" not in jobs and "aggregate_figure_with_states" in jobs
