@@ -23,6 +23,7 @@ KINDS = {
     "ideal": CurveStyle(r"draws from $|\delta|$", FOREST_GREEN),
     "langevin": CurveStyle("Langevin rule", "black"),
     "langevin_constant_y": CurveStyle("the same, y constant", "gray"),
+    "langevin_small_steps": CurveStyle("Langevin, a / 100", "black"),
     "algorithm_4": CurveStyle("Algorithm 4", "blue"),
     "released": CurveStyle("released rule", "darkorange"),
 }
@@ -91,15 +92,17 @@ class Readings(AnyPanel):
         return curve_rows(tables.curves, self.letter, AGENT, metric).iloc[-1]
 
     def draw(self, axes: Axes, tables: Tables) -> None:
-        """Dots with bars in rows, and what is claimed as a line through them."""
+        """Dots with bars in rows, with how many seeds have a number if not all, and what is claimed as a line."""
+        labels, seeds = [], max(self.row(tables, metric)["n"] for metric in self.readings)
         for place, (metric, style) in enumerate(self.readings.items()):
             row = self.row(tables, metric)
             bar = row["standard_error"] if row["n"] > 1 else 0.0
+            labels.append(style.label if row["n"] == seeds else f"{style.label} ({row['n']:.0f} seeds)")
             axes.errorbar(row["mean"], -place, xerr=bar, fmt="o", markersize=4, color=style.colour, label=style.label)
         if self.wanted is not None:
             axes.axvline(self.wanted, color="black", linewidth=0.6, linestyle=":")
         axes.set_xscale(self.x_scale)
-        axes.set_yticks([-place for place in range(len(self.readings))], [s.label for s in self.readings.values()])
+        axes.set_yticks([-place for place in range(len(self.readings))], labels)
         axes.tick_params(axis="y", labelsize=7)
         axes.set_ylim(0.6 - len(self.readings), 0.6)
         axes.set_xlabel(self.label)

@@ -145,7 +145,9 @@ def _describe_divergence(panels: Sequence[AnyPanel], tables: Tables) -> str:
         for curve in panel.curves:
             seeds = [f"{seed:.0f}" for seed in panel.diverged_seeds(tables, curve)]
             if seeds:
-                who = f"{panel.style_table()[curve].label} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
+                styles = panel.style_table()
+                name = styles[curve].label if curve in styles else curve
+                who = f"{name} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
                 letters.setdefault(who, []).append(panel.letter)
     return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
 

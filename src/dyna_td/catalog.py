@@ -176,6 +176,7 @@ _KINDS = {
     "algorithm_4": "long chains of Algorithm 4's rule",
     "langevin": "long chains of the Langevin rule",
     "langevin_constant_y": "the same with y held constant in the gradient",
+    "langevin_small_steps": "long chains of the Langevin rule whose steps are a hundredth as large",
     "ideal": "as many independent draws from |delta| itself: no sampler can be expected to fit better",
 }
 _PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}

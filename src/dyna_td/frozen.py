@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from dyna_td import densities, training
 from dyna_td.agents.dyna_td import DynaTD
-from dyna_td.catalog import FROZEN_SOURCES
+from dyna_td.catalog import FROZEN_METRICS, FROZEN_SOURCES
 from dyna_td.checkpoint import Checkpoint
 from dyna_td.control import ControlProgram
 from dyna_td.criteria import SMOOTHING, gradient, log_td_error
@@ -26,7 +26,7 @@ from dyna_td.networks import as_columns, as_rows, map_blocks
 from dyna_td.replay import Transition
 from dyna_td.runs import Run
 from dyna_td.sampling import CELLS, SHOWN, SamplingDistributions
-from dyna_td.search_control import STEP_SIZE, VANISHED, Algorithm4, Langevin, Released
+from dyna_td.search_control import LANGEVIN_STEP, STEP_SIZE, VANISHED, Algorithm4, Langevin, Released
 from dyna_td.streams import Streams
 from dyna_td.sum_tree import build_levels, draw_leaves, total
 
@@ -38,12 +38,16 @@ PROBED = 2_000  # states at which the two gradients are compared
 CLOSE = 0.9  # a cosine above which two gradients are close
 QUANTILES = 64  # of GridWorld's noise, equally likely, that stand for its transition
 
-# Kinds of chains: rule, and whether the gradient goes through y too. The last one tells what a constant y does.
+SMALL_STEP = LANGEVIN_STEP / 100
+
+# Kinds of chains: rule, step size, and whether the gradient goes through y too. The last two tell what a constant y
+# does, and what the size of the steps.
 KINDS = {
-    "langevin": ("langevin", True),
-    "released": ("released", False),
-    "algorithm_4": ("algorithm_4", False),
-    "langevin_constant_y": ("langevin", False),
+    "langevin": ("langevin", LANGEVIN_STEP, True),
+    "released": ("released", STEP_SIZE, False),
+    "algorithm_4": ("algorithm_4", STEP_SIZE, False),
+    "langevin_constant_y": ("langevin", LANGEVIN_STEP, False),
+    "langevin_small_steps": ("langevin", SMALL_STEP, True),
 }
 
 
@@ -151,8 +155,8 @@ class FrozenQ(tf.Module):
 
     def _chain(self, kind: str, number: int) -> Callable:
         """What takes a step of `kind` (see `SearchControl.fill`), except that every state counts, not the accepted."""
-        name, through_y = KINDS[kind]
-        rule, d = self._rule(name), self.twin.state_dim
+        name, step_size, through_y = KINDS[kind]
+        rule, d = self._rule(name, step_size), self.twin.state_dim
 
         def advance(state, t):
             slope = as_rows(self.slope(as_columns(state), through_y, online=name == "algorithm_4"))
@@ -166,7 +170,7 @@ class FrozenQ(tf.Module):
 
         return advance
 
-    def _rule(self, name: str) -> Released | Algorithm4 | Langevin:
+    def _rule(self, name: str, step_size: float) -> Released | Algorithm4 | Langevin:
         """The rule with the agent's statistics, which all chains of a seed share."""
         visited = self.agent.search_control.visited
         spread = SimpleNamespace(
@@ -176,8 +180,8 @@ class FrozenQ(tf.Module):
             }
         )
         if name == "langevin":
-            return Langevin(self.twin, self.agent.settings)
-        return {"released": Released, "algorithm_4": Algorithm4}[name](self.twin, spread, STEP_SIZE)
+            return Langevin(self.twin, self.agent.settings, step_size)
+        return {"released": Released, "algorithm_4": Algorithm4}[name](self.twin, spread, step_size)
 
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts chains too: [S, C, d]."""
@@ -316,6 +320,8 @@ class FrozenProgram(ControlProgram):
     def __init__(self, run: Run):
         super().__init__(run)
         self.last_step = run.steps
+        self.seeds = run.seeds
+        self.restless: dict[int, list[str]] = {}  # by seed, the kinds of chains that nowhere stayed in the space
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """See `Program.measure`."""
@@ -323,7 +329,18 @@ class FrozenProgram(ControlProgram):
         if self.step.numpy() < self.last_step:
             return metrics, states
         numbers, visited = FrozenQ(self.agent, self.streams, self.sampling).measure(self.step.read_value())
+        is_trained = np.isfinite(numbers["variation_uniform"])
+        for kind in KINDS:
+            for place in (is_trained & np.isnan(numbers[f"variation_{kind}"])).nonzero()[0]:
+                self.restless.setdefault(self.seeds[place], []).append(kind)
         return metrics | {name: tf.constant(value, tf.float32) for name, value in numbers.items()}, states | visited
+
+    def remarks(self) -> dict[int, str]:
+        """See `Program.remarks`: chains whose every step led out of the space."""
+        return {
+            seed: f"seed {seed}: every step of its long chains by {', '.join(kinds)} led out of the space"
+            for seed, kinds in self.restless.items()
+        }
 
 
 class _Training(training._Training):
@@ -339,8 +356,13 @@ class _Training(training._Training):
 def execute(
     run: Run, progress: Callable[[int, int], None] = lambda done, total: None, checkpoint: Checkpoint | None = None
 ) -> training.Outcome:
-    """See `training.execute`; the last evaluation of `run` measures its Q too."""
-    return _Training([run], progress, checkpoint, measures=True).outcomes()[0]
+    """See `training.execute`; the last evaluation of `run` measures its Q too.
+
+    Chains without a state that counts have no histogram, and NaN for it. No seed has diverged by that: it is a remark.
+    """
+    outcome = _Training([run], progress, checkpoint, measures=True).outcomes()[0]
+    trained = outcome.records[~outcome.records["metric"].isin(FROZEN_METRICS)]
+    return replace(outcome, cost=outcome.cost | {"diverged_seeds": training.diverged_seeds(trained)})
 
 
 def _flat(rows: tf.Tensor) -> tf.Tensor:

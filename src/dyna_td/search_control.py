@@ -183,13 +183,19 @@ class Langevin:
 
     Steps are in units of the box, which leaves the limit as it is and serves every environment. The chain goes on from
     fill to fill and every few steps give one state, whatever its distance from the last.
+
+    Args:
+      space: of states.
+      settings: how many steps there are to a state.
+      step_size: a; the limit is that of a -> 0.
     """
 
     restart_is_free = False
     goes_on = True
 
-    def __init__(self, space, settings: SearchControlSettings):
+    def __init__(self, space, settings: SearchControlSettings, step_size: float = LANGEVIN_STEP):
         self.space = space
+        self.step_size = step_size
         self.width = space.high - space.low
         self.interval = max(1, settings.chain_steps // settings.states_per_fill)
 
@@ -199,8 +205,8 @@ class Langevin:
 
     def move(self, state, gradient, normals) -> Proposal:
         """See `Released.move`."""
-        drift = LANGEVIN_STEP * self.width**2 * gradient
-        moved = state + drift + (2.0 * LANGEVIN_STEP) ** 0.5 * self.width * normals
+        drift = self.step_size * self.width**2 * gradient
+        moved = state + drift + (2.0 * self.step_size) ** 0.5 * self.width * normals
         return Proposal(self.reflect(moved), tf.zeros([state.shape[0]], tf.bool), tf.norm(gradient, axis=1) < VANISHED)
 
     def reflect(self, point):

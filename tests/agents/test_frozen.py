@@ -112,7 +112,7 @@ class SmoothQ(FrozenQ):
 
 
 def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb(monkeypatch):
-    monkeypatch.setattr(frozen, "KINDS", {"langevin": ("langevin", True)})
+    monkeypatch.setattr(frozen, "KINDS", {"langevin": ("langevin", frozen.LANGEVIN_STEP, True)})
     program = program_of((0, 1), probe_steps=4000)
     probe = SmoothQ(program.agent, program.streams, program.sampling)
     visits, shown = probe._run_chains()
@@ -273,8 +273,14 @@ class FakeProbe:
     def __init__(self, agent, streams, sampling):
         self.count = streams.count
 
+    lacks = ()  # a metric, and the place of the seed that has no number for it
+
     def measure(self, step):
-        return {"beta_langevin": np.full(self.count, 0.5)}, {"langevin": tf.fill([self.count, 3, 2], float(step))}
+        metrics = {f"variation_{kind}": np.full(self.count, 0.5) for kind in ("uniform", *frozen.KINDS)}
+        if self.lacks:
+            metric, place = self.lacks
+            metrics[metric][place] = np.nan
+        return metrics, {"langevin": tf.fill([self.count, 3, 2], float(step))}
 
 
 def test_a_program_measures_its_q_at_the_last_step_alone(monkeypatch):
@@ -286,9 +292,20 @@ def test_a_program_measures_its_q_at_the_last_step_alone(monkeypatch):
     assert [set(part) for part in program.measure()] == [{"entropy_10"}, {"own"}]
     program.step.assign(1500)
     metrics, states = program.measure()
-    assert set(metrics) == {"entropy_10", "beta_langevin"} and set(states) == {"own", "langevin"}
-    np.testing.assert_array_equal(metrics["beta_langevin"].numpy(), [0.5, 0.5])
+    assert {"entropy_10", "variation_langevin"} < set(metrics) and set(states) == {"own", "langevin"}
+    np.testing.assert_array_equal(metrics["variation_langevin"].numpy(), [0.5, 0.5])
     np.testing.assert_array_equal(states["langevin"][0], np.full((3, 2), 1500.0))
+
+
+def test_chains_that_stay_nowhere_in_the_space_are_a_remark_and_no_divergence(monkeypatch):
+    monkeypatch.setattr(frozen, "FrozenQ", FakeProbe)
+    monkeypatch.setattr(FakeProbe, "lacks", ("variation_algorithm_4", 1))
+    run = Run("GridWorld", "dyna_td_frozen", FrozenSettings(warm_up_steps=200), (4, 9), 20, evaluate_every=10)
+    outcome = frozen.execute(run)
+    last = outcome.records[outcome.records["step"] == 20].set_index(["seed", "metric"])["value"]
+    assert np.isnan(last[9, "variation_algorithm_4"]) and last[4, "variation_algorithm_4"] == 0.5
+    assert outcome.cost["diverged_seeds"] == {}
+    assert outcome.cost["remarks"] == {"9": "seed 9: every step of its long chains by algorithm_4 led out of the space"}
 
 
 def test_by_hand_it_is_trained_by_its_own_module_and_by_no_other(tmp_path, monkeypatch, capsys):

@@ -186,6 +186,19 @@ def test_frozen_is_drawn_from_its_tables_and_a_missing_metric_is_refused(lost, t
         assert status == 0 and picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_measurement_that_some_seeds_lack_says_how_many_have_it():
+    script, tables = importlib.import_module("frozen"), frozen_tables()
+    tables.curves.loc[tables.curves["metric"] == "beta_algorithm_4", "n"] = 2
+    diverged = {"panel": "e", "curve": "dyna_td_frozen", "step": 500, "metric": "diverged_seed", "mean": 7, "n": 1}
+    tables = Tables(pd.concat([tables.curves, pd.DataFrame([diverged])]), tables.states)
+    panels = [panel for panel in script.PANELS if panel.letter == "e"]
+    figure = rendering.draw_figure(panels, tables, "quick", columns=1)
+    rendering.plt.close(figure)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert "Algorithm 4 (2 seeds)" in labels and "released rule" in labels
+    assert "diverged: Dyna-TD, learned model seed 7 (e)" in rendering.describe(panels, tables, "quick")
+
+
 def test_a_measurement_of_frozen_is_a_dot_at_its_mean_in_the_row_of_its_name():
     script, tables = importlib.import_module("frozen"), frozen_tables()
     panels = [panel for panel in script.PANELS if panel.letter in "ef"]

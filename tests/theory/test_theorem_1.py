@@ -51,3 +51,18 @@ def test_the_cubic_learner_descends_the_expected_gradient_of_full_prioritized_l2
     cubic = flat_gradient(lambda: cubic_loss(errors(), tf.constant(absolute.mean())), parameters)
 
     assert np.linalg.norm(prioritized - cubic) < 1e-10 * np.linalg.norm(cubic)
+
+
+def test_the_cubic_loss_has_the_noisier_gradient_by_3_pi_over_4_where_errors_are_normal():
+    error = tf.constant(np.random.default_rng(0).normal(size=400_000))
+    absolute = np.abs(error.numpy())
+
+    def squared_gradients(loss):  # of each example alone, by its error
+        with tf.GradientTape() as tape:
+            tape.watch(error)
+            value = tf.reduce_sum(loss(error[:, None]))
+        return tape.gradient(value, error).numpy() ** 2
+
+    prioritized = (absolute / absolute.sum() * squared_gradients(squared_loss)).sum()
+    uniform = squared_gradients(lambda e: cubic_loss(e, tf.constant(absolute.mean()))).mean()
+    assert uniform / prioritized == pytest.approx(3 * np.pi / 4, rel=0.01)
