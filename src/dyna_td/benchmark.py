@@ -5,6 +5,7 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -264,9 +265,16 @@ _ALSO = {"hopper_step": _measure_step, "roundabout": _measure_roundabout}
 
 
 def _in_new_process(function: Callable, *arguments):
-    """What `function` returns in a new process, whose memory and compilation are therefore its own."""
+    """What `function` returns in a new process, whose memory and compilation are therefore its own.
+
+    Raises:
+      UserError: if the process is killed.
+    """
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
-        return executor.submit(_quietly, function, *arguments).result()
+        try:
+            return executor.submit(_quietly, function, *arguments).result()
+        except BrokenProcessPool as error:
+            raise UserError("a measurement was killed, perhaps for want of memory: try fewer --cases.") from error
 
 
 def _quietly(function: Callable, *arguments):

@@ -1,5 +1,7 @@
 """The benchmark's table and its picture."""
 
+import os
+
 import pandas as pd
 import pytest
 import speed
@@ -60,6 +62,11 @@ def test_a_case_is_measured_with_the_products_of_its_updates(monkeypatch):
 
 def test_a_process_of_its_own_returns_what_it_computes():
     assert benchmark._in_new_process(divmod, 7, 2) == (3, 1)
+
+
+def test_a_measurement_that_is_killed_is_one_sentence():
+    with pytest.raises(UserError, match="a measurement was killed, perhaps for want of memory"):
+        benchmark._in_new_process(os._exit, 1)
 
 
 def test_only_what_is_asked_for_is_measured(instant, capsys):
