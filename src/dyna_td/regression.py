@@ -13,7 +13,7 @@ from dyna_td.networks import StackedNetwork, adam, map_blocks
 from dyna_td.program import Program, compiled
 from dyna_td.runs import RegressionSettings, Run
 from dyna_td.streams import Purpose, Streams
-from dyna_td.sum_tree import SumTree, build_levels, draw_leaves
+from dyna_td.sum_tree import SumTree, build_levels, draw_leaves, total
 
 TEST_EXAMPLES = 1_000  # noise-free test points (paper)
 
@@ -126,7 +126,7 @@ class Cubic(L2):
     """L2 with: the cubic loss whose expected gradient is FullPrioritizedL2's; c is recomputed at every step (paper)."""
 
     def loss(self, error: tf.Tensor) -> tf.Tensor:
-        c = tf.reduce_mean(tf.abs(self.all_errors()), axis=1)
+        c = total(tf.abs(self.all_errors())) / self.settings.examples
         return cubic_loss(error, tf.stop_gradient(c))
 
 
