@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from dyna_td import densities, training
 from dyna_td.agents.dyna_td import DynaTD
-from dyna_td.catalog import FROZEN_METRICS, FROZEN_SOURCES
+from dyna_td.catalog import FROZEN_SOURCES
 from dyna_td.checkpoint import Checkpoint
 from dyna_td.control import ControlProgram
 from dyna_td.criteria import SMOOTHING, gradient, log_td_error
@@ -356,13 +356,8 @@ class _Training(training._Training):
 def execute(
     run: Run, progress: Callable[[int, int], None] = lambda done, total: None, checkpoint: Checkpoint | None = None
 ) -> training.Outcome:
-    """See `training.execute`; the last evaluation of `run` measures its Q too.
-
-    Chains without a state that counts have no histogram, and NaN for it. No seed has diverged by that: it is a remark.
-    """
-    outcome = _Training([run], progress, checkpoint, measures=True).outcomes()[0]
-    trained = outcome.records[~outcome.records["metric"].isin(FROZEN_METRICS)]
-    return replace(outcome, cost=outcome.cost | {"diverged_seeds": training.diverged_seeds(trained)})
+    """See `training.execute`; the last evaluation of `run` measures its Q too."""
+    return _Training([run], progress, checkpoint, measures=True).outcomes()[0]
 
 
 def _flat(rows: tf.Tensor) -> tf.Tensor:

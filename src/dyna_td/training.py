@@ -228,8 +228,12 @@ class _Log:
 
 
 def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
-    """The seeds whose parameters or numbers ceased to be finite, with the step at which that was first seen."""
-    is_bad = ~np.isfinite(records["value"]) | ((records["metric"] == "diverged") & (records["value"] > 0))
+    """The seeds whose parameters, or without word of them whose errors, ceased to be finite, with the step at which.
+
+    A measurement may have no number for a seed that learns: where all TD errors are 0, there is no p* to compare with.
+    """
+    is_told = records["metric"] == "diverged"
+    is_bad = is_told & (records["value"] > 0) if is_told.any() else ~np.isfinite(records["value"])
     return {str(seed): int(step) for seed, step in records[is_bad].groupby("seed")["step"].min().items()}
 
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from dyna_td.runs import DQNSettings, DynaFrequencySettings, DynaSettings, RegressionSettings, Run
-from dyna_td.training import LARGEST_STACK, execute, execute_sweep, make_program, stack_seeds
+from dyna_td.training import LARGEST_STACK, diverged_seeds, execute, execute_sweep, make_program, stack_seeds
 
 REGRESSION = RegressionSettings(examples=300, learning_rate=1e-2)
 CONTROL = DQNSettings(planning_updates=4, warm_up_steps=100, buffer_capacity=130, target_period=50, discount=0.9)
@@ -111,6 +111,13 @@ def assert_same_weights(run):
     twenty = final_weights(run, range(20))
     for mine, theirs in zip(final_weights(run, (3, 4)), twenty, strict=True):
         np.testing.assert_array_equal(mine, theirs[3:5])
+
+
+def test_a_seed_has_diverged_if_its_agent_says_so_or_else_if_a_number_is_not_finite():
+    rows = [(0, 5, "distance", np.nan), (0, 5, "diverged", 0.0), (1, 5, "diverged", 1.0), (1, 9, "diverged", 1.0)]
+    records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+    assert diverged_seeds(records) == {"1": 5}
+    assert diverged_seeds(records[records["metric"] == "distance"]) == {"0": 5}
 
 
 def test_more_seeds_than_one_stack_holds_are_trained_as_several():
