@@ -33,7 +33,7 @@ def trainer(made, change=lambda records: records):
         records = made.table.records if measures else made.sweep.records
         if not measures:
             records = records[records["learning_rate"] == run.settings.learning_rate].drop(columns="learning_rate")
-        mine = records[records["seed"].isin(run.seeds[: restamp.SEEDS]) & (records["step"] <= until)]
+        mine = records[records["seed"].isin(restamp.compared_seeds(run)) & (records["step"] <= until)]
         return change(mine.reset_index(drop=True))
 
     return train
@@ -80,6 +80,14 @@ def test_a_metric_more_or_less_is_a_difference(made):
 )
 def test_trainings_end_two_evaluations_after_learning_has_begun(run, step):
     assert restamp.last_step(run) == step
+
+
+@pytest.mark.parametrize("count", [1, 2, 20, 21, 30, 50])
+def test_the_compared_seeds_are_those_of_the_first_program(count):
+    from dyna_td.training import stack_seeds
+
+    run = Run("sin", "l2", RegressionSettings(), tuple(range(count)), 1000)
+    assert set(restamp.compared_seeds(run)) == set(stack_seeds(run.seeds)[0]) & set(run.seeds)
 
 
 def test_the_cheapest_run_stands_for_those_that_differ_in_numbers_alone(tmp_path, finish):
@@ -139,7 +147,7 @@ def test_a_run_with_the_same_numbers_is_stamped_and_keeps_its_past_and_its_times
         assert new["source_digest"] != "old" and len(new["source_digest"]) == 64
         (fact,) = new.pop("restamped")
         assert (fact["source_digest"], fact["compared_run"]) == ("old", SWEPT.name)
-        assert (fact["seeds"], fact["last_step"]) == ([0, 1], 1000)
+        assert (fact["seeds"], fact["last_step"]) == (list(range(16)), 1000)  # of 50 in three programs
         assert {**old, "source_digest": None} == {**new, "source_digest": None}
     assert {path.stat().st_mtime for path in files} == {1e9}
     assert finished.read(PLAN, SWEPT, tmp_path / "results").is_current

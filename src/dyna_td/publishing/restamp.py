@@ -1,9 +1,9 @@
 """Shows that changed code makes the same numbers, so that finished runs need not be trained again.
 
 Of the runs whose digest is outdated, the first evaluations are trained again with the code that is here, until learning
-has begun, and compared with the finished CSVs to the last digit. Two seeds are enough: a seed's numbers do not depend
-on which others share its job. Where all agree, the JSON files get the new digest, and keep the old one under
-`restamped`; where one number differs, nothing is stamped.
+has begun, and compared with the finished CSVs to the last digit. The seeds of one program are enough, and no fewer:
+with another number of seeds the compiler may order the same arithmetic otherwise. Where all agree, the JSON files get
+the new digest, and keep the old one under `restamped`; where one number differs, nothing is stamped.
 """
 
 import multiprocessing
@@ -22,13 +22,13 @@ import pandas as pd
 
 from dyna_td import catalog, provenance, results
 from dyna_td.checkpoint import unpack
+from dyna_td.costs import LARGEST_STACK
 from dyna_td.errors import UserError
 from dyna_td.experiments import Plan
 from dyna_td.publishing import finished
 from dyna_td.publishing.finished import Finished, Table
 from dyna_td.runs import Run
 
-SEEDS = 2
 EVALUATIONS = 2  # after learning has begun
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -144,15 +144,20 @@ class _UntilStep:
         raise _Enough
 
 
+def compared_seeds(run: Run) -> tuple[int, ...]:
+    """The seeds of the first of the programs that train `run` (`training.stack_seeds`)."""
+    return run.seeds[: len(run.seeds) // -(-len(run.seeds) // LARGEST_STACK)]
+
+
 def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
-    """The evaluations of the first `SEEDS` seeds of `run` up to the step `until`, one of its evaluations.
+    """The evaluations of `compared_seeds(run)` up to the step `until`, one of its evaluations.
 
     The run keeps its own number of steps, by which its buffers are sized. Without `measures`, it is trained as in a
     sweep.
     """
     from dyna_td import training
 
-    beginning = replace(run, seeds=run.seeds[:SEEDS])
+    beginning = replace(run, seeds=compared_seeds(run))
     stop = _UntilStep(until)
     try:
         if measures:
@@ -197,7 +202,7 @@ def stamp(made: Finished, witness: Run) -> None:
             "source_digest": table.details.get("source_digest"),
             "git_commit": provenance.commit(),
             "compared_run": witness.name,
-            "seeds": list(witness.seeds[:SEEDS]),
+            "seeds": list(compared_seeds(witness)),
             "last_step": last_step(witness),
         }
         told = {**table.details, **table.asked, "restamped": [*table.details.get("restamped", []), fact]}
