@@ -241,8 +241,9 @@ def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Divides seeds into stacks of about equal size, each trained by one program.
 
     Seed k's numbers must not depend on its neighbours, to the last bit. The compiled arithmetic of one seed is the same
-    in every program of 2 to 20 stacked seeds (tests/agents/test_seed_packing.py), but not in larger ones, where the
-    compiler orders sums otherwise, nor for a single one, where it drops the seed axis: that one gets a companion.
+    in every program of 2 to 20 stacked seeds (tests/agents/test_seed_packing.py; the README names two exceptions), but
+    not in larger ones, where the compiler orders sums otherwise, nor for a single one, where it drops the seed axis:
+    that one gets a companion.
     """
     if len(seeds) == 1:
         return [(seeds[0], seeds[0] + 1)]
