@@ -24,9 +24,10 @@ def planned_jobs(dry_run):
 @pytest.mark.parametrize("figure", PLAN.figures)
 def test_every_figure_dry_runs(snakemake, figure):
     jobs = planned_jobs(snakemake("--dry-run", figure, "--config", "scale=paper"))
-    declared = load_plan("paper").figures[figure]
+    plan = load_plan("paper")
+    declared = plan.figures[figure]
     assert jobs["train_run"] + jobs["train_sampled_run"] == len(declared.runs)
-    assert jobs["train_sampled_run"] == sum(run.environment == "GridWorld" for run in declared.runs)
+    assert jobs["train_sampled_run"] == sum(run.name in plan.sampled_runs for run in declared.runs)
     assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in declared.runs)
     aggregation = "aggregate_figure_with_states" if declared.shows_states else "aggregate_figure"
     assert (jobs[aggregation], jobs[figure]) == (1, 1)
