@@ -60,6 +60,16 @@ def test_what_is_there_is_not_overwritten(stored, told):
     assert results.run_csv("paper", SWEPT.name, source).read_text() == "mine"
 
 
+def test_a_sweep_that_was_finished_here_stays_whatever_comes_back(stored, told, tmp_path):
+    _, directory = stored
+    sweep = results.selection_csv("paper", SWEPT.name, tmp_path / "again")
+    sweep.parent.mkdir(parents=True)
+    sweep.write_text("mine")
+    back = store.restore(PLAN, directory, tmp_path / "again")
+    assert len(back.left_out) == 1 and sweep.read_text() == "mine"
+    assert not results.run_csv("paper", SWEPT.name, tmp_path / "again").exists()
+
+
 def test_unfinished_damaged_and_outdated_runs_are_not_stored(tmp_path, finish):
     source = tmp_path / "results"
     finish(SWEPT, source, digest="old")

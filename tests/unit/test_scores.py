@@ -66,6 +66,8 @@ def test_metrics_are_added_and_divided_by_another_s_mean():
     crashes = measured({"crashed": lambda step: step % 2, "episode_length": lambda step: 9 * step})
     # Steps 4 to 10: 3 crashes in 9 * 49 driving steps; an evaluation of few steps counts no more than they do.
     assert score(crashes, "crashed", "auc", over="episode_length")[0] == pytest.approx(3 / (9 * 49))
+    nothing = measured({"crashed": lambda step: 1.0, "episode_length": lambda step: 0.0})
+    assert np.isnan(score(nothing, "crashed", "auc", over="episode_length")[0])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -116,7 +116,10 @@ def score(measured: Measured, metric: str, window: str, over: str | None = None,
     """
     values = sum(measured.values(name) for name in metric.split("+"))
     means = _mean(values, measured, window, seconds)
-    return means / _mean(measured.values(over), measured, window, seconds) if over else means
+    if not over:
+        return means
+    ratios = means / _mean(measured.values(over), measured, window, seconds)
+    return ratios.where(np.isfinite(ratios))
 
 
 def _mean(values: pd.DataFrame, measured: Measured, window: str, seconds: float) -> pd.Series:

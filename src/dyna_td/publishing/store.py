@@ -67,7 +67,8 @@ def restore(plan: Plan, directory: Path, target: Path, outdated: bool = False) -
         csv = results.run_csv(plan.scale, run.name, target)
         if csv.exists() or not _stored(directory, f"{run.name}.json").exists():
             continue
-        files = {at: stored for at, stored in _files(plan, run, target, directory).items() if stored.exists()}
+        stored_files = _files(plan, run, target, directory).items()
+        files = {at: stored for at, stored in stored_files if stored.exists() and not at.exists()}
         try:
             _unpack(files)
             made = finished.read(plan, run, target)
