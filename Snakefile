@@ -12,15 +12,17 @@ import re
 import sys
 from pathlib import Path
 
-from dyna_td import __version__, catalog, drawings, experiments, pipeline_lock, provenance, results
+from dyna_td import __version__, catalog, compiled_programs, drawings, experiments, pipeline_lock, provenance, results
 from dyna_td.errors import UserError
 
 ROOT = Path(workflow.basedir)
 SCALE = str(config.get("scale", "quick"))
-# Jobs use this very Python and this very code, whatever the shell that Snakemake was called from.
+# Jobs use this very Python and this very code, whatever the shell that Snakemake was called from, and each other's
+# compiled programs.
 os.environ.update(
     PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.getenv('PATH')}",
     PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+    TF_XLA_FLAGS=compiled_programs.flags(),
 )
 
 
@@ -119,6 +121,7 @@ def tell_estimate():
 
 onstart:
     in_one_sentence(pipeline_lock.hold)
+    compiled_programs.remove_old()
     tell_estimate()
 
 

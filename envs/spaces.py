@@ -44,6 +44,10 @@ class Space:
         """Takes points, float32 [..., d], into the space of states by clipping them to its box."""
         return tf.clip_by_value(point, self.low, self.high)
 
+    def nearest_observation(self, point: tf.Tensor) -> tf.Tensor:
+        """Takes points, float32 [..., d], to where the environment can be, also outside the box that is searched."""
+        return self.nearest_state(point)
+
 
 class GymSpace(Space):
     """The space of any Gymnasium environment with Box observations and discrete or bounded Box actions.
@@ -63,12 +67,18 @@ class GymSpace(Space):
         widest = MUJOCO_WIDEST if "mujoco" in str(environment.spec.entry_point) else WIDEST
         self.low = _bounded(observations.low, -widest)
         self.high = _bounded(observations.high, widest)
+        self._lowest = _bounded(observations.low, -np.inf)
+        self._highest = _bounded(observations.high, np.inf)
         self._rule = _TERMINATION_RULES.get(name)
         self.knows_termination = self._rule is not None
 
     def is_terminal(self, state):
         """See `Space.is_terminal`; without a known rule, none is."""
         return self._rule(state) if self._rule else tf.zeros(tf.shape(state)[:-1], tf.bool)
+
+    def nearest_observation(self, point):
+        """See `Space.nearest_observation`: coordinates without bounds stay as they are."""
+        return tf.clip_by_value(point, self._lowest, self._highest)
 
 
 def _bounded(bounds: np.ndarray, otherwise: float) -> np.ndarray:

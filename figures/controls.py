@@ -19,6 +19,7 @@ CHAIN, NO_CHAIN, RULE, LEARNED, NO_MODEL = "blue", "darkorange", "slategray", "p
 ROWS = {
     "dyna_td": CurveStyle("Dyna-TD", "black"),
     "dyna_value": CurveStyle("ascend V (Dyna-Value)", CHAIN),
+    "dyna_frequency": CurveStyle("Dyna-Frequency", CHAIN),
     "descend_value": CurveStyle("descend V", CHAIN),
     "random_sign": CurveStyle("random sign", CHAIN),
     "noise_only": CurveStyle("noise only", CHAIN),
@@ -30,6 +31,8 @@ ROWS = {
     "dyna_td_learned": CurveStyle("learned: Dyna-TD", LEARNED),
     "dyna_value_learned": CurveStyle("learned: Dyna-Value", LEARNED),
     "dyna_frequency_learned": CurveStyle("learned: Dyna-Frequency", LEARNED),
+    "uniform_states_learned": CurveStyle("learned: uniform states", LEARNED),
+    "replayed_states_learned": CurveStyle("learned: states of ER", LEARNED),
     "er": CurveStyle("ER", NO_MODEL),
     "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
     "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),

@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 
 from benchmarks import RETURNS, WINDOW
-from panels import ENVIRONMENT_STEPS, UPDATES, Panel
+from panels import DRIVING_STEPS, ENVIRONMENT_STEPS, UPDATES, Panel
 from rendering import render
 from style import CURVES, CurveStyle, graded
 
@@ -41,10 +41,21 @@ NOISES = graded(
     {"noise_0": "none", "noise_half": "half", "dyna_td": "as released", "noise_2": "twice", "noise_4": "4 times"}
 )
 EXPONENTS = graded({"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"})
-GOALS = {
+MAZE_GOALS = {
     f"{agent}{suffix}": replace(CURVES[agent], label=f"{name}{text}", dash=dash)
-    for agent, name in (("dyna_td", "TD"), ("dyna_value", "Value"))  # short, for three legends in a row
+    for agent, name in (
+        ("dyna_td", "TD"),
+        ("dyna_frequency", "Freq."),
+        ("dyna_value", "Value"),
+    )  # short, for the legend
     for suffix, text, dash in (("", "", "-"), ("_goals", ", queued", ":"))
+}
+GOALS = {curve: style for curve, style in MAZE_GOALS.items() if "frequency" not in curve}
+ACCEPTANCES = graded({"acceptance_002": "0.02", "dyna_td": "the mean move's", "acceptance_01": "0.1"})
+ROUNDABOUT = {
+    "dyna_td_learned": CurveStyle("Dyna-TD", "black"),
+    "acceptance_01": CurveStyle("Dyna-TD, 0.1", "black", ":"),
+    **{agent: CURVES[agent] for agent in ("prioritized_er", "er")},
 }
 SMOOTHED = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
 
@@ -95,6 +106,17 @@ PANELS = (
         styles=GOALS,
     ),
     replace(QUEUE_DISTANCE, letter="l", title="the same: distance", curves=tuple(GOALS), styles=GOALS),
+    return_panel("m", "figure 14: goal states", "MazeGridWorld", MAZE_GOALS),
+    return_panel("n", "Dyna-TD, GridWorld: acceptance", "GridWorld", ACCEPTANCES),
+    Panel(
+        "o",
+        "figure 13b: acceptance",
+        "crashes",
+        tuple(ROUNDABOUT),
+        DRIVING_STEPS,
+        equally_long=False,
+        styles=ROUNDABOUT,
+    ),
 )
 
 

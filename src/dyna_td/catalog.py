@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.runs import (
+    AcceptanceSettings,
     ChainNoiseSettings,
     ControlSettings,
+    DDPGAcceptanceSettings,
+    DDPGChainNoiseSettings,
     DDPGDynaSettings,
     DDPGSettings,
     DQNSettings,
@@ -57,8 +60,10 @@ CONTROL_AGENTS = {
     "ideal_states": "dyna_td.agents.controls:IdealStates",
     "cubic_dqn": "dyna_td.agents.controls:CubicDQN",
     "dyna_td_noise": "dyna_td.agents.sensitivity:DynaTDNoise",
+    "dyna_td_acceptance": "dyna_td.agents.sensitivity:DynaTDAcceptance",
     "dyna_td_goals": "dyna_td.agents.sensitivity:DynaTDGoals",
     "dyna_value_goals": "dyna_td.agents.sensitivity:DynaValueGoals",
+    "dyna_frequency_goals": "dyna_td.agents.sensitivity:DynaFrequencyGoals",
     "prioritized_er_exponent": "dyna_td.agents.sensitivity:PrioritizedERExponent",
     "dyna_td_frozen": "dyna_td.frozen:DynaTDFrozen",
 }
@@ -69,15 +74,18 @@ _DQN_AGENTS: dict[str, type[ControlSettings]] = {
     **dict.fromkeys(("dyna_td", "dyna_value", "descend_value", "random_sign", "noise_only"), DynaSettings),
     **dict.fromkeys(("uniform_states", "replayed_states", "dyna_td_goals", "dyna_value_goals"), DynaSettings),
     "dyna_td_long": DynaTDLongSettings,
-    "dyna_frequency": DynaFrequencySettings,
+    **dict.fromkeys(("dyna_frequency", "dyna_frequency_goals"), DynaFrequencySettings),
     "ideal_states": IdealStatesSettings,
     "dyna_td_noise": ChainNoiseSettings,
+    "dyna_td_acceptance": AcceptanceSettings,
     "prioritized_er_exponent": PriorityExponentSettings,
     "dyna_td_frozen": FrozenSettings,
 }
 _DDPG_AGENTS: dict[str, type[ControlSettings]] = {
     **dict.fromkeys(("er", "prioritized_er", "schaul_prioritized_er"), DDPGSettings),
     **dict.fromkeys(("dyna_td", "dyna_value"), DDPGDynaSettings),
+    "dyna_td_noise": DDPGChainNoiseSettings,
+    "dyna_td_acceptance": DDPGAcceptanceSettings,
 }
 DYNA_AGENTS = tuple(name for name, kind in _DQN_AGENTS.items() if issubclass(kind, SearchControlSettings))
 
@@ -234,12 +242,15 @@ SETTINGS = {
     "search_every": "environment steps from one chain to the next",
     "queue_capacity": "states in the search-control queue",
     "chain_noise": "factor of the noise of a chain's rule, of dyna_td_noise",
+    "acceptance": "distance / sqrt(d) from one accepted state to the next, at least, of dyna_td_acceptance",
     "probe_steps": "steps that count of each chain on the last Q, of dyna_td_frozen",
     "priority_exponent": "exponent of the priorities |delta|, of prioritized_er_exponent",
     "model_hidden": "units of a learned model's hidden layers",
     "model_learning_rate": "Adam's step size of a learned model",
     "model_batch_size": "transitions in a learned model's mini-batch",
     "model_start": "environment steps before a learned model is used",
+    "model_stop": "environment steps after which search control, its states and the model's learning end; 0: never",
+    "clip_to_box": "True: a learned model's states are kept to the box that chains keep to; False: to observations",
     "actor_learning_rate": "Adam's step size of DDPG's actor; learning_rate is its critic's",
     "target_rate": "share of the online networks that DDPG's target networks take over at each update",
     "noise_scale": "standard deviation of the innovations of DDPG's exploration noise",

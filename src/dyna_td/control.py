@@ -26,6 +26,7 @@ class ControlProgram(Program):
     def __init__(self, run: Run):
         super().__init__()
         self.settings = run.settings
+        self.planning_updates = tf.Variable(run.settings.planning_updates, trainable=False)  # n
         self.streams = Streams(run.seeds)
         self.twin = make_twin(run.environment)
         self.agent = make_agent(run, self.streams, self.twin)
@@ -53,7 +54,7 @@ class ControlProgram(Program):
         next_state, reward, terminated = self.twin.step(state, action, self._noise(Purpose.ENVIRONMENT, step))
         transition = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
         self.agent.observe(Transition(*(part[:, None] for part in transition)))
-        self.agent.learn(step, tf.where(warming_up, 0, self.settings.planning_updates))
+        self.agent.learn(step, tf.where(warming_up, 0, self.planning_updates))
 
         episode_step = self.episode_step + 1
         ended = terminated | (episode_step >= self.twin.time_limit)

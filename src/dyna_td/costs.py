@@ -23,6 +23,7 @@ from dyna_td.runs import Run
 
 TABLE = experiments.DIRECTORY / "costs.csv"
 LARGEST_STACK = 20  # training.LARGEST_STACK, which planning must not import; a test compares them
+ITERATIONS_A_STEP, MOST_ITERATIONS = 10, 4_000  # of chains, in search_control; alike
 PHASES = ("start", "compile", "train", "evaluate")
 # What a phase's seconds, and memory, are linear in.
 QUANTITIES = {
@@ -134,7 +135,10 @@ def _quantities(run: Run, rates: int) -> dict[str, float]:
     if hasattr(settings, "chain_steps"):
         fills = learning / settings.search_every
         queue = min(settings.queue_capacity, run.steps / settings.search_every * settings.states_per_fill)
-        amounts |= {"chain_steps": fills * settings.chain_steps, "queued": queue * stack / 1e3}
+        steps = settings.chain_steps
+        if settings.search_control == "algorithm_4":  # a restart costs no step, and a seed that only restarts, most
+            steps = min(steps * ITERATIONS_A_STEP, MOST_ITERATIONS)
+        amounts |= {"chain_steps": fills * steps, "queued": queue * stack / 1e3}
         if settings.model == "learned":
             work = learning * 3 * settings.model_batch_size * _weights(settings.model_hidden) / 1e6
             amounts |= {"model_work": work, "learned_programs": programs}

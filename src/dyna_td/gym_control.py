@@ -28,6 +28,7 @@ class GymProgram(Program):
     def __init__(self, run: Run):
         super().__init__()
         self.settings = run.settings
+        self.planning_updates = tf.Variable(run.settings.planning_updates, trainable=False)  # n
         self.streams = Streams(run.seeds)
         self.environments = EnvironmentStack(run.environment, run.seeds)
         episodes = getattr(run.settings, "evaluation_episodes", 1)
@@ -112,7 +113,7 @@ class GymProgram(Program):
         )
         self.agent.observe(transition)
         warming_up = step < self.settings.warm_up_steps
-        self.agent.learn(step, tf.where(warming_up, 0, self.settings.planning_updates))
+        self.agent.learn(step, tf.where(warming_up, 0, self.planning_updates))
         self.step.assign(step + 1)
         return self._choose(experience[:, -d:], step + 1)
 

@@ -6,7 +6,7 @@ from dyna_td.graph import with_tensor_loops
 from dyna_td.networks import StackedNetwork, adam, as_columns, as_rows
 from dyna_td.replay import Replay
 from dyna_td.runs import SearchControlSettings
-from dyna_td.streams import Purpose, Streams
+from dyna_td.streams import STEPS, Purpose, Streams
 
 _NETWORK_INDEX = 1  # its initial weights are other draws than the value network's
 
@@ -42,8 +42,8 @@ class TrueModel(tf.Module):
 class LearnedModel(tf.Module):
     """A network that predicts s' - s and r, trained online by mean squared error (appendix "Hyper-parameter settings").
 
-    The prediction is deterministic; s' is brought into the box of states. Whether it is terminal is decided by the
-    environment's rule; where none is known, the network predicts that too, as a probability.
+    The prediction is deterministic; s' is brought to where the environment can be. Whether it is terminal is decided by
+    the environment's rule; where none is known, the network predicts that too, as a probability.
 
     Args:
       settings: the network's size, step size, mini-batch and the step from which it is used.
@@ -56,6 +56,8 @@ class LearnedModel(tf.Module):
         self.settings = settings
         self.streams = streams
         self.space = space
+        self.place = space.nearest_state if getattr(settings, "clip_to_box", False) else space.nearest_observation
+        self.stop = getattr(settings, "model_stop", 0) or STEPS
         outputs = space.state_dim + (1 if space.knows_termination else 2)  # s' - s, r, and P(terminal)
         sizes = (space.state_dim + (space.actions or space.action_dim), *settings.model_hidden, outputs)
         self.network = StackedNetwork(streams, sizes, tf.nn.relu, index=_NETWORK_INDEX)
@@ -64,7 +66,7 @@ class LearnedModel(tf.Module):
     def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """See `TrueModel.predict`; `noise` is not used."""
         outputs, d = as_rows(self._outputs(state, action)), self.space.state_dim
-        next_state = self.space.nearest_state(state + outputs[..., :d])
+        next_state = self.place(state + outputs[..., :d])
         if self.space.knows_termination:
             terminated = tf.cast(self.space.is_terminal(next_state), tf.float32)
         else:
@@ -73,13 +75,13 @@ class LearnedModel(tf.Module):
 
     def is_ready(self, step: tf.Tensor) -> tf.Tensor:
         """See `TrueModel.is_ready`."""
-        return step >= self.settings.model_start
+        return (step >= self.settings.model_start) & (step < self.stop)
 
     @with_tensor_loops
     def learn(self, step: tf.Tensor, replay: Replay) -> None:
-        """One mini-batch update, once B_er holds a mini-batch."""
+        """One mini-batch update, once B_er holds a mini-batch, and until `model_stop`."""
         # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
-        is_due = replay.size >= min(self.settings.model_batch_size, replay.capacity)
+        is_due = (replay.size >= min(self.settings.model_batch_size, replay.capacity)) & (step < self.stop)
         while is_due:
             self._update(step, replay)
             is_due = tf.constant(False)

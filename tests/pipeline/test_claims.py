@@ -73,7 +73,7 @@ TRUE = {
     36: {"*/dyna_td": GOOD, "*/er": BAD},
     37: {"*/dyna_td_learned": 2000.0, "*er": 1000.0},
     38: {"*/er": 2000.0, "*/prioritized_er": 1000.0},
-    39: {"*": 9.0},
+    39: {"*": 4.0},
     40: {"*:episode_length": 10.0, "*/dyna_td_learned:crashed": 0.1, "*er:crashed": 0.4},
     41: {"*/dyna_td_learned:*": 8.0, "*er:speed": 12.0},
     42: {"*:episode_length": 10.0, "*/dyna_td_learned:crashed": 0.1, "*er:crashed": 0.4},
@@ -89,7 +89,7 @@ FALSE = {
     17: {"*/cubic": 0.5, "*/l2": 0.7, "*/power4": 0.5},
     25: {"*": 0.5, "*/dyna_td_learned:*": 0.7},
     34: {"*:*_steps_made": 1000.0, "*:*_vanished_gradients": 10.0, "*:*_nonfinite_gradients": 0.0},
-    39: {"*": 9.0, "*/er": 6.0},
+    39: {"*": 4.0, "*/er": 3.0},
     40: {"*:episode_length": 10.0, "*/dyna_td_learned:crashed": 0.4, "*er:crashed": 0.1},
     42: {
         "*:episode_length": 10.0,

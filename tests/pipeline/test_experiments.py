@@ -14,6 +14,7 @@ from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
 from dyna_td.runs import (
+    AcceptanceSettings,
     ChainNoiseSettings,
     DDPGDynaSettings,
     DQNSettings,
@@ -108,7 +109,8 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
 
 
 def test_the_schema_knows_every_setting_and_no_other():
-    kinds = (RegressionSettings, DDPGDynaSettings, ChainNoiseSettings, PriorityExponentSettings, FrozenSettings)
+    kinds = (RegressionSettings, DDPGDynaSettings, ChainNoiseSettings, AcceptanceSettings)
+    kinds += (PriorityExponentSettings, FrozenSettings)
     settings = [setting for kind in kinds for setting in fields(kind)]
     assert {setting.name for setting in settings} == set(catalog.SETTINGS)
     defaults = {setting.name: setting.default for setting in settings} | {"hidden": [32, 32], "model_hidden": [64, 64]}

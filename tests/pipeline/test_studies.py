@@ -56,13 +56,15 @@ def test_a_variant_of_dyna_td_is_dyna_td_but_for_what_it_is_called_after():
         "dyna_td_algorithm_4": {"search_control"},
         "dyna_td_langevin": {"search_control"},
         "dyna_td_learned": {"model"},
+        "replayed_states_learned": {"agent", "model"},
+        "uniform_states_learned": {"agent", "model"},
     }
     for key, panel in PAPER.studies["controls"].panels.items():
         curves = panel.curves
         for curve in changed.keys() & curves.keys():
             assert differences(curves[curve], curves["dyna_td"]) == changed[curve], (key, curve)
         learned = {curve for curve in curves if curve.endswith("_learned")}
-        assert len(learned) == 3 and all(curves[curve].settings.model == "learned" for curve in learned)
+        assert len(learned) == 5 and all(curves[curve].settings.model == "learned" for curve in learned)
         assert set(curves) == set(PAPER.studies["controls"].panels["c"].curves) - (
             {"ideal_states"} if "Car" in curves["er"].environment else set()
         )
@@ -84,6 +86,9 @@ def test_the_controls_that_figure_4_has_are_its_runs():
         ("e", ("prioritized_er",), {"agent", "priority_exponent"}),
         ("f", ("prioritized_er",), {"agent", "priority_exponent"}),
         ("g", ("l2", "prioritized_l2", "full_prioritized_l2"), {"batch_size"}),
+        ("m", ("dyna_td", "dyna_frequency", "dyna_value"), {"agent"}),
+        ("n", ("dyna_td",), {"agent", "acceptance"}),
+        ("o", ("dyna_td_learned", "er", "prioritized_er"), {"agent", "acceptance"}),
     ],
 )
 def test_sensitivity_varies_one_number_around_a_run_of_a_figure(letter, usual, varied):
@@ -264,7 +269,7 @@ def test_a_control_is_a_dot_at_its_mean_after_the_warm_up_in_the_row_of_its_name
     dots = {labels[dot.lines[0].get_ydata()[0]]: dot.lines[0].get_xdata()[0] for dot in axes.containers}
     order = list(PAPER.studies["controls"].panels["c"].curves)
     assert dots == {style.label: 1.0 + order.index(curve) for curve, style in script.ROWS.items()}
-    assert len(set(dots)) == len(order) == 17
+    assert len(set(dots)) == len(order) == 20
     assert panel.describe(tables) == "20 seeds, means of the evaluations at 5,500 to 20,000 environment steps"
 
 

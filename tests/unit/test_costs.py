@@ -56,6 +56,16 @@ def test_stacks_are_as_large_as_training_makes_them():
     assert re.search(r"^LARGEST_STACK = (\d+)", text, re.MULTILINE)[1] == str(costs.LARGEST_STACK)
 
 
+def test_chains_whose_restarts_are_free_count_with_all_iterations_that_they_may_make():
+    text = (ROOT / "src" / "dyna_td" / "search_control.py").read_text()
+    for name, value in (("MOST_ITERATIONS", 4_000), ("MOST_ITERATIONS_A_STEP", 10)):
+        assert int(re.search(rf"^{name} = ([\d_]+)", text, re.MULTILINE)[1]) == value
+    for chain_steps, iterations in ((100, 1_000), (1_000, 4_000)):
+        settings = DynaSettings(chain_steps=chain_steps, search_control="algorithm_4", warm_up_steps=0)
+        run = Run("GridWorld", "dyna_td", settings, (0, 1), steps=500)
+        assert costs.training_job(run).quantities["chain_steps"] == iterations  # thousands: 2 seeds, 500 fills
+
+
 def test_every_run_of_the_paper_is_a_job_after_its_sweep_and_each_figure_two_more():
     plan = load_plan("paper")
     jobs = costs.jobs_of(plan, plan.figures.values())

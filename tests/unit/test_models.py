@@ -5,9 +5,10 @@ import pytest
 import tensorflow as tf
 
 from dyna_td.control import ControlProgram
+from dyna_td.gym_control import GymProgram
 from dyna_td.models import LearnedModel, TrueModel, make_model
 from dyna_td.replay import Replay, Transition
-from dyna_td.runs import DynaSettings, Run
+from dyna_td.runs import DDPGDynaSettings, DynaSettings, Run
 from dyna_td.streams import Streams
 from envs.spaces import Space
 from envs.twins import TWINS, make_twin
@@ -203,3 +204,14 @@ def test_an_agent_searches_with_a_learned_model_only_once_it_may_be_used():
     assert set(budgets) == {0, 10}
     assert model_updates == [0] * 7 + list(range(1, 14))  # from the 8th transition on, once a step
     assert [float(optimizer.learning_rate) for optimizer in agent.optimizers] == pytest.approx([1e-3, 1e-4])
+
+
+@pytest.mark.parametrize(("clip_to_box", "highest"), [(False, 9.0), (True, 5.0)])
+def test_predictions_leave_the_box_that_chains_keep_to_unless_they_may_not(clip_to_box, highest):
+    settings = DDPGDynaSettings(clip_to_box=clip_to_box)
+    model = GymProgram(Run("Hopper-v4", "dyna_td", settings, (0, 1), steps=100)).agent.model  # it has no bounds
+    for weights in model.network.kernels:
+        weights.assign(tf.zeros(weights.shape))
+    model.network.biases[-1].assign(tf.fill(model.network.biases[-1].shape, 9.0))
+    next_state, *_ = model.predict(tf.zeros([2, 1, 11]), tf.zeros([2, 1, 3]), None)
+    np.testing.assert_array_equal(next_state, np.full((2, 1, 11), highest))

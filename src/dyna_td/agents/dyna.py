@@ -69,8 +69,8 @@ class Dyna(ER):
         batch, places, weight = super().mini_batch(step, k)
         if self.simulated:
             simulated = self.simulate(step, k)
-            is_filled = self.queue.size > 0  # [S]
-            batch = Transition(*(_replace_first(*parts, is_filled) for parts in zip(batch, simulated, strict=True)))
+            is_used = (self.queue.size > 0) & self.model.is_ready(step)  # [S]
+            batch = Transition(*(_replace_first(*parts, is_used) for parts in zip(batch, simulated, strict=True)))
         return batch, places, weight
 
     def simulate(self, step: tf.Tensor, k: tf.Tensor) -> Transition:

@@ -5,10 +5,11 @@ import copy
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
+from dyna_td.agents.dyna_frequency import DynaFrequency
 from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.agents.dyna_value import DynaValue
 from dyna_td.agents.prioritized_er import PrioritizedER
-from dyna_td.runs import ChainNoiseSettings, DynaSettings, PriorityExponentSettings
+from dyna_td.runs import DynaSettings, PriorityExponentSettings
 from dyna_td.search_control import SearchControl
 from dyna_td.streams import Streams
 from dyna_td.sum_tree import SumTree
@@ -17,7 +18,7 @@ from dyna_td.sum_tree import SumTree
 class DynaTDNoise(DynaTD):
     """This is Dyna-TD with: the noise of its chains' rule multiplied by `chain_noise` (1 is Dyna-TD)."""
 
-    def __init__(self, settings: ChainNoiseSettings, learner, streams: Streams, space, steps: int):
+    def __init__(self, settings, learner, streams: Streams, space, steps: int):
         super().__init__(settings, learner, streams, space, steps)
         self.search_control = _ScaledNoise(settings, streams, space, self.step_size)
 
@@ -25,6 +26,21 @@ class DynaTDNoise(DynaTD):
 class _ScaledNoise(SearchControl):
     def _normals(self, step, i):
         return self.settings.chain_noise * super()._normals(step, i)
+
+
+class DynaTDAcceptance(DynaTD):
+    """This is Dyna-TD with: states accepted from a given distance on, 0.1 in the text, not from the mean move's."""
+
+    def __init__(self, settings, learner, streams: Streams, space, steps: int):
+        super().__init__(settings, learner, streams, space, steps)
+        self.search_control = _GivenThreshold(settings, streams, space, self.step_size)
+
+
+class _GivenThreshold(SearchControl):
+    def rule(self):
+        rule = super().rule()
+        rule.threshold = self.settings.acceptance
+        return rule
 
 
 class _ThroughGoals(Dyna):
@@ -46,6 +62,10 @@ class DynaTDGoals(_ThroughGoals, DynaTD):
 
 class DynaValueGoals(_ThroughGoals, DynaValue):
     """This is Dyna-Value with the same; see `DynaTDGoals`."""
+
+
+class DynaFrequencyGoals(_ThroughGoals, DynaFrequency):
+    """This is Dyna-Frequency with the same; see `DynaTDGoals`."""
 
 
 class PrioritizedERExponent(PrioritizedER):

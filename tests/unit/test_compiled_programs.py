@@ -1,0 +1,86 @@
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dyna_td import compiled_programs
+
+OPTION = "--tf_xla_persistent_cache_directory="
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Where programs go, and the name of this start of the machine."""
+    monkeypatch.delenv("TF_XLA_FLAGS", raising=False)
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    boot = tmp_path / "boot_id"
+    boot.write_text("first\n")
+    return tmp_path / "programs", boot
+
+
+def test_each_start_of_a_machine_has_a_folder(machine):
+    folder, boot = machine
+    first = compiled_programs.flags(folder, boot)
+    assert first.startswith(f"{OPTION}{folder}/")
+    assert compiled_programs.flags(folder, boot) == first
+    boot.write_text("second\n")
+    assert compiled_programs.flags(folder, boot) != first
+
+
+def test_other_compiler_options_make_other_programs(machine, monkeypatch):
+    plain = compiled_programs.flags(*machine)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")
+    assert compiled_programs.flags(*machine) != plain
+
+
+def test_flags_from_another_machine_are_replaced(machine, monkeypatch):
+    folder, boot = machine
+    here = compiled_programs.flags(folder, boot)
+    monkeypatch.setenv("TF_XLA_FLAGS", f"{OPTION}{folder}/elsewhere")
+    assert compiled_programs.flags(folder, boot) == here
+
+
+@pytest.mark.parametrize("given", ["--tf_xla_clustering_debug", f"{OPTION}/my/own"])
+def test_a_persons_flags_stay(machine, monkeypatch, given):
+    folder, boot = machine
+    monkeypatch.setenv("TF_XLA_FLAGS", given)
+    flags = compiled_programs.flags(folder, boot).split()
+    assert flags[0] == given
+    assert len(flags) == (1 if given.startswith(OPTION) else 2)
+
+
+def test_nothing_is_kept_where_a_start_has_no_name(machine):
+    folder, boot = machine
+    boot.unlink()
+    assert compiled_programs.flags(folder, boot) == ""
+
+
+def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
+    for place, days in (("now", 1), ("then", 8)):
+        program = tmp_path / place / "program.pb"
+        program.parent.mkdir()
+        program.touch()
+        os.utime(program, (time.time() - days * 24 * 3600,) * 2)
+    compiled_programs.remove_old(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["now"]
+    compiled_programs.remove_old(tmp_path / "nothing")
+
+
+def test_runs_that_differ_in_n_seeds_and_learning_rate_share_their_programs(machine):
+    folder, boot = machine
+    kept = compiled_programs.flags(folder, boot)
+
+    def train(name, flags, *options):
+        output = folder.parent / f"{name}.csv"
+        command = [sys.executable, "-m", "dyna_td", "train", "--env", "GridWorld", "--agent", "prioritized_er"]
+        command += ["--warm-up-steps", "20", "--steps", "40", "--evaluate-every", "20", "--output", str(output)]
+        subprocess.run([*command, *options], env=os.environ | {"TF_XLA_FLAGS": flags}, check=True, capture_output=True)
+        return output.read_bytes()
+
+    other = ("--seeds", "5,9", "--planning-updates", "3", "--learning-rate", "0.01")
+    train("first", kept, "--seeds", "0,1", "--planning-updates", "2")
+    programs = {path: path.stat().st_mtime_ns for path in folder.glob("*/*")}
+    assert train("second", kept, *other) == train("compiled", "", *other)
+    assert len(programs) > 2 and programs == {path: path.stat().st_mtime_ns for path in folder.glob("*/*")}
