@@ -230,7 +230,7 @@ def as_text(found: Iterable[Line], cores: int = CORES) -> str:
     for row in (head, *rows):
         cells = [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
         text.append("  ".join([row[0].ljust(widths[0]), *cells, row[-1]]))
-    unmeasured = sorted({job for entry in found for job in entry.unmeasured})
+    unmeasured = sorted({job.rpartition("/")[0] for entry in found for job in entry.unmeasured})
     if unmeasured:
         text.append(f"no such agent and environment was measured, so these are guesses: {', '.join(unmeasured)}")
     return "\n".join(text)

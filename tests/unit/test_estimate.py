@@ -71,7 +71,7 @@ def test_what_was_never_measured_is_estimated_from_its_kind_and_called_a_guess()
     new = Job("GridWorld/new/n10", "control", "new", "GridWorld", known.quantities)
     assert model.cost(new).seconds == pytest.approx(3)
     text = estimate.as_text([estimate.line("figure_1", {known.name: known, new.name: new}, model)])
-    assert text.splitlines()[-1].endswith("guesses: GridWorld/new/n10")
+    assert text.splitlines()[-1].endswith("guesses: GridWorld/new")
 
 
 def named(seconds, after=None):
