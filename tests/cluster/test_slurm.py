@@ -52,7 +52,7 @@ def test_the_profile_gives_every_job_one_core_memory_and_an_end(tmp_path):
     training = {"select_learning_rate", "train_run", "train_sampled_run"}
     drawing = {"aggregate_figure", "aggregate_figure_with_states", "draw_figure_5", "draw_figure_9"}
     assert set(resources) == training | drawing | {"figure_5", "figure_9"}  # the last two are targets, not jobs
-    assert {(resources[rule]["mem_mb"], resources[rule]["runtime"]) for rule in training} == {("4000", "1440")}
+    assert {(resources[rule]["mem_mb"], resources[rule]["runtime"]) for rule in training} == {("6000", "1440")}
     assert {(resources[rule]["mem_mb"], resources[rule]["runtime"]) for rule in drawing} == {("1000", "30")}
     assert "threads:" not in dry_run.stdout and "exclusive" not in (PROFILE / "config.yaml").read_text()
 
