@@ -41,13 +41,10 @@ NOISES = graded(
     {"noise_0": "none", "noise_half": "half", "dyna_td": "as released", "noise_2": "twice", "noise_4": "4 times"}
 )
 EXPONENTS = graded({"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"})
+SHORT_LABELS = {"dyna_td": "TD", "dyna_frequency": "Freq.", "dyna_value": "Value"}
 MAZE_GOALS = {
-    f"{agent}{suffix}": replace(CURVES[agent], label=f"{name}{text}", dash=dash)
-    for agent, name in (
-        ("dyna_td", "TD"),
-        ("dyna_frequency", "Freq."),
-        ("dyna_value", "Value"),
-    )  # short, for the legend
+    f"{agent}{suffix}": replace(CURVES[agent], label=f"{label}{text}", dash=dash)
+    for agent, label in SHORT_LABELS.items()
     for suffix, text, dash in (("", "", "-"), ("_goals", ", queued", ":"))
 }
 GOALS = {curve: style for curve, style in MAZE_GOALS.items() if "frequency" not in curve}
