@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from dyna_td.networks import ACTIVATIONS, OUTPUT_LIMIT, StackedNetwork, adam, all_finite, as_columns, as_rows
+from dyna_td.networks import ACTIVATIONS, OUTPUT_LIMIT, Adam, StackedNetwork, all_finite, as_columns, as_rows
 from dyna_td.replay import Transition
 from dyna_td.runs import DDPGSettings
 from dyna_td.streams import Purpose, Streams
@@ -34,13 +34,13 @@ class DDPG(tf.Module):
 
         self.critic, self.critic_target = make(1, a, 0), make(1, a, 0)
         self.actor, self.actor_target = make(a, 0, _ACTOR_INDEX), make(a, 0, _ACTOR_INDEX)
-        self.critic_optimizer = adam(settings.learning_rate, self.critic.parameters)
-        self.actor_optimizer = adam(settings.actor_learning_rate, self.actor.parameters)
+        self.critic_optimizer = Adam(settings.learning_rate, self.critic.parameters)
+        self.actor_optimizer = Adam(settings.actor_learning_rate, self.actor.parameters)
         self.noise = tf.Variable(tf.zeros([streams.count, a]), trainable=False)  # x, of the behaviour policy
 
     @property
-    def optimizers(self) -> list:
-        """All Keras optimizers; a sweep changes the step size of the first, the critic's."""
+    def optimizers(self) -> list[Adam]:
+        """All optimizers; a sweep changes the step size of the first, the critic's."""
         return [self.critic_optimizer, self.actor_optimizer]
 
     # Acting.
@@ -97,11 +97,11 @@ class DDPG(tf.Module):
         with tf.GradientTape() as tape:
             td_error = target - self.q_value(batch.state, batch.action)  # [S, b]
             loss = tf.reduce_sum(tf.reduce_mean(weight * td_error**2, axis=1))  # seeds share no parameter
-        _descend(self.critic_optimizer, tape, loss, self.critic.parameters)
+        self.critic_optimizer.descend(tape.gradient(loss, self.critic.parameters))
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.actor.parameters)
             loss = -tf.reduce_sum(tf.reduce_mean(self.value(as_columns(batch.state)), axis=1))
-        _descend(self.actor_optimizer, tape, loss, self.actor.parameters)
+        self.actor_optimizer.descend(tape.gradient(loss, self.actor.parameters))
         self.critic_target.move_towards(self.critic, self.settings.target_rate)
         self.actor_target.move_towards(self.actor, self.settings.target_rate)
         return td_error
@@ -118,7 +118,3 @@ def _policy(actor: StackedNetwork, columns: tf.Tensor) -> tf.Tensor:
 
 def _inside(action: tf.Tensor) -> tf.Tensor:
     return tf.clip_by_value(action, -1.0, 1.0)
-
-
-def _descend(optimizer, tape: tf.GradientTape, loss: tf.Tensor, parameters: list[tf.Variable]) -> None:
-    optimizer.apply_gradients(zip(tape.gradient(loss, parameters), parameters, strict=True))

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from dyna_td.graph import with_tensor_loops
-from dyna_td.networks import StackedNetwork, adam, as_columns, as_rows
+from dyna_td.networks import Adam, StackedNetwork, as_columns, as_rows
 from dyna_td.replay import Replay
 from dyna_td.runs import SearchControlSettings
 from dyna_td.streams import STEPS, Purpose, Streams
@@ -61,7 +61,7 @@ class LearnedModel(tf.Module):
         outputs = space.state_dim + (1 if space.knows_termination else 2)  # s' - s, r, and P(terminal)
         sizes = (space.state_dim + (space.actions or space.action_dim), *settings.model_hidden, outputs)
         self.network = StackedNetwork(streams, sizes, tf.nn.relu, index=_NETWORK_INDEX)
-        self.optimizer = adam(settings.model_learning_rate, self.network.parameters)
+        self.optimizer = Adam(settings.model_learning_rate, self.network.parameters)
 
     def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """See `TrueModel.predict`; `noise` is not used."""
@@ -94,8 +94,7 @@ class LearnedModel(tf.Module):
         with tf.GradientTape() as tape:
             error = self._outputs(batch.state, batch.action) - wanted
             loss = tf.reduce_sum(tf.reduce_mean(error**2, axis=[1, 2]))  # seeds share no parameter
-        gradients = tape.gradient(loss, self.network.parameters)
-        self.optimizer.apply_gradients(zip(gradients, self.network.parameters, strict=True))
+        self.optimizer.descend(tape.gradient(loss, self.network.parameters))
 
     def _outputs(self, state, action):
         """The network's s' - s, r and, where no rule is known, P(terminal) in columns: [S, d + 1 or 2, B]."""

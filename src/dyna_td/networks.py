@@ -14,6 +14,7 @@ from dyna_td.streams import Purpose, Streams
 
 ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
 _BLOCK_ACTIVATIONS = 6_400  # of one seed's layer at once; the fastest of those tried (20 seeds: half a MiB a layer)
+_DECAY_OF_MEANS, _DECAY_OF_SQUARES, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # TensorFlow 1's beta_1, beta_2, epsilon
 OUTPUT_LIMIT = 0.003  # output layers of value networks start in U(-0.003, 0.003) (paper, "Common settings")
 
 
@@ -69,6 +70,34 @@ class StackedNetwork(tf.Module):
             mine.assign(rate * theirs + (1.0 - rate) * mine)
 
 
+class Adam(tf.Module):
+    """One Adam for all seeds (Kingma and Ba, Section 2); it works elementwise, so it is exactly one Adam per seed.
+
+    Keras has the same one, but needs a second to be imported, in each of a hundred jobs.
+
+    Args:
+      learning_rate: alpha, kept in a variable.
+      parameters: what it changes.
+    """
+
+    def __init__(self, learning_rate: float, parameters: list[tf.Variable]):
+        super().__init__()
+        self.parameters = parameters
+        self.learning_rate = tf.Variable(learning_rate, dtype=tf.float32, trainable=False)
+        self.updates = tf.Variable(0, dtype=tf.int64, trainable=False)  # t
+        self._means = [tf.Variable(tf.zeros_like(parameter), trainable=False) for parameter in parameters]  # m
+        self._squares = [tf.Variable(tf.zeros_like(parameter), trainable=False) for parameter in parameters]  # v
+
+    def descend(self, gradients: list[tf.Tensor]) -> None:
+        """Takes one step against the gradients, one for each parameter."""
+        t = tf.cast(self.updates.assign_add(1), tf.float32)
+        alpha = self.learning_rate * tf.sqrt(1.0 - _DECAY_OF_SQUARES**t) / (1.0 - _DECAY_OF_MEANS**t)
+        for parameter, gradient, m, v in zip(self.parameters, gradients, self._means, self._squares, strict=True):
+            m.assign_add((gradient - m) * (1.0 - _DECAY_OF_MEANS))
+            v.assign_add((tf.square(gradient) - v) * (1.0 - _DECAY_OF_SQUARES))
+            parameter.assign_sub(m * alpha / (tf.sqrt(v) + _ADAM_EPSILON))
+
+
 def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
     """What adds a bias [S, out, 1] to `count` columns.
 
@@ -91,15 +120,6 @@ def as_rows(columns: tf.Tensor) -> tf.Tensor:
 def all_finite(parameters: list[tf.Variable]) -> tf.Tensor:
     """Whether all parameters of a seed are finite: bool [S]."""
     return tf.reduce_all(tf.stack([tf.reduce_all(tf.math.is_finite(p), axis=[1, 2]) for p in parameters]), axis=0)
-
-
-def adam(learning_rate: float, parameters: list[tf.Variable]):
-    """One Adam for all seeds; it works elementwise, so it is exactly one Adam per seed (TensorFlow 1's defaults)."""
-    import keras
-
-    optimizer = keras.optimizers.Adam(learning_rate, epsilon=1e-8)
-    optimizer.build(parameters)
-    return optimizer
 
 
 @with_tensor_loops

@@ -19,7 +19,7 @@ class Program(tf.Module):
 
     Attributes:
       step: steps taken so far.
-      optimizers: all Keras optimizers; a sweep changes the learning rate of the first.
+      optimizers: all optimizers; a sweep changes the learning rate of the first.
     """
 
     def __init__(self):
@@ -35,8 +35,8 @@ class Program(tf.Module):
             self.measure()
 
     def restore(self, values: list[np.ndarray]) -> None:
-        """Goes back to where the variables of `state` had these values."""
-        for variable, value in zip(self.state, values, strict=True):
+        """Goes back to where `variables`, all that training changes, had these values."""
+        for variable, value in zip(self.variables, values, strict=True):
             variable.assign(value)
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
@@ -52,17 +52,11 @@ class Program(tf.Module):
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Everything that training has changed, by name; see `resume`."""
-        return {f"variable.{number}": variable.numpy() for number, variable in enumerate(self.state)}
+        return {f"variable.{number}": variable.numpy() for number, variable in enumerate(self.variables)}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
         """Goes on from a `snapshot` of a program of the same run."""
-        self.restore([snapshot[f"variable.{number}"] for number in range(len(self.state))])
-
-    @property
-    def state(self) -> list[tf.Variable]:
-        """Every variable that training changes; to set them is to go back in time."""
-        kept = [variable.value for optimizer in self.optimizers for variable in optimizer.variables]
-        return [*self.variables, *kept]
+        self.restore([snapshot[f"variable.{number}"] for number in range(len(self.variables))])
 
 
 def compiled(function: Callable):

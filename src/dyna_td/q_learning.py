@@ -8,7 +8,7 @@ int32 [S, B] here and vectors [S, B, a] in DDPG.
 import tensorflow as tf
 
 from dyna_td.criteria import value
-from dyna_td.networks import ACTIVATIONS, OUTPUT_LIMIT, StackedNetwork, adam, all_finite, as_columns
+from dyna_td.networks import ACTIVATIONS, OUTPUT_LIMIT, Adam, StackedNetwork, all_finite, as_columns
 from dyna_td.replay import Transition
 from dyna_td.runs import DQNSettings
 from dyna_td.streams import Purpose, Streams
@@ -32,12 +32,12 @@ class DQN(tf.Module):
         activation = ACTIVATIONS[settings.activation]
         self.q = StackedNetwork(streams, sizes, activation, OUTPUT_LIMIT)
         self.q_target = StackedNetwork(streams, sizes, activation, OUTPUT_LIMIT)  # the same draws, so the same weights
-        self.optimizer = adam(settings.learning_rate, self.q.parameters)
+        self.optimizer = Adam(settings.learning_rate, self.q.parameters)
         self.updates = tf.Variable(0, dtype=tf.int64)  # n_tau of Algorithm 4
 
     @property
-    def optimizers(self) -> list:
-        """All Keras optimizers; a sweep changes the step size of the first."""
+    def optimizers(self) -> list[Adam]:
+        """All optimizers; a sweep changes the step size of the first."""
         return [self.optimizer]
 
     # Acting.
@@ -110,8 +110,7 @@ class DQN(tf.Module):
             td_error = target - self.q_value(batch.state, batch.action)  # delta, [S, b]
             loss = tf.reduce_mean(weight * td_error**2, axis=1)  # [S]; mean squared error, neither clipped nor Huber's
             loss = tf.reduce_sum(loss)  # seeds share no parameter, so the sum parts again
-        gradients = tape.gradient(loss, self.q.parameters)
-        self.optimizer.apply_gradients(zip(gradients, self.q.parameters, strict=True))
+        self.optimizer.descend(tape.gradient(loss, self.q.parameters))
         self.updates.assign_add(1)
         self.q_target.copy_from(self.q, when=self.target_has_moved())
         return td_error

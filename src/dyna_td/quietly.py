@@ -4,15 +4,26 @@ import importlib
 import os
 import sys
 
+_KERAS = "TF_USE_LEGACY_KERAS"  # which Keras TensorFlow imports
+
 
 def import_quietly(module: str):
-    """Imports a module that imports TensorFlow, without a greeting from its libraries."""
+    """Imports a module that imports TensorFlow, without a greeting from its libraries, and without Keras.
+
+    TensorFlow imports Keras for those who load models with it, which takes a second, and does without where it is not
+    installed, as the legacy one is not. A module that asks for Keras still gets it.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    is_chosen = _KERAS in os.environ
+    os.environ.setdefault(_KERAS, "1")
     sys.stderr.flush()
     standard_error = os.dup(2)
     with open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), 2)
     try:
+        importlib.import_module("tensorflow")
+        if not is_chosen:
+            del os.environ[_KERAS]
         return importlib.import_module(module)
     finally:
         os.dup2(standard_error, 2)

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from dyna_td.catalog import LEARNERS, load
 from dyna_td.graph import with_tensor_loops, xla_function
-from dyna_td.networks import StackedNetwork, adam, map_blocks
+from dyna_td.networks import Adam, StackedNetwork, map_blocks
 from dyna_td.program import Program, compiled
 from dyna_td.runs import RegressionSettings, Run
 from dyna_td.streams import Purpose, Streams
@@ -48,7 +48,7 @@ class L2(tf.Module):
         self.x = tf.Variable(x, trainable=False)  # [S, T], uniform on [-2, 2]
         self.y = tf.Variable(y, trainable=False)  # [S, T]
         self.network = StackedNetwork(streams, (1, *settings.hidden, 1), tf.nn.tanh)
-        self.optimizer = adam(settings.learning_rate, self.network.parameters)
+        self.optimizer = Adam(settings.learning_rate, self.network.parameters)
 
     def _draw_training_set(self) -> tuple[tf.Tensor, tf.Tensor]:
         x = 4.0 * self.streams.uniform(Purpose.TRAINING_INPUTS, (self.settings.examples,)) - 2.0
@@ -90,8 +90,7 @@ class L2(tf.Module):
         y = tf.gather_nd(self.y.read_value(), examples[..., None], batch_dims=1)
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(self.loss(self.predict(x) - y))  # seeds share no parameter, so the sum parts again
-        gradients = tape.gradient(loss, self.network.parameters)
-        self.optimizer.apply_gradients(zip(gradients, self.network.parameters, strict=True))
+        self.optimizer.descend(tape.gradient(loss, self.network.parameters))
         self.after_update(examples, x, y)
 
 

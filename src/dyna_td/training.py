@@ -99,7 +99,7 @@ class _Training:
         with self.logs[0].clock("compile_seconds"):
             program = make_program(replace(self.runs[0], seeds=stack))
             program.compile(self.measures)
-            return program, [variable.numpy() for variable in program.state]
+            return program, [variable.numpy() for variable in program.variables]
 
     def _train(self, program, stack_number: int, number: int, done: int) -> None:
         """Trains one stack of seeds from where `program` stands, and logs its evaluations."""

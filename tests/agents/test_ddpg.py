@@ -79,13 +79,13 @@ def numerical_gradient(function, parameters, step=1e-6):
 class Kept:
     """Stands in for Adam: keeps the gradients and takes a plain step, which shows what later gradients see."""
 
-    def __init__(self, rate):
+    def __init__(self, rate, network):
         self.rate = rate
+        self.parameters = network.parameters
 
-    def apply_gradients(self, pairs):
-        pairs = list(pairs)
-        self.gradients = [gradient.numpy() for gradient, _ in pairs]
-        for gradient, parameter in pairs:
+    def descend(self, gradients):
+        self.gradients = [gradient.numpy() for gradient in gradients]
+        for gradient, parameter in zip(gradients, self.parameters, strict=True):
             parameter.assign_sub(self.rate * gradient)
 
 
@@ -96,7 +96,7 @@ def as_arrays(batch, seed):
 @pytest.mark.parametrize("weight", [1.0, np.linspace(0.2, 2.0, B)])
 def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow(weight):
     learner, batch = learner_of(), batch_of(np.random.default_rng(1))
-    learner.critic_optimizer, learner.actor_optimizer = Kept(0.1), Kept(0.1)
+    learner.critic_optimizer, learner.actor_optimizer = Kept(0.1, learner.critic), Kept(0.1, learner.actor)
     names = ("critic", "actor", "critic_target", "actor_target")
     before = [{name: parameters_of(getattr(learner, name), seed) for name in names} for seed in range(SEEDS)]
     error = learner.improve(batch, tf.constant(np.broadcast_to(weight, (SEEDS, B)), tf.float32)).numpy()

@@ -99,10 +99,10 @@ def test_a_seed_with_an_empty_queue_trains_on_real_experience_alone(car):
 def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
     program = make_program(run_of("dyna_td"))
     program.train(tf.constant(120))
-    before = [variable.numpy() for variable in program.state]
+    before = [variable.numpy() for variable in program.variables]
     program.train(tf.constant(40))
     healthy = weights(program)
-    for variable, value in zip(program.state, before, strict=True):
+    for variable, value in zip(program.variables, before, strict=True):
         variable.assign(value)
     kernel = program.agent.learner.q.kernels[1]
     kernel.assign(kernel.numpy() * np.array([1, np.nan, 1], np.float32)[:, None, None])

@@ -222,9 +222,9 @@ def test_an_evaluation_without_end_is_cut(monkeypatch):
 def test_an_evaluation_is_the_mean_of_its_episodes_and_changes_nothing(monkeypatch):
     settings = DDPGSettings(warm_up_steps=WARM_UP, hidden=(4, 4), evaluation_episodes=3)
     program = GymProgram(run_of("Pendulum-v1", settings))
-    before = [variable.numpy() for variable in program.state]
+    before = [variable.numpy() for variable in program.variables]
     metrics = program.evaluate()
-    for variable, value in zip(program.state, before, strict=True):
+    for variable, value in zip(program.variables, before, strict=True):
         np.testing.assert_array_equal(variable, value)
     for seed in range(SEEDS):
         total = []
@@ -289,7 +289,7 @@ def test_after_model_stop_a_dyna_agent_is_er():
     program.train(tf.constant(60))
     states = program.evaluate()["chain_states"].numpy()
     program.train(tf.constant(20))
-    assert program.agent.model.optimizer.iterations == 60 - 31  # from the 32nd transition on
+    assert program.agent.model.optimizer.updates == 60 - 31  # from the 32nd transition on
     np.testing.assert_array_equal(program.evaluate()["chain_states"], states)
     program.agent.simulate = lambda step, k: program.agent.replay.gather(tf.zeros([2, 16], tf.int32))._replace(
         reward=tf.fill([2, 16], np.nan)

@@ -96,8 +96,8 @@ def test_updates_equal_backpropagation_and_adam_by_hand(name):
 class _Gradients:
     """Stands in for Adam, which hides a gradient's scale, and keeps the gradients."""
 
-    def apply_gradients(self, pairs):
-        self.kept = [gradient.numpy() for gradient, _ in pairs]
+    def descend(self, gradients):
+        self.kept = [gradient.numpy() for gradient in gradients]
 
 
 def test_the_loss_is_the_mean_squared_td_error_neither_halved_nor_summed():

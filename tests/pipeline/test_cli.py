@@ -203,6 +203,16 @@ def test_planning_does_not_import_tensorflow(command):
     assert finished.returncode == 0, finished.stderr
 
 
+def test_training_imports_tensorflow_without_keras_which_stays_at_hand():
+    code = "import os, sys; from dyna_td.quietly import import_quietly; import_quietly('dyna_td.training')\n"
+    code += "assert 'tensorflow' in sys.modules and 'keras' not in sys.modules\n"
+    code += "assert 'TF_USE_LEGACY_KERAS' not in os.environ\n"
+    code += "import_quietly('dyna_td.keras_dqn').KerasDQN().learn(1)"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    finished = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+
+
 @pytest.mark.slow
 def test_training_by_hand_works_from_a_shell():
     command = [sys.executable, "-m", "dyna_td", *train("--steps", "40", "--evaluate-every", "20", "--seeds", "0-1")]

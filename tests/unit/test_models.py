@@ -94,9 +94,9 @@ def test_a_learned_model_learns_from_its_128th_transition_on():
     model.learn(tf.constant(126), filled_replay(transitions, 127))
     for mine, unchanged in zip(parameters_of(model), before, strict=True):
         np.testing.assert_array_equal(mine, unchanged)
-    assert model.optimizer.iterations == 0
+    assert model.optimizer.updates == 0
     model.learn(tf.constant(127), filled_replay(transitions, 128))
-    assert model.optimizer.iterations == 1
+    assert model.optimizer.updates == 1
     for mine, old in zip(model.network.kernels, before, strict=False):
         assert (mine.numpy() != old).mean() > 0.5
 
@@ -104,8 +104,8 @@ def test_a_learned_model_learns_from_its_128th_transition_on():
 class _Gradients:
     """Stands in for Adam, which hides a gradient's scale, and keeps the gradients."""
 
-    def apply_gradients(self, pairs):
-        self.kept = [gradient.numpy() for gradient, _ in pairs]
+    def descend(self, gradients):
+        self.kept = [gradient.numpy() for gradient in gradients]
 
 
 def gradients_by_hand(parameters, batch):
@@ -166,7 +166,7 @@ def test_a_learned_model_learns_a_linear_system():
             step += 1
 
     learn(tf.constant(600))
-    assert model.optimizer.iterations == 600
+    assert model.optimizer.updates == 600
     assert (errors(model, unseen) < before / 100).all()
 
 
@@ -198,7 +198,7 @@ def test_an_agent_searches_with_a_learned_model_only_once_it_may_be_used():
     for step in range(20):
         agent.observe(transition)
         agent.learn(tf.constant(step, tf.int64), tf.constant(0 if step == 18 else 1))
-        model_updates.append(int(agent.model.optimizer.iterations))
+        model_updates.append(int(agent.model.optimizer.updates))
     # From model_start on, every third step, and never in a step that makes no updates.
     assert [step for step, budget in enumerate(budgets) if budget] == [15]
     assert set(budgets) == {0, 10}

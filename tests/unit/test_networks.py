@@ -1,7 +1,8 @@
+import keras
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.networks import StackedNetwork, adam, as_columns, map_blocks
+from dyna_td.networks import Adam, StackedNetwork, as_columns, map_blocks
 from dyna_td.streams import Streams
 
 
@@ -44,13 +45,27 @@ def test_adam_follows_the_formula_of_kingma_and_ba_for_every_seed():
     rng = np.random.default_rng(0)
     variable = tf.Variable(rng.normal(size=(3, 4)).astype(np.float32))
     expected, m, v = variable.numpy().astype(np.float64), 0.0, 0.0
-    optimizer = adam(0.01, [variable])
+    optimizer = Adam(0.01, [variable])
     for t in range(1, 6):
         gradient = rng.normal(size=(3, 4)).astype(np.float32)
-        optimizer.apply_gradients([(tf.constant(gradient), variable)])
+        optimizer.descend([tf.constant(gradient)])
         m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient.astype(np.float64) ** 2
         expected -= 0.01 * (1 - 0.999**t) ** 0.5 / (1 - 0.9**t) * m / (v**0.5 + 1e-8)
     np.testing.assert_allclose(variable, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_adam_is_the_one_of_keras():
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=(3, 4)).astype(np.float32)
+    mine, theirs = tf.Variable(start), keras.Variable(start)
+    optimizer, oracle = Adam(0.01, [mine]), keras.optimizers.Adam(0.01, epsilon=1e-8)
+    for learning_rate in (0.01, 0.01, 0.1, 0.001):
+        optimizer.learning_rate.assign(learning_rate)
+        oracle.learning_rate = learning_rate
+        gradient = tf.constant(rng.normal(size=(3, 4)), tf.float32)
+        optimizer.descend([gradient])
+        oracle.apply_gradients([(gradient, theirs)])
+        np.testing.assert_array_equal(mine, theirs.value)
 
 
 def test_blocks_join_to_the_whole_for_any_length():

@@ -198,9 +198,9 @@ def measured(program):
 
 def test_a_measurement_changes_nothing():
     program = dyna()
-    before = [variable.numpy() for variable in program.state]
+    before = [variable.numpy() for variable in program.variables]
     measured(program)
-    for variable, value in zip(program.state, before, strict=True):
+    for variable, value in zip(program.variables, before, strict=True):
         np.testing.assert_array_equal(variable, value)
 
 

@@ -29,7 +29,7 @@ class ER(tf.Module):
 
     @property
     def optimizers(self) -> list:
-        """All Keras optimizers, the value network's first."""
+        """All optimizers, the value network's first."""
         return self.learner.optimizers
 
     def observe(self, transition: Transition) -> tf.Tensor:
