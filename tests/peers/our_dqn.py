@@ -45,7 +45,7 @@ class OurDQN:
             self.step.assign_add(1)
 
     def done(self) -> int:
-        return int(self.learner.optimizer.iterations)
+        return int(self.learner.optimizer.updates)
 
     def improve(self, asked: work.Problem) -> work.Layers:
         self.assign(self.learner.q, asked.weights)
