@@ -350,7 +350,7 @@ class _Training(training._Training):
         with self.logs[0].clock("compile_seconds"):
             program = FrozenProgram(replace(self.runs[0], seeds=stack))
             program.compile(self.measures)
-            return program, [variable.numpy() for variable in program.variables]
+            return program, program.values()
 
 
 def execute(

@@ -50,7 +50,7 @@ class GymProgram(Program):
 
     def compile(self, measures: bool) -> None:
         """See `Program.compile`."""
-        before = [variable.numpy() for variable in self.variables]
+        before = self.values()
         self._advance_now(tf.zeros(self._advance_now.inputs[0].shape), self.step.read_value())
         self._explore(tf.constant(self._observed), self.step.read_value())
         self.restore(before)

@@ -1,6 +1,6 @@
 """What the training loop needs of a program, and what all programs need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -34,10 +34,23 @@ class Program(tf.Module):
         if measures:
             self.measure()
 
+    def values(self) -> list[np.ndarray]:
+        """What `restore` goes back to: a copy of `variables`, in which zeros alone (an empty buffer) take no room."""
+        return [
+            view.copy() if _bits(view).any() else np.broadcast_to(view.dtype.type(0), view.shape)
+            for view in self._views()
+        ]
+
     def restore(self, values: list[np.ndarray]) -> None:
         """Goes back to where `variables`, all that training changes, had these values."""
-        for variable, value in zip(self.variables, values, strict=True):
-            variable.assign(value)
+        for variable, view, value in zip(self.variables, self._views(), values, strict=True):
+            # A buffer that is as it was is left alone: its replacement would need its memory twice.
+            if not np.array_equal(_bits(view), _bits(value)):
+                variable.assign(value)
+
+    def _views(self) -> Iterator[np.ndarray]:
+        """The memory of each of `variables`, not a copy; as long as it is held, training puts its results elsewhere."""
+        return (np.asarray(memoryview(variable.read_value())) for variable in self.variables)
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """More metrics, each [S], and sets of states by source, each [S, N, 2]; by default nothing.
@@ -51,12 +64,17 @@ class Program(tf.Module):
         return {}
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """Everything that training has changed, by name; see `resume`."""
-        return {f"variable.{number}": variable.numpy() for number, variable in enumerate(self.variables)}
+        """Everything that training has changed, by name, for `resume`; not a copy: let go of it before training on."""
+        return {f"variable.{number}": view for number, view in enumerate(self._views())}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
         """Goes on from a `snapshot` of a program of the same run."""
         self.restore([snapshot[f"variable.{number}"] for number in range(len(self.variables))])
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    """The array's elements as whole numbers, of which 0 is nothing but zeros: unlike -0.0."""
+    return array.view(f"u{array.itemsize}")
 
 
 def compiled(function: Callable):

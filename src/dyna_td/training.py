@@ -84,6 +84,7 @@ class _Training:
                 program.restore(beginning)
                 if done:
                     program.resume(arrays)
+                    arrays = {}  # the buffers are large
                 program.optimizers[0].learning_rate.assign(self.runs[number].settings.learning_rate)
                 self._train(program, stack_number, number, done)
                 number, done = number + 1, 0
@@ -99,7 +100,7 @@ class _Training:
         with self.logs[0].clock("compile_seconds"):
             program = make_program(replace(self.runs[0], seeds=stack))
             program.compile(self.measures)
-            return program, [variable.numpy() for variable in program.variables]
+            return program, program.values()
 
     def _train(self, program, stack_number: int, number: int, done: int) -> None:
         """Trains one stack of seeds from where `program` stands, and logs its evaluations."""

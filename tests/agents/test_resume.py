@@ -1,14 +1,16 @@
 """A training that goes on from a checkpoint brings the same numbers as one that was never interrupted."""
 
 import shutil
+import tracemalloc
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from dyna_td.checkpoint import Checkpoint
 from dyna_td.runs import DDPGSettings, DQNSettings, DynaSettings, RegressionSettings, Run
-from dyna_td.training import execute, execute_sweep
+from dyna_td.training import execute, execute_sweep, make_program
 
 DYNA = {"model": "learned", "model_start": 90, "chain_steps": 20, "model_batch_size": 32, "model_hidden": (16, 16)}
 RUNS = {
@@ -86,3 +88,50 @@ def test_finished_stacks_are_kept_when_a_later_one_fails(tmp_path, monkeypatch):
     resumed = execute(run, lambda done, total: begun.append(done), Checkpoint(path, {}, interval=1e9))
     assert begun[0] == 40
     assert_same(resumed, whole)
+
+
+def bits(arrays):
+    return [array.tobytes() for array in arrays]
+
+
+def addresses(program):
+    return [array.__array_interface__["data"][0] for array in program.snapshot().values()]
+
+
+def test_a_program_goes_back_to_every_bit_and_leaves_alone_what_is_as_it_was():
+    program = make_program(RUNS["sin"])
+    program.train(np.int32(10))
+    weights, *others = program.optimizers[0].variables
+    weights.assign(np.where(np.arange(weights.shape[-1]) % 2, -0.0, np.nan) * np.ones(weights.shape))
+    before, values = addresses(program), program.values()
+    kept = bits(program.snapshot().values())
+    weights.assign(np.zeros(weights.shape))  # equal numbers, other bits
+    program.step.assign_add(1)
+    program.restore(values)
+    assert bits(program.snapshot().values()) == kept
+    moved = [number for number, place in enumerate(addresses(program)) if place != before[number]]
+    assert len(moved) <= 2 < len(kept)
+    assert others
+
+
+def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path):
+    settings = replace(RUNS["Hopper"].settings, planning_updates=0)
+    run = replace(RUNS["Hopper"], settings=settings, steps=200_000, evaluate_every=200_000)
+    size = sum(array.nbytes for array in make_program(run).snapshot().values())
+    assert size > 40 * 2**20
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", {}, interval=0.0)
+    held = []
+
+    def stop_at_the_third(done, total):
+        held.append(tracemalloc.get_traced_memory()[0])  # NumPy's arrays, not TensorFlow's tensors
+        if len(held) % 3 == 0:
+            raise KeyboardInterrupt
+
+    tracemalloc.start()
+    with pytest.raises(KeyboardInterrupt):
+        execute(run, stop_at_the_third, checkpoint)
+    assert tracemalloc.get_traced_memory()[1] < 0.5 * size
+    with pytest.raises(KeyboardInterrupt):
+        execute(run, stop_at_the_third, checkpoint)
+    tracemalloc.stop()
+    assert checkpoint.path.exists() and held[-1] < 0.2 * size
