@@ -15,7 +15,8 @@ _DIGITS = 1e-5  # the table of measured jobs keeps six
 def markdown(plan: Plan, table: pd.DataFrame) -> str:
     """A line a figure, and one for all of them, in which runs that figures share count once.
 
-    A job that was measured just as the plan asks for it counts as measured, any other as estimated.
+    A job that was measured just as the plan asks for it counts as measured, any other as estimated; where its memory
+    was not measured, that is estimated alone.
     """
     model = CostModel(table)
     lines = [
@@ -56,7 +57,8 @@ def _measured(jobs: Mapping[str, Job], scale: str, model: CostModel) -> dict[str
         asked = job.as_row(scale)
         same = all(math.isclose(row[name], asked[name], rel_tol=_DIGITS) for name in QUANTITIES)
         if same and (row["agent"], row["environment"]) == (job.agent, job.environment):
-            found[job.name] = Cost(float(seconds), float(row["memory_mib"]))
+            memory = row["memory_mib"] if math.isfinite(row["memory_mib"]) else model.cost(job).memory_mib
+            found[job.name] = Cost(float(seconds), float(memory))
     return found
 
 

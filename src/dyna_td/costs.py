@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td import experiments, results
-from dyna_td.catalog import FULL_PASS, SAMPLED_ENVIRONMENT, SAMPLING_METRICS
+from dyna_td.catalog import FULL_PASS, SAMPLED_ENVIRONMENT, SAMPLING_METRICS, SUPERVISED_TASK
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Plan
 from dyna_td.files import write_whole
@@ -24,8 +24,21 @@ from dyna_td.runs import Run
 TABLE = experiments.DIRECTORY / "costs.csv"
 LARGEST_STACK = 20  # training.LARGEST_STACK, which planning must not import; a test compares them
 ITERATIONS_A_STEP, MOST_ITERATIONS = 10, 4_000  # of chains, in search_control; alike
+# d and a (1 where actions are discrete) of the figures' environments, which planning must not make; alike.
+DIMENSIONS = {
+    "GridWorld": (2, 1),
+    "MazeGridWorld": (2, 1),
+    "MountainCar-v0": (2, 1),
+    "CartPole-v1": (4, 1),
+    "Acrobot-v1": (6, 1),
+    "Hopper-v4": (11, 3),
+    "Hopper-v5": (11, 3),
+    "Walker2d-v4": (17, 6),
+    "Walker2d-v5": (17, 6),
+    "roundabout-paper-v0": (90, 1),
+}
 PHASES = ("start", "compile", "train", "evaluate")
-# What a phase's seconds, and memory, are linear in.
+# What a phase's seconds are linear in; a job's memory is its buffers and what else it is linear in.
 QUANTITIES = {
     "jobs": "1",
     "records": "means over seeds that a drawing job shows, in thousands",
@@ -40,8 +53,7 @@ QUANTITIES = {
     "model_work": "as update_work, of a learned model's updates",
     "evaluations": "evaluation episodes of all seeds",
     "measurements": "evaluations that measure sampling distributions, of all seeds",
-    "stored": "transitions in the buffers of one program at most, in thousands",
-    "queued": "states in the search-control queues of one program at most, in thousands",
+    "buffers": "replay buffers, priorities and search-control queues of one program, in MiB",
 }
 _KEYS = ["scale", "job", "kind", "agent", "environment"]
 _SECONDS = [f"{phase}_seconds" for phase in PHASES]
@@ -118,6 +130,7 @@ def _quantities(run: Run, rates: int) -> dict[str, float]:
     learning = max(0, run.steps - getattr(settings, "warm_up_steps", 0)) * seeds * repeats / 1e3
     updates = learning * getattr(settings, "planning_updates", 1)
     weights = _weights(settings.hidden)
+    d, a = DIMENSIONS.get(run.environment, (4, 1))
     stored = getattr(settings, "examples", None) or min(settings.buffer_capacity, run.steps)
     measures = run.environment == SAMPLED_ENVIRONMENT and not rates
     amounts = {
@@ -130,19 +143,21 @@ def _quantities(run: Run, rates: int) -> dict[str, float]:
         "refresh_work": updates * stored * weights / 1e6 if run.agent in FULL_PASS else 0,
         "evaluations": _evaluations(run) * seeds * repeats * getattr(settings, "evaluation_episodes", 1),
         "measurements": _evaluations(run) * seeds if measures else 0,
-        "stored": stored * stack / 1e3,
     }
+    kept = 2 * d + a + 2 + ("prioritized" in run.agent) + (run.agent in FULL_PASS)  # with its priority, and y
+    numbers = 0.0 if run.environment == SUPERVISED_TASK else stored * kept
     if hasattr(settings, "chain_steps"):
         fills = learning / settings.search_every
-        queue = min(settings.queue_capacity, run.steps / settings.search_every * settings.states_per_fill)
+        most_fills = max(0, run.steps - settings.warm_up_steps) // settings.search_every + 1
+        numbers += min(settings.queue_capacity, most_fills * settings.states_per_fill) * d
         steps = settings.chain_steps
         if settings.search_control == "algorithm_4":  # a restart costs no step, and a seed that only restarts, most
             steps = min(steps * ITERATIONS_A_STEP, MOST_ITERATIONS)
-        amounts |= {"chain_steps": fills * steps, "queued": queue * stack / 1e3}
+        amounts["chain_steps"] = fills * steps
         if settings.model == "learned":
             work = learning * 3 * settings.model_batch_size * _weights(settings.model_hidden) / 1e6
             amounts |= {"model_work": work, "learned_programs": programs}
-    return amounts
+    return amounts | {"buffers": numbers * stack * 4 / 2**20}
 
 
 def _weights(hidden: tuple[int, ...]) -> int:
@@ -164,6 +179,7 @@ def measure(directory: Path) -> pd.DataFrame:
 
     Left out are jobs without a result, those too short for Snakemake to look at, and those that went on from a
     checkpoint, whose benchmark file tells the last part alone. A figure's own jobs have the quantities of today's plan.
+    Of a run that was restamped, the memory is left empty: it is that of older code.
 
     Args:
       directory: of the results of a scale, such as results/quick.
@@ -184,6 +200,8 @@ def measure(directory: Path) -> pd.DataFrame:
         try:
             clock, share, memory = _read_benchmark(path)
             if figure in plan.drawn and part in ("aggregate", "plot"):
+                if math.isnan(memory):  # Snakemake never looked at it
+                    continue
                 job = _drawing_jobs(plan.drawn[figure])[part == "plot"]
                 rows.append(job.as_row(scale) | {"start_seconds": clock * share, "memory_mib": memory, "cpu": ""})
             elif (described := directory / "runs" / f"{name}.json").exists():
@@ -199,8 +217,7 @@ def measure(directory: Path) -> pd.DataFrame:
             f"run `make all-figures` first."
         )
     table = pd.DataFrame(rows).reindex(columns=COLUMNS)
-    table = table[~(table["start_seconds"] < 0)].dropna(subset="memory_mib")
-    return table.fillna(dict.fromkeys(_SECONDS, 0.0))
+    return table[~(table["start_seconds"] < 0)].fillna(dict.fromkeys(_SECONDS, 0.0))
 
 
 def _read_benchmark(path: Path) -> tuple[float, float, float]:
@@ -234,8 +251,10 @@ def _measured_training(name: str, scale: str, details: dict, clock: float, share
     seconds = {f"{phase}_seconds": details[f"{phase}_seconds"] for phase in PHASES[1:]}
     seconds["start_seconds"] = clock - sum(seconds.values())
     shared = {phase: value * share for phase, value in seconds.items()}
-    memory = {"memory_mib": details["peak_memory_mib"], "cpu": details.get("cpu") or ""}
-    return training_job(run, rates, name).as_row(scale) | shared | memory
+    # Code that makes the same numbers may do so in another room.
+    memory = math.nan if details.get("restamped") else details["peak_memory_mib"]
+    known = {"memory_mib": memory, "cpu": details.get("cpu") or ""}
+    return training_job(run, rates, name).as_row(scale) | shared | known
 
 
 def read_table(path: Path = TABLE) -> pd.DataFrame:
@@ -246,7 +265,8 @@ def read_table(path: Path = TABLE) -> pd.DataFrame:
     """
     fit = f"make it with `python -m dyna_td estimate --fit results/quick --costs {path}`"
     try:
-        table = pd.read_csv(path, keep_default_na=False, dtype={"scale": str, "job": str, "agent": str})
+        texts = dict.fromkeys(("scale", "job", "agent"), str)
+        table = pd.read_csv(path, keep_default_na=False, na_values={"memory_mib": ""}, dtype=texts)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; {fit}.") from error
     except (ValueError, UnicodeDecodeError) as error:

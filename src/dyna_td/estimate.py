@@ -1,8 +1,8 @@
 """What a plan will cost, before anyone starts it: a model fitted to the measured jobs of `experiments/costs.csv`.
 
-The seconds of each phase of a job, and its memory, are sums of its quantities (`costs.QUANTITIES`) times coefficients
-that are not negative, found by least squares among the measured jobs of the same kind and agent. How wrong such an
-estimate is, is itself measured: each measured job is estimated from all others.
+The seconds of each phase of a job, and its memory beside its buffers, are sums of its quantities (`costs.QUANTITIES`)
+times coefficients that are not negative, found by least squares among the measured jobs of the same kind and agent. How
+wrong such an estimate is, is itself measured: each measured job is estimated from all others.
 """
 
 import heapq
@@ -31,7 +31,7 @@ _LINEAR_IN = {
     "compile": ("programs", "learned_programs", "measuring_programs"),
     "train": ("seed_steps", "seed_updates", "update_work", "refresh_work", "model_work", "chain_steps"),
     "evaluate": ("evaluations", "measurements"),
-    "memory": ("jobs", "learned_programs", "stored", "queued"),
+    "memory": ("jobs", "learned_programs"),
 }
 _DRAWING = ("aggregate", "plot")
 _SMALL = 0.05  # of a job's seconds: an error of a phase shorter than this hardly matters
@@ -62,7 +62,7 @@ class CostModel:
         self._amounts = {name: table[name].to_numpy(float) for name in QUANTITIES}
         self._measured = {phase: table[f"{phase}_seconds"].to_numpy(float) for phase in PHASES}
         self.seconds = sum(self._measured.values())
-        self._measured["memory"] = table["memory_mib"].to_numpy(float)
+        self._measured["memory"] = table["memory_mib"].to_numpy(float) - self._amounts["buffers"]
         self.table = table
         self._coefficients = cache(self._fit)
 
@@ -78,7 +78,7 @@ class CostModel:
         longest = self._measured["train"][self._rows("train", job, without)].max(initial=0.0)
         return Cost(
             seconds=sum(seconds.values()),
-            memory_mib=self._estimate("memory", job, without),
+            memory_mib=self._estimate("memory", job, without) + job.quantities.get("buffers", 0.0),
             beyond=seconds.get("train", 0.0) / longest if longest else 0.0,
             is_measured=bool(self._is_like(job, ("kind", "agent", "environment"), without).any()),
         )
@@ -112,12 +112,13 @@ class CostModel:
 
     def _rows(self, phase: str, job: Job, without: int) -> np.ndarray:
         """Which measured jobs tell how long `phase` takes: the most similar ones that there are."""
+        is_known = np.isfinite(self._measured[phase])
         for keys in (_SAME_KIND[phase], ("kind",)):
-            rows = self._is_like(job, keys, without)
+            rows = self._is_like(job, keys, without) & is_known
             if rows.any():
                 return rows
         draws = np.isin(self._keys["kind"], _DRAWING)
-        return self._is_like(job, (), without) & (draws == (job.kind in _DRAWING))
+        return self._is_like(job, (), without) & is_known & (draws == (job.kind in _DRAWING))
 
     def _fit(self, phase: str, rows: tuple[int, ...]) -> dict[str, float]:
         """The coefficients of `phase` by name, with one for the chains of each environment: how soon they end differs.

@@ -26,7 +26,8 @@ def test_what_dyna_td_with_a_learned_model_does_by_hand():
     assert amounts["model_work"] == pytest.approx(4e3 * 3 * 128 * (4 * 10 + 10 * 4) / 1e9)
     assert amounts["chain_steps"] == 400  # thousand: 4,000 chains of 100 steps
     assert amounts["evaluations"] == 14  # 2 seeds at steps 0, 500, ..., 3000
-    assert amounts["stored"] == 6 and amounts["queued"] == 120  # thousand: 3,000 transitions, 3,000 times 20 states
+    # For 2 seeds, 3,000 transitions of 15 numbers and, from 2,001 fills, 20 states each of 6 numbers.
+    assert amounts["buffers"] == pytest.approx(2 * (3_000 * 15 + 2_001 * 20 * 6) * 4 / 2**20)
     assert amounts["refresh_work"] == amounts["measurements"] == 0
 
 
@@ -108,6 +109,13 @@ def test_a_jobs_phases_are_core_seconds_by_the_share_that_it_had_until_it_was_la
     assert [row[f"{phase}_seconds"] for phase in costs.PHASES] == pytest.approx([16, 3, 10, 1])
     assert (row["scale"], row["job"], row["memory_mib"], row["cpu"]) == ("smoke", "GridWorld/er/n10", 700.5, "Abacus")
     assert row["seed_updates"] == 30 and row["kind"] == "control"
+
+
+def test_the_memory_of_a_restamped_run_is_left_empty_because_older_code_took_it(finished, tmp_path):
+    table = costs.measure(finished("GridWorld/er/n10", 60, 22.75, cpu="Abacus", restamped=[{"source_digest": "a"}]))
+    assert table["memory_mib"].isna().all() and table["train_seconds"].all()
+    costs.write_table(tmp_path / "costs.csv", table)
+    pd.testing.assert_frame_equal(costs.read_table(tmp_path / "costs.csv")[table.columns], table, check_dtype=False)
 
 
 def test_unfinished_resumed_and_unseen_jobs_are_left_out(finished):

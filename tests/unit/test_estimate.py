@@ -1,10 +1,12 @@
 """Estimates from tables whose law is known, schedules by hand, and the measured jobs that are kept."""
 
 import itertools
+import math
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -23,6 +25,7 @@ MODEL = estimate.CostModel(MEASURED)
 
 def measured(job, memory=100.0, scale="quick", **seconds):
     numbers = {f"{phase}_seconds": seconds.get(phase, 0.0) for phase in costs.PHASES}
+    memory += job.quantities.get("buffers", 0.0)
     return job.as_row(scale) | numbers | {"memory_mib": memory, "clock_seconds": 1.0, "cpu": "Abacus"}
 
 
@@ -31,7 +34,7 @@ def model_of(*rows):
 
 
 def chained(environment, updates, chains):
-    amounts = {"jobs": 1, "programs": 1, "seed_updates": updates, "chain_steps": chains, "stored": updates}
+    amounts = {"jobs": 1, "programs": 1, "seed_updates": updates, "chain_steps": chains, "buffers": updates}
     return Job(f"{environment}/{updates}/{chains}", "control", "dyna_td", environment, amounts)
 
 
@@ -49,11 +52,11 @@ def test_the_law_behind_measured_jobs_is_found_and_extrapolated():
         {"A": 0.001, "B": 0.003}.items(), (100, 300), (500, 2_000)
     ):
         job = chained(environment, updates, chains)
-        rows.append(measured(job, memory=900 + 0.5 * updates, **seconds(job, by_chain)))
+        rows.append(measured(job, memory=900, **seconds(job, by_chain)))
     model = model_of(*rows)
     far = model.cost(chained("B", 1_000, 50_000))
     assert far.seconds == pytest.approx(4 + 8 + 10 + 150, rel=1e-6)
-    assert far.memory_mib == pytest.approx(1_400, rel=1e-6)
+    assert far.memory_mib == pytest.approx(1_900, rel=1e-6)
     assert far.is_measured and far.beyond == pytest.approx(160 / 9)  # the longest: 300 updates, 2,000 chain steps
     other = model.cost(chained("C", 1_000, 50_000))  # its chains are as the others' on average
     assert other.seconds == pytest.approx(4 + 8 + 10 + 100, rel=1e-6) and not other.is_measured
@@ -63,6 +66,18 @@ def test_a_measured_job_is_estimated_from_all_others_by_hand():
     rows = [measured(Job(f"figure_{k}.plot", "plot", "", "", {"jobs": 1}), start=k) for k in (1.0, 2.0, 6.0)]
     # Relative errors (c - 1) / 1 and (c - 2) / 2: the best c is (1 + 1/2) / (1 + 1/4).
     assert model_of(*rows).leave_one_out()["seconds"].iloc[2] == pytest.approx(1.2)
+
+
+def test_memory_that_is_not_known_is_told_from_the_others_and_its_own_buffers():
+    memories = {100: 900, 200: 900, 300: math.nan}
+    rows = [measured(chained("A", updates, 0), memory, start=1, train=1) for updates, memory in memories.items()]
+    model = model_of(*rows)
+    assert model.cost(chained("A", 300, 0)).memory_mib == pytest.approx(1_200)
+    assert np.isnan(model.leave_one_out()["measured_memory_mib"].iloc[2])
+    plan = load_plan("smoke")
+    job = costs.jobs_of(plan, [plan.figures["figure_7"]])["figure_7.plot"]
+    found, _ = cost_table.costs_of({job.name: job}, "smoke", model_of(measured(job, math.nan, "smoke", start=3), *rows))
+    assert found[job.name].seconds == 3 and found[job.name].memory_mib == 0  # no other such job was measured
 
 
 def test_what_was_never_measured_is_estimated_from_its_kind_and_called_a_guess():
