@@ -106,7 +106,8 @@ class EnvironmentStack:
         if self.space.actions:
             return int(action)
         low, high = self._acted.low, self._acted.high
-        share = (np.asarray(action, np.float64).reshape(low.shape) + 1.0) / 2.0
+        # The policy of a seed that has diverged is no number: it stands still, so that the other seeds can go on.
+        share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(low.shape) + 1.0) / 2.0
         return (low + share * (high - low)).astype(self._acted.dtype)
 
     def _guarded(self, s, step, what, call, c):

@@ -2,8 +2,6 @@
 
 from panels import ENVIRONMENT_STEPS, Panel
 
-WINDOW = 30  # evaluations in the moving average (paper, figure 4's caption)
-
 # The lowest return of an episode (its longest, at reward -1 a step; CartPole: none) and the highest, with some room.
 RETURNS = {
     "MountainCar": (-2050, 0),
@@ -16,4 +14,4 @@ RETURNS = {
 
 def benchmark_panel(letter: str, title: str, domain: str, curves: tuple[str, ...]) -> Panel:
     """The smoothed evaluation return on `domain`, a key of `RETURNS`."""
-    return Panel(letter, title, "return", curves, ENVIRONMENT_STEPS, y_limits=RETURNS[domain], window=WINDOW)
+    return Panel(letter, title, "return", curves, ENVIRONMENT_STEPS, y_limits=RETURNS[domain], smoothed=True)

@@ -3,14 +3,13 @@
 import sys
 from functools import partial
 
-from benchmarks import WINDOW
 from panels import DRIVING_STEPS, ENVIRONMENT_STEPS, Panel
 from rendering import render
 from scenes import Scene
 from style import ONLY_LEARNED
 
 driving_panel = partial(Panel, curves=("dyna_td_learned", "prioritized_er", "er"), styles=ONLY_LEARNED)
-learning_panel = partial(driving_panel, x_label=ENVIRONMENT_STEPS, window=WINDOW)
+learning_panel = partial(driving_panel, x_label=ENVIRONMENT_STEPS, smoothed=True)
 PANELS = (
     Scene("a", "roundabout"),
     driving_panel("b", "crashes", "crashes", x_label=DRIVING_STEPS, equally_long=False),

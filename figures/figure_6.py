@@ -3,7 +3,6 @@
 import sys
 from functools import partial
 
-from benchmarks import WINDOW
 from panels import ENVIRONMENT_STEPS, Panel
 from rendering import render
 from style import ONLY_LEARNED
@@ -13,7 +12,7 @@ return_panel = partial(
     metric="return",
     curves=("dyna_td_learned", "prioritized_er", "er"),
     x_label=ENVIRONMENT_STEPS,
-    window=WINDOW,
+    smoothed=True,
     styles=ONLY_LEARNED,
 )
 PANELS = (return_panel("a", "Hopper"), return_panel("b", "Walker2d"))

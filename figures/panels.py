@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from style import CURVES, CurveStyle
 from tables import REBUILD, Tables, curve_rows, require_curve
 
+from dyna_td.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.errors import UserError
 
 UPDATES = "mini-batch updates"
@@ -101,7 +102,7 @@ class Panel(AnyPanel):
       y_label: meaning and unit of `mean`; by default the metric's.
       y_limits: lower and upper end of the y-axis, None where the data decide.
       x_scale, y_scale: matplotlib's names of the axes' scales.
-      window: evaluations in the moving average drawn, which looks back only; 1 draws the data as they are.
+      smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
       styles: styles that replace or extend style.CURVES in this panel.
       controls: lines that are no curves of the paper.
       equally_long: False if the curves may end at different steps, as those that crash more often do.
@@ -119,12 +120,17 @@ class Panel(AnyPanel):
     y_limits: tuple[float | None, float | None] = (None, None)
     x_scale: str = "linear"
     y_scale: str = "linear"
-    window: int = 1
+    smoothed: bool = False
     styles: dict[str, CurveStyle] = field(default_factory=dict)
     controls: tuple[Control, ...] = ()
     equally_long: bool = True
     trained: bool = True
     decorate: Callable[[Axes], None] | None = None
+
+    @property
+    def drawn_metric(self) -> str:
+        """Its name in curves.csv."""
+        return f"{self.metric}{SMOOTHED}" if self.smoothed else self.metric
 
     def style_table(self) -> dict[str, CurveStyle]:
         return CURVES | self.styles
@@ -136,7 +142,7 @@ class Panel(AnyPanel):
         super().check(tables, path)
         lengths = {}
         for curve in self.curves:
-            rows = require_curve(tables.curves, self.letter, curve, self.metric, path)
+            rows = require_curve(tables.curves, self.letter, curve, self.drawn_metric, path)
             if self.x_metric:
                 self._require_x(rows, require_curve(tables.curves, self.letter, curve, self.x_metric, path), path)
             lengths[curve] = len(rows)
@@ -158,7 +164,7 @@ class Panel(AnyPanel):
 
     def rows(self, tables: Tables, curve: str) -> pd.DataFrame:
         """The rows of one curve of this panel, by step, with what belongs on the x-axis as `x`."""
-        rows = curve_rows(tables.curves, self.letter, curve, self.metric)
+        rows = curve_rows(tables.curves, self.letter, curve, self.drawn_metric)
         if not self.x_metric:
             return rows.assign(x=rows["step"])
         x_rows = curve_rows(tables.curves, self.letter, curve, self.x_metric)
@@ -170,16 +176,15 @@ class Panel(AnyPanel):
         order = list(styles)
         for curve in self.curves:
             rows, style = self.rows(tables, curve), styles[curve]
-            mean, error = (_moving_average(rows[column], self.window) for column in ("mean", "standard_error"))
+            mean, error = rows["mean"], rows["standard_error"]
             look = {"color": style.colour, "zorder": 2 + order.index(curve) / len(order)}
             axes.plot(rows["x"], mean, linestyle=style.dash, label=style.label, **look)
             if self.trained:
                 axes.fill_between(rows["x"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
         for control in self.controls:
             rows, style = curve_rows(tables.curves, self.letter, control.curve, control.metric), control.style
-            mean = _moving_average(rows["mean"], self.window)
             look = {"color": style.colour, "linestyle": style.dash, "linewidth": 0.9, "zorder": 1.9}
-            axes.plot(rows["step"], mean, label=style.label, **look)
+            axes.plot(rows["step"], rows["mean"], label=style.label, **look)
         self._label_axes(axes)
         if self.decorate:
             self.decorate(axes)
@@ -202,7 +207,7 @@ class Panel(AnyPanel):
         rows = pd.concat([self.rows(tables, curve) for curve in self.curves])
         fewest, most = int(rows["n"].min()), int(rows["n"].max())
         seeds = f"{most} seed{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} seeds"
-        smoothing = f", moving average of {self.window} evaluations" if self.window > 1 else ""
+        smoothing = f", moving average of {SMOOTHING} evaluations" if self.smoothed else ""
         return f"{seeds}, {rows['step'].max():,.0f} {self.x_label}{smoothing}"
 
 
@@ -221,15 +226,6 @@ def _log_label(value: float, lowest: float) -> str:
     mantissa, exponent = f"{value:.0e}".split("e")
     factor = "" if mantissa == "1" else rf"{mantissa}\cdot"
     return f"${factor}10^{{{int(exponent)}}}$"
-
-
-def _moving_average(values: pd.Series, window: int) -> pd.Series:
-    """Averages each value with the `window` - 1 before it, or as many as there are; a gap stays a gap.
-
-    The average of standard errors is the smoothed curve's own standard error if its evaluations were perfectly
-    correlated, and too wide otherwise.
-    """
-    return values.rolling(window, min_periods=1).mean().where(values.notna())
 
 
 def thousands(value: float) -> str:

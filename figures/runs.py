@@ -11,7 +11,7 @@ from rendering import save
 from style import CURVES, PANEL_SIZE
 
 from dyna_td import results
-from dyna_td.aggregate import summarise
+from dyna_td.aggregate import smoothed, summarise
 from dyna_td.errors import UserError, require_choice
 
 
@@ -44,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> None:
     records, details = results.read(csv, "python -m dyna_td train")
     require_choice(metric, sorted(set(records["metric"])), f"metric of {csv}")
-    rows = summarise(records[records["metric"] == metric])
-    mean, error = (rows[column].rolling(window, min_periods=1).mean() for column in ("mean", "standard_error"))
+    rows = summarise(smoothed(records[records["metric"] == metric], window))
+    mean, error = rows["mean"], rows["standard_error"]
     agent, seeds = details["agent"], details["seeds"]
     name = CURVES[agent].label if agent in CURVES else agent
     label = f"{name}, {details['environment']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 
-from benchmarks import RETURNS, WINDOW
+from benchmarks import RETURNS
 from panels import DRIVING_STEPS, ENVIRONMENT_STEPS, UPDATES, Panel
 from rendering import render
 from style import CURVES, CurveStyle, graded
@@ -54,10 +54,10 @@ ROUNDABOUT = {
     "acceptance_01": CurveStyle("Dyna-TD, 0.1", "black", ":"),
     **{agent: CURVES[agent] for agent in ("prioritized_er", "er")},
 }
-SMOOTHED = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
+SMOOTHING_AGENTS = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
 
 
-def return_panel(letter: str, title: str, domain: str, styles: dict[str, CurveStyle], window: int = WINDOW) -> Panel:
+def return_panel(letter: str, title: str, domain: str, styles: dict[str, CurveStyle], smoothed: bool = True) -> Panel:
     """The evaluation return on `domain` of all curves of `styles`."""
     return Panel(
         letter,
@@ -66,7 +66,7 @@ def return_panel(letter: str, title: str, domain: str, styles: dict[str, CurveSt
         tuple(styles),
         ENVIRONMENT_STEPS,
         y_limits=RETURNS[domain],
-        window=window,
+        smoothed=smoothed,
         styles=styles,
     )
 
@@ -82,15 +82,15 @@ QUEUE_DISTANCE = Panel(
     styles=QUEUES,
 )
 PANELS = (
-    return_panel("a", "figure 1c: updates n", "MountainCar", UPDATES_A_STEP, window=1),
+    return_panel("a", "figure 1c: updates n", "MountainCar", UPDATES_A_STEP, smoothed=False),
     return_panel("b", "Dyna-TD, GridWorld: queue", "GridWorld", QUEUES),
     QUEUE_DISTANCE,
     return_panel("d", "Dyna-TD, GridWorld: noise", "GridWorld", NOISES),
     return_panel("e", "PER, GridWorld: exponent", "GridWorld", EXPONENTS),
     return_panel("f", "PER, MountainCar: exponent", "MountainCar", EXPONENTS),
     Panel("g", "figure 1a: mini-batch b", "test_rmse", tuple(BATCHES), UPDATES, x_scale="log", styles=BATCHES),
-    return_panel("h", "MountainCar, not smoothed", "MountainCar", SMOOTHED, window=1),
-    return_panel("i", "the same, window of 30", "MountainCar", SMOOTHED),
+    return_panel("h", "MountainCar, not smoothed", "MountainCar", SMOOTHING_AGENTS, smoothed=False),
+    return_panel("i", "the same, window of 30", "MountainCar", SMOOTHING_AGENTS),
     return_panel("j", "GridWorld: goal states", "GridWorld", GOALS),
     Panel(
         "k",

@@ -6,12 +6,15 @@ import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
-from dyna_td.catalog import METRICS, headline_metric
+from dyna_td.catalog import METRICS, headline_metric, is_supervised
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Panel
 from dyna_td.runs import Run
 
 COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95", "high95", "iqm", "n"]
+
+SMOOTHING = 30  # evaluations in the moving average of figures on control (paper, figure 4's caption)
+SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
 
 SELECTION_RULE = (
     "mean of {metric} over the selection seeds and over all evaluations, the {best} wins; "
@@ -20,7 +23,7 @@ SELECTION_RULE = (
 
 
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
-    """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first.
+    """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first, and in control smoothed too.
 
     Two metrics are no evaluations: a row `diverged_seed` names, as its mean, a seed whose training diverged, with the
     step at which it was noticed; and in a panel against training seconds, the one number here that no seed determines,
@@ -43,6 +46,8 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
             curve = summarise(records)
             first = curve["metric"] == panel.metric
             facts = [curve[first], curve[~first], *(_exact("diverged_seed", [fact]) for fact in diverged)]
+            if not is_supervised(run.environment):
+                facts.append(summarise(smoothed(records[records["metric"] == panel.metric])))
             if panel.against == "driving_steps":
                 facts.insert(0, summarise(crashes_by_driving_step(records)))
             if panel.against == "train_seconds":
@@ -100,6 +105,25 @@ def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:
         value = so_far[np.searchsorted(driven[seed], steps, side="right")]
         parts.append(pd.DataFrame({"seed": seed, "step": steps, "metric": "crashes", "value": value}))
     return pd.concat(parts, ignore_index=True)
+
+
+def smoothed(records: pd.DataFrame, window: int = SMOOTHING) -> pd.DataFrame:
+    """Each seed's mean over an evaluation and the `window` - 1 before it, or as many as there are; a gap stays a gap.
+
+    The paper averages over seeds after smoothing; the standard error of such averages is not that of one evaluation.
+
+    Args:
+      records: seed, step, metric, value; a value that is not finite is a gap.
+      window: evaluations.
+
+    Returns:
+      The same columns, the metrics' names ending in `SMOOTHED`.
+    """
+    finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
+    table = finite.pivot(index="step", columns=["metric", "seed"], values="value").sort_index()
+    averages = table.rolling(window, min_periods=1).mean().where(table.notna())
+    long = averages.stack(["metric", "seed"], future_stack=True).rename("value").reset_index()
+    return long.assign(metric=long["metric"] + SMOOTHED)
 
 
 def summarise(records: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from dyna_td.errors import UserError
 from dyna_td.gym_control import GymProgram
 from dyna_td.runs import DDPGDynaSettings, DDPGSettings, DQNSettings, DynaSettings, Run
 from dyna_td.training import execute
+from envs.stack import EnvironmentStack
 
 SEEDS = 2
 WARM_UP = 10**6
@@ -187,6 +188,13 @@ def test_actions_are_put_into_the_bounds_of_each_part(monkeypatch):
     low, high = np.array([-2, 10]), np.array([2, 30])
     np.testing.assert_allclose(batch.next_state, low + (batch.action + 1) / 2 * (high - low), atol=1e-5)
     assert np.abs(batch.action).max() <= 1 and np.quantile(batch.action, 0.9) > 0.6
+
+
+def test_a_seed_whose_policy_is_no_number_stands_still_and_stops_no_other(monkeypatch):
+    stack = EnvironmentStack(register(monkeypatch, Slanted), (0, 1))
+    stack.reset(0, 0)
+    observation, *_ = stack.step(0, 0, np.float32([np.nan, 0.5]), 0)
+    np.testing.assert_allclose(observation, [0, 25])  # the middle of its bounds, and what was asked for
 
 
 @pytest.mark.parametrize(

@@ -83,9 +83,11 @@ def trained_curves(figure):
         distances = [f"{shown_metric}_floor", f"{shown_metric}_exact_uniform"] if "distance" in shown_metric else []
         for position, curve in enumerate(curves):
             seconds = steps / 1000 * (1 + position)
-            for metric in ("train_seconds", *distances, shown_metric, "another_metric"):
+            smoothed = [f"{shown_metric}_smoothed"] if shown_metric in ("return", "speed") else []
+            for metric in ("train_seconds", *distances, *smoothed, shown_metric, "another_metric"):
                 progress = 1 - np.exp(-steps / (3000.0 * (1 + position)))
                 mean = -2000 + 1800 * progress if shown_metric == "return" else 0.75 - 0.5 * progress
+                mean = pd.Series(mean).rolling(30, min_periods=1).mean().to_numpy() if metric in smoothed else mean
                 mean = seconds if metric == "train_seconds" else mean
                 frames.append(rows_of(panel, curve, metric, steps, mean, 0.05 * np.abs(mean)))
     return pd.concat(frames, ignore_index=True)
@@ -234,13 +236,15 @@ def test_the_band_is_one_standard_error_to_either_side_of_the_mean():
     assert at_start.max() == pytest.approx(start["mean"] + start["standard_error"])
 
 
-def test_a_window_averages_the_mean_over_the_evaluations_up_to_each_step():
-    curves = trained_curves("figure_1").query("panel == 'c'")
-    panel = panels.Panel("c", "", "return", ("er",), x_label=panels.ENVIRONMENT_STEPS, window=3)
+def test_a_smoothed_panel_draws_the_smoothed_metric():
+    curves = trained_curves("figure_14")
+    panel = panels.Panel("b", "", "return", ("dyna_td",), x_label=panels.ENVIRONMENT_STEPS, smoothed=True)
     (line,) = drawn_axes([panel], Tables(curves))[0].lines
-    means = curves.query("curve == 'er' and metric == 'return'")["mean"].to_list()
-    expected = [means[0], sum(means[:2]) / 2, sum(means[:3]) / 3, sum(means[1:4]) / 3]
-    assert list(line.get_ydata()[:4]) == pytest.approx(expected)
+    means = curves.query("curve == 'dyna_td' and metric == 'return_smoothed'")["mean"].to_list()
+    assert (
+        list(line.get_ydata()) == means != curves.query("curve == 'dyna_td' and metric == 'return'")["mean"].to_list()
+    )
+    assert panel.describe(Tables(curves)).endswith(", moving average of 30 evaluations")
 
 
 def test_panels_of_a_group_share_the_limits_that_show_all_their_curves():
@@ -522,14 +526,15 @@ def test_an_evaluation_without_its_training_seconds_is_refused(tmp_path, capsys)
     assert "panel c, curve er" in message and "train_seconds at step 1500" in message
 
 
-@pytest.mark.parametrize("window", [1, 3])
-def test_an_evaluation_without_finite_seeds_is_a_gap_in_the_line(window, tmp_path):
+@pytest.mark.parametrize("smoothed", [False, True])
+def test_an_evaluation_without_finite_seeds_is_a_gap_in_the_line(smoothed, tmp_path):
     curves = trained_curves("figure_14")
-    is_gap = (curves["curve"] == "dyna_frequency") & (curves["metric"] == "return") & curves["step"].between(5000, 6000)
+    is_gap = curves["metric"].str.startswith("return") & curves["step"].between(5000, 6000)
+    is_gap &= curves["curve"] == "dyna_frequency"
     curves.loc[is_gap, ["mean", "standard_error", "n"]] = (np.nan, np.nan, 0)
     curves.to_csv(tmp_path / "curves.csv", index=False)
     assert draw("figure_14", tmp_path) == 0
-    panel = panels.Panel("b", "", "return", ("dyna_frequency",), x_label=panels.ENVIRONMENT_STEPS, window=window)
+    panel = panels.Panel("b", "", "return", ("dyna_frequency",), x_label=panels.ENVIRONMENT_STEPS, smoothed=smoothed)
     (line,) = drawn_axes([panel], Tables(curves))[0].lines
     assert list(line.get_xdata()[np.isnan(line.get_ydata())]) == [5000, 5500, 6000]
     assert panel.describe(Tables(curves)).startswith("0 to 5 seeds, ")

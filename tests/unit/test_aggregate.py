@@ -63,6 +63,25 @@ def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
     assert set(curves["panel"]) == {"a"} and set(curves["curve"]) == {"l2"}
 
 
+def test_the_curves_of_control_are_smoothed_by_seed_before_they_are_averaged():
+    panel = Panel("return", {"er": Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=30_000)})
+    figure = Figure("figure_4", "title", Path("figure_4.yaml"), {"a": panel})
+    noise = [(1.0, 3.0), (3.0, 1.0)] * 20  # of two seeds that are alike on average
+    frame = pd.concat([records(values, "return", step) for step, values in enumerate(noise)])
+    curves = aggregate.learning_curves(figure, lambda run: (frame, {})).set_index(["metric", "step"])
+    assert curves.index.get_level_values("metric").unique().tolist() == ["return", "return_smoothed"]
+    assert curves.loc[("return", 39), ["mean", "standard_error"]].tolist() == [2, 1]
+    assert curves.loc[("return_smoothed", 39), ["mean", "standard_error"]].tolist() == [2, 0]
+
+
+def test_smoothing_averages_an_evaluation_and_those_before_it_and_leaves_gaps():
+    values = [(2.0,), (4.0,), (np.nan,), (6.0,), (9.0,)]
+    frame = pd.concat([records(value, "return", 500 * step) for step, value in enumerate(values)])
+    found = aggregate.smoothed(frame, window=3).sort_values("step")
+    assert found["value"].tolist() == pytest.approx([2, 3, np.nan, 5, 7.5], nan_ok=True)
+    assert found["step"].tolist() == [0, 500, 1000, 1500, 2000] and set(found["metric"]) == {"return_smoothed"}
+
+
 def test_training_seconds_and_diverged_seeds_are_rows_of_their_own():
     figure = Figure("figure_1", "title", Path("figure_1.yaml"), {"a": None})
     figure.panels["a"] = Panel("test_rmse", {"l2": SUPERVISED}, against="train_seconds")
