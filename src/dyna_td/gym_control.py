@@ -85,6 +85,7 @@ class GymProgram(Program):
     def step_environments(self, step: int) -> np.ndarray:
         """Takes the chosen actions; returns a row a seed: s, s', a, r, terminated, the state to act in next."""
         rows = []
+        self.environments.drive_ahead({(s, 0): action for s, action in enumerate(self._action)})
         for s, action in enumerate(self._action):
             observation, reward, is_terminal, is_over, _ = self.environments.step(s, 0, action, step)
             # Stored is what the episode ended with; acted on is what the next one begins with.
@@ -134,6 +135,7 @@ class GymProgram(Program):
         t = 0
         while running.any() and t < LONGEST_EVALUATION:
             action = self._exploit(state, tf.constant(step, tf.int64), tf.constant(t)).numpy()
+            self.evaluated.drive_ahead({(s, e): action[s, e] for s, e in zip(*np.nonzero(running), strict=True)})
             for s, e in zip(*np.nonzero(running), strict=True):
                 state[s, e], reward, _, is_over, info = self.evaluated.step(s, e, action[s, e], step)
                 total[s, e] += reward

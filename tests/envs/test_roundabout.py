@@ -18,7 +18,8 @@ from highway_env.road.lane import CircularLane, StraightLane
 from highway_env.road.road import Road, RoadNetwork
 
 from dyna_td.errors import UserError
-from envs.roundabout import LaneTable, Roundabout, TrafficVehicle, reward
+from envs.roundabout import Roundabout, reward
+from envs.traffic import LaneTable, TrafficVehicle
 
 EPISODES = int(os.environ.get("EPISODES", "24"))
 LEFT, IDLE, RIGHT, FASTER, SLOWER = range(5)
@@ -92,6 +93,38 @@ def test_random_episodes_equal_those_of_highway_env_to_the_last_bit(record_prope
     record_property("decisions", decisions)
     record_property("crashes", crashes)
     assert 0 < crashes < EPISODES
+
+
+def test_environments_that_drive_together_are_as_each_alone_to_the_last_bit():
+    together, alone = ([Roundabout() for _ in range(9)] for _ in range(2))
+    rng = np.random.default_rng(1)
+    for episode in range(max(1, EPISODES // 8)):
+        for seed, pair in enumerate(zip(together, alone, strict=True), 100 * episode):
+            for environment in pair:
+                environment.reset(seed=seed)
+        running = list(range(len(together)))
+        while running:
+            actions = rng.integers(5, size=len(running)).tolist()
+            together[0].drive_ahead([together[k] for k in running], actions)
+            over = []
+            for k, action in zip(running, actions, strict=True):
+                answers = [environments[k].step(action) for environments in (together, alone)]
+                assert answers[0][0].tobytes() == answers[1][0].tobytes()
+                assert answers[0][1:4] == answers[1][1:4]
+                assert scene(together[k]) == scene(alone[k])
+                over += [k] if any(answers[0][2:4]) else []
+            running = [k for k in running if k not in over]
+
+
+def test_driving_ahead_ends_with_a_reset():
+    environments = [Roundabout(), Roundabout()]
+    for environment in environments:
+        environment.reset(seed=3)
+    environments[0].drive_ahead(environments[:1], [FASTER])
+    for environment in environments:
+        environment.reset(seed=4)
+    first, second = (environment.step(SLOWER)[0].tobytes() for environment in environments)
+    assert first == second and scene(environments[0]) == scene(environments[1])
 
 
 def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_after_the_other():
