@@ -207,6 +207,10 @@ class Traffic:
         self.vehicles = [vehicle for road in roads for vehicle in road.vehicles]  # N
         self.roads, self.size = len(roads), len(roads[0].vehicles)
         self.rows = np.arange(len(self.vehicles))
+        # Of pairs [road, other, vehicle]: the other's row; and [vehicle, other]: each pair once.
+        self.others = self.rows.reshape(self.roads, self.size, 1)
+        self.is_other = ~np.eye(self.size, dtype=bool)
+        self.is_pair = np.triu(self.is_other, 1)
         self.positions = self._collect("position")
         self.headings, self.speeds = self._collect("heading"), self._collect("speed")
         self.along, self.across = self._collect("along"), self._collect("across")
@@ -272,79 +276,78 @@ class Traffic:
         kind, speed = ControlledVehicle, _not_zero(self.speeds)
         ahead = self.along[self.rows, self.targets] + self.speeds * kind.TAU_PURSUIT
         lateral = -kind.KP_LATERAL * self.across[self.rows, self.targets] / speed
-        correction = np.clip(np.arcsin(np.clip(lateral, -1, 1)), -np.pi / 4, np.pi / 4)
+        correction = _clip(np.arcsin(_clip(lateral, -1.0, 1.0)), -np.pi / 4, np.pi / 4)
         heading = self.network.headings_at(self.targets, ahead) + correction
         turn_rate = kind.KP_HEADING * utils.wrap_to_pi(heading - self.headings)
-        slip_angle = np.arcsin(np.clip(kind.LENGTH / 2 / speed * turn_rate, -1, 1))
+        slip_angle = np.arcsin(_clip(kind.LENGTH / 2 / speed * turn_rate, -1.0, 1.0))
         steering = np.arctan(2 * np.tan(slip_angle))
-        self.steering = np.clip(steering, -kind.MAX_STEERING_ANGLE, kind.MAX_STEERING_ANGLE)
+        self.steering = _clip(steering, -kind.MAX_STEERING_ANGLE, kind.MAX_STEERING_ANGLE)
 
     def _accelerate(self) -> None:
         """The accelerations (m/s2) [N]: `IDMVehicle.acceleration` of the traffic, `speed_control` of the others."""
         kind = IDMVehicle
-        limit = self.network.speed_limits[self.columns]
-        speed_ratio = np.maximum(self.speeds, 0) / np.abs(_not_zero(np.clip(self.target_speeds, 0, limit)))
+        wanted = _not_zero(_clip(self.target_speeds, 0.0, self.network.speed_limits[self.columns]))
+        speed_ratio = np.maximum(self.speeds, 0.0) / np.abs(wanted)
         free = kind.COMFORT_ACC_MAX * (1 - np.power(speed_ratio, self.exponents))
-        chosen = self._behind_others(self.columns, free)
         is_changing = self.columns != self.targets
         if is_changing.any():
-            chosen = np.where(is_changing, np.minimum(chosen, self._behind_others(self.targets, free)), chosen)
+            here, there = self._behind_others(np.stack([self.columns, self.targets]), free)
+            chosen = np.where(is_changing, np.minimum(here, there), here)
+        else:
+            (chosen,) = self._behind_others(self.columns[None], free)
         cruise = ControlledVehicle.KP_A * (self.target_speeds - self.speeds)
-        self.acceleration = np.where(self.is_traffic, np.clip(chosen, -kind.ACC_MAX, kind.ACC_MAX), cruise)
+        self.acceleration = np.where(self.is_traffic, _clip(chosen, -kind.ACC_MAX, kind.ACC_MAX), cruise)
 
     def _behind_others(self, columns: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Accelerations behind whoever is in front on the lanes [N], where nobody is, `free`: [N]."""
+        """Accelerations behind whoever is in front on lanes [K, N]; where nobody is, `free` [N]: [K, N]."""
         kind = IDMVehicle
+        acceleration = np.empty(columns.shape)
+        acceleration[:] = free
         front = self._front(columns)
-        follower, leader = np.flatnonzero(front >= 0), front[front >= 0]
+        case, follower = (front >= 0).nonzero()
         if not len(follower):
-            return free
-        own = self.columns[follower]
+            return acceleration
+        leader, own, speed = front[case, follower], self.columns[follower], self.speeds[follower]
         distance = _not_zero(self.along[leader, own] - self.along[follower, own])
-        direction = np.stack([np.cos(self.headings), np.sin(self.headings)], axis=1)
+        direction = _directions(self.headings)
         velocity = self.speeds[:, None] * direction
         closing = np.vecdot(velocity[follower] - velocity[leader], direction[follower])
-        speed, comfort = self.speeds[follower], np.sqrt(-kind.COMFORT_ACC_MAX * kind.COMFORT_ACC_MIN)
+        comfort = math.sqrt(-kind.COMFORT_ACC_MAX * kind.COMFORT_ACC_MIN)
         gap = kind.DISTANCE_WANTED + speed * kind.TIME_WANTED + speed * closing / (2 * comfort)
-        acceleration = free.copy()
-        acceleration[follower] -= kind.COMFORT_ACC_MAX * np.power(gap / distance, 2)
+        acceleration[case, follower] -= kind.COMFORT_ACC_MAX * np.power(gap / distance, 2)
         return acceleration
 
     def _front(self, columns: np.ndarray) -> np.ndarray:
-        """The number of the next vehicle on the lanes [N], -1 where there is none: `neighbour_vehicles`' first."""
-        shape = (self.roads, self.size, -1)
-        wanted = np.broadcast_to(columns.reshape(self.roads, 1, self.size), (self.roads, self.size, self.size))
-        # [road, other, vehicle]
-        along = np.take_along_axis(self.along.reshape(shape), wanted, axis=2)
-        across = np.take_along_axis(self.across.reshape(shape), wanted, axis=2)
-        length = Vehicle.LENGTH
-        is_on_lane = (np.abs(across) <= self.network.half_widths[wanted]) & (along >= -length)
-        is_on_lane &= along < self.network.lengths[wanted] + length
-        own = self.along[self.rows, columns].reshape(self.roads, 1, self.size)
-        is_ahead = is_on_lane & (along >= own) & ~np.eye(self.size, dtype=bool)
-        distance = np.where(is_ahead, along, np.inf)[:, ::-1]  # of equally far ones, the last
-        other = self.size - 1 - np.argmin(distance, axis=1) + np.arange(self.roads)[:, None] * self.size
-        return np.where(is_ahead.any(axis=1), other, -1).ravel()
+        """The number of the next vehicle on lanes [K, N], -1 where there is none: `neighbour_vehicles`' first."""
+        wanted = columns.reshape(-1, self.roads, 1, self.size)
+        along = self.along[self.others, wanted]  # [K, road, other, vehicle]
+        is_ahead = np.abs(self.across[self.others, wanted]) <= self.network.half_widths[wanted]
+        is_ahead &= (along >= -Vehicle.LENGTH) & (along < self.network.lengths[wanted] + Vehicle.LENGTH)
+        is_ahead &= (along >= self.along[self.rows, columns].reshape(wanted.shape)) & self.is_other
+        distance = np.where(is_ahead, along, np.inf)[:, :, ::-1]  # of equally far ones, the last
+        front = self.size - 1 - distance.argmin(axis=2) + self.others[:, 0]
+        return np.where(is_ahead.any(axis=2), front, -1).reshape(columns.shape)
 
     def _drive(self, dt: float) -> None:
         """`Vehicle.step` of all."""
-        self.steering = np.where(self.crashed, 0.0, self.steering)
-        acceleration = np.where(self.crashed, -1.0 * self.speeds, self.acceleration)
+        if self.crashed.any():
+            self.steering = np.where(self.crashed, 0.0, self.steering)
+            self.acceleration = np.where(self.crashed, -1.0 * self.speeds, self.acceleration)
         fastest, slowest = Vehicle.MAX_SPEED, Vehicle.MIN_SPEED
-        acceleration = np.where(self.speeds > fastest, np.minimum(acceleration, fastest - self.speeds), acceleration)
-        acceleration = np.where(self.speeds < slowest, np.maximum(acceleration, slowest - self.speeds), acceleration)
-        self.acceleration = acceleration
+        if (np.abs(self.speeds) > fastest).any():  # which are equally far from 0
+            slower = np.minimum(self.acceleration, fastest - self.speeds)
+            faster = np.maximum(self.acceleration, slowest - self.speeds)
+            self.acceleration = np.where(self.speeds > fastest, slower, self.acceleration)
+            self.acceleration = np.where(self.speeds < slowest, faster, self.acceleration)
         beta = np.arctan(1 / 2 * np.tan(self.steering))
-        course = self.headings + beta
-        velocity = self.speeds[:, None] * np.stack([np.cos(course), np.sin(course)], axis=1)
-        self.positions += velocity * dt
+        self.positions += self.speeds[:, None] * _directions(self.headings + beta) * dt
         for i, vehicle in enumerate(self.vehicles):
             if vehicle.impact is not None:
                 self.positions[i] += vehicle.impact
                 self.crashed[i] = vehicle.crashed = True
                 vehicle.impact = None
         self.headings += self.speeds * np.sin(beta) / (Vehicle.LENGTH / 2) * dt
-        self.speeds += acceleration * dt
+        self.speeds += self.acceleration * dt
         self.timers += dt
 
     def _collide(self, dt: float) -> None:
@@ -353,7 +356,9 @@ class Traffic:
         between = place[:, None] - place[:, :, None]  # [road, vehicle, other, 2]
         distance = np.sqrt(np.vecdot(between, between))
         reach = (self.diagonal + self.diagonal) / 2 + (self.speeds * dt).reshape(self.roads, self.size, 1)
-        is_close = (distance <= reach) & np.triu(np.ones((self.size, self.size), bool), 1)
+        is_close = (distance <= reach) & self.is_pair
+        if not is_close.any():
+            return
         for road, first, second in np.argwhere(is_close).tolist():
             pair = [road * self.size + first, road * self.size + second]
             vehicle, other = (self.vehicles[i] for i in pair)
@@ -368,6 +373,20 @@ def clamp(x: float, low: float, high: float) -> float:
     return low if x < low else high if x > high else x
 
 
+def _clip(x: np.ndarray, low, high) -> np.ndarray:
+    """`np.clip`, which takes several times as long on a few numbers."""
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _directions(headings: np.ndarray) -> np.ndarray:
+    """Unit vectors of headings (rad): [N] -> [N, 2]."""
+    directions = np.empty((len(headings), 2))
+    directions[:, 0] = np.cos(headings)
+    directions[:, 1] = np.sin(headings)
+    return directions
+
+
 def _not_zero(x: np.ndarray) -> np.ndarray:
     """`utils.not_zero` of each number."""
-    return np.where(np.abs(x) > 1e-2, x, np.where(x >= 0, 1e-2, -1e-2))
+    is_small = np.abs(x) <= 1e-2
+    return np.where(is_small, np.where(x >= 0, 1e-2, -1e-2), x) if is_small.any() else x
