@@ -54,6 +54,11 @@ ROUNDABOUT = {
     "acceptance_01": CurveStyle("Dyna-TD, 0.1", "black", ":"),
     **{agent: CURVES[agent] for agent in ("prioritized_er", "er")},
 }
+STOPS = {
+    "dyna_td_learned": CurveStyle("Dyna-TD", "black"),
+    "stop_100000": CurveStyle("Dyna-TD, to 100k", "black", ":"),
+    "er": CURVES["er"],
+}
 SMOOTHING_AGENTS = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
 
 
@@ -114,6 +119,7 @@ PANELS = (
         equally_long=False,
         styles=ROUNDABOUT,
     ),
+    Panel("p", "figure 6a: end of the model", "return", tuple(STOPS), ENVIRONMENT_STEPS, smoothed=True, styles=STOPS),
 )
 
 

@@ -234,27 +234,35 @@ def _step_parts(repeats: int) -> list[dict]:
 
 
 def _measure_roundabout(repeats: int) -> Iterator[dict]:
-    """Decisions of the roundabout, and of highway-env's own with the same configuration, one after the other."""
+    """Decisions of one roundabout, of 20 together, and of highway-env's own with the same configuration, in turn."""
     from highway_env.envs.roundabout_env import RoundaboutEnv
 
     from envs.roundabout import Roundabout
 
     configuration = Roundabout.default_config()
     del configuration["other_vehicles_type"]  # the one thing in it that is ours
-    environments = {"roundabout": Roundabout(), "highway_env": RoundaboutEnv(configuration)}
+    environments = {
+        "roundabout": [Roundabout()],
+        "20 together": [Roundabout() for _ in range(20)],
+        "highway_env": [RoundaboutEnv(configuration)],
+    }
 
-    def drive(environment) -> Callable[[], None]:
+    def drive(alike: list) -> Callable[[], None]:
         def decide() -> None:
-            actions = np.random.default_rng(0).integers(5, size=DECISIONS)
-            environment.reset(seed=0)
-            for action in actions:
-                *_, terminated, truncated, _ = environment.step(int(action))
-                if terminated or truncated:
-                    environment.reset()
+            draws = np.random.default_rng(0).integers(5, size=(DECISIONS // len(alike), len(alike)))
+            for seed, environment in enumerate(alike):
+                environment.reset(seed=seed)
+            for actions in draws.tolist():
+                if len(alike) > 1:
+                    alike[0].drive_ahead(alike, actions)
+                for environment, action in zip(alike, actions, strict=True):
+                    *_, terminated, truncated, _ = environment.step(action)
+                    if terminated or truncated:
+                        environment.reset()
 
         return decide
 
-    times = {name: _time(drive(environment), DECISIONS, repeats)[1] / 1e3 for name, environment in environments.items()}
+    times = {name: _time(drive(alike), DECISIONS, repeats)[1] / 1e3 for name, alike in environments.items()}
     print("\nroundabout: milliseconds per decision of one environment")
     for name, value in times.items():
         print(f"{name:>14}{value:8.2f}{times['highway_env'] / value:8.1f} times highway-env's own speed")

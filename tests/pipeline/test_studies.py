@@ -89,6 +89,7 @@ def test_the_controls_that_figure_4_has_are_its_runs():
         ("m", ("dyna_td", "dyna_frequency", "dyna_value"), {"agent"}),
         ("n", ("dyna_td",), {"agent", "acceptance"}),
         ("o", ("dyna_td_learned", "er", "prioritized_er"), {"agent", "acceptance"}),
+        ("p", ("dyna_td_learned", "er"), {"model_stop"}),
     ],
 )
 def test_sensitivity_varies_one_number_around_a_run_of_a_figure(letter, usual, varied):
@@ -138,8 +139,10 @@ def made_up_curves(study):
     for key, panel in PAPER.studies[study].panels.items():
         for place, curve in enumerate(panel.curves):
             mean = np.where(steps > 5000, 1.0 + place, 0.5)
-            columns = {"panel": key, "curve": curve, "step": steps, "metric": panel.metric, "mean": mean, "n": 20}
-            frames.append(pd.DataFrame({**columns, "standard_error": 0.25, "low95": mean, "high95": mean, "iqm": mean}))
+            for metric in (panel.metric, f"{panel.metric}_smoothed"):
+                columns = {"panel": key, "curve": curve, "step": steps, "metric": metric, "mean": mean, "n": 20}
+                spread = {"standard_error": 0.25, "low95": mean, "high95": mean, "iqm": mean}
+                frames.append(pd.DataFrame({**columns, **spread}))
     return pd.concat(frames, ignore_index=True)
 
 
