@@ -75,7 +75,9 @@ def draw_figure(
     figure, grid = plt.subplots(
         rows, columns, figsize=(columns * width, rows * height), layout="constrained", squeeze=False
     )
-    axes = {panel.letter: ax for panel, ax in zip(panels, grid.flat, strict=True)}
+    axes = {panel.letter: ax for panel, ax in zip(panels, grid.flat, strict=False)}
+    for spare in grid.flat[len(panels) :]:
+        spare.remove()
     for panel in panels:
         panel.draw(axes[panel.letter], tables)
         letter = f"({panel.letter}) " if len(panels) > 1 else ""

@@ -90,6 +90,7 @@ def test_the_controls_that_figure_4_has_are_its_runs():
         ("n", ("dyna_td",), {"agent", "acceptance"}),
         ("o", ("dyna_td_learned", "er", "prioritized_er"), {"agent", "acceptance"}),
         ("p", ("dyna_td_learned", "er"), {"model_stop"}),
+        ("q", ("dyna_td_learned", "er", "prioritized_er"), {"learning_rate", "sweep"}),
     ],
 )
 def test_sensitivity_varies_one_number_around_a_run_of_a_figure(letter, usual, varied):
