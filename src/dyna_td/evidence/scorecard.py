@@ -71,7 +71,7 @@ def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
         "",
         "## Tests",
         "",
-        "Plus less minus, with its 95% interval over seeds: positive where the claim is true.",
+        "Plus less minus, with its 95% interval over seeds of this one comparison, beside what is claimed of it.",
         "",
     ]
     lines += table_head(*TEST_HEADINGS)

@@ -62,7 +62,7 @@ def judged_claims(
     tests = card[card["row"] == "test"]
     judged = [claim for claim in claims if verdicts.loc[claim.number, "verdict"] != _NOT_RUN]
     lines = [_sum_words(claims, card, directory), "", *scorecard.caveats(card, plan)]
-    lines += scorecard.table_head("claim", "in our words", "verdict", "effect with its 95% interval", "n", "place")
+    lines += scorecard.table_head("claim", "in our words", "verdict", "effect with its 95% interval", "seeds", "place")
     for claim in judged:
         row, own = verdicts.loc[claim.number], tests[tests["claim"] == claim.number]
         verdict = scorecard.verdict_words(row)
