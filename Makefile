@@ -9,7 +9,7 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures controls sensitivity frozen claims report reference restore readme gallery \
+.PHONY: help setup test smoke all-figures controls sensitivity rates frozen claims report reference restore readme gallery \
 	compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
@@ -50,6 +50,10 @@ controls: setup  ## which part of Dyna-TD helps: agents with one part replaced (
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 
 sensitivity: setup  ## does a number matter that the paper does not state? One at a time (not in the paper)
+	@$(BIN)/python -m dyna_td check $@ $(SCALE)
+	$(BIN)/snakemake $@ --config scale=$(SCALE)
+
+rates: setup  ## the roundabout at equal learning rates (claims 39 to 42; not in the paper)
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 

@@ -1,7 +1,7 @@
 """Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
 
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
-`snakemake controls`, `snakemake sensitivity` and `snakemake frozen`, which are no part of all_figures.
+`snakemake controls`, `sensitivity`, `rates` and `frozen`, which are no part of all_figures.
 What is run stands in experiments/, how in src/dyna_td/. Code is never an input: a digest of the code that can change a
 result is among the params instead, so a comment or another agent's file makes nothing outdated.
 """

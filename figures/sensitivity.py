@@ -54,16 +54,6 @@ ROUNDABOUT = {
     "acceptance_01": CurveStyle("Dyna-TD, 0.1", "black", ":"),
     **{agent: CURVES[agent] for agent in ("prioritized_er", "er")},
 }
-RATES = {
-    "dyna_td_learned": CurveStyle("Dyna-TD, 0.001", "black"),
-    "dyna_td_learned_0001": CurveStyle("Dyna-TD, 0.0001", "black", ":"),
-    **{
-        agent: replace(CURVES[agent], label=f"{CURVES[agent].label}, 0.0001", dash=":")
-        for agent in ("prioritized_er", "er")
-    },
-    "prioritized_er_001": replace(CURVES["prioritized_er"], label="PrioritizedER, 0.001"),
-    "er_001": replace(CURVES["er"], label="ER, 0.001"),
-}
 STOPS = {
     "dyna_td_learned": CurveStyle("Dyna-TD", "black"),
     "stop_100000": CurveStyle("Dyna-TD, to 100k", "black", ":"),
@@ -130,7 +120,6 @@ PANELS = (
         styles=ROUNDABOUT,
     ),
     Panel("p", "figure 6a: end of the model", "return", tuple(STOPS), ENVIRONMENT_STEPS, smoothed=True, styles=STOPS),
-    Panel("q", "figure 13d: learning rate", "return", tuple(RATES), ENVIRONMENT_STEPS, smoothed=True, styles=RATES),
 )
 
 

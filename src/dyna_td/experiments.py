@@ -32,7 +32,7 @@ from dyna_td.runs import Run
 DIRECTORY = Path(__file__).resolve().parents[2] / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
 # Beyond the paper; planned and drawn like its figures, but none of all_figures.
-STUDIES = ("controls", "sensitivity", "frozen")
+STUDIES = ("controls", "sensitivity", "rates", "frozen")
 LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 FILE_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*", re.ASCII)
 FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
