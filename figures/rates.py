@@ -9,7 +9,7 @@ from rendering import render
 CURVES = FIGURE_13[1:]  # crashes, speed and return, without the scene
 PANELS = tuple(
     replace(panel, letter=letter, title=f"{panel.title}, {rate}")
-    for rate, letters in (("all 0.001", "abc"), ("chosen rate", "def"))
+    for rate, letters in (("learning rate 0.001", "abc"), ("chosen learning rate", "def"))
     for letter, panel in zip(letters, CURVES, strict=True)
 )
 
