@@ -16,7 +16,8 @@ Progress = Callable[[int, int], None]
 def progress(label: str, stream=None) -> Iterator[Progress]:
     """Yields a function of (done steps, total steps) that tells them to a person at `stream` (standard error).
 
-    It is to be called for the first time when training starts, with no step done.
+    It is to be called for the first time when training starts: the steps done by then are an earlier training's, and
+    say nothing about speed.
     """
     stream = stream or sys.stderr
     if not stream.isatty():
@@ -27,23 +28,24 @@ def progress(label: str, stream=None) -> Iterator[Progress]:
         def show(done: int, total: int) -> None:
             if bar.total is None:
                 bar.reset(total)  # the seconds before the first call went into compilation
+                bar.initial = bar.n = bar.last_print_n = done
             bar.update(done - bar.n)
 
         yield show
 
 
 def _lines(label: str, stream) -> Progress:
-    start = last = None  # the first call starts the clock: the seconds before it went into compilation
+    start = last = begun = None  # the first call starts the clock: the seconds before it went into compilation
 
     def show(done: int, total: int) -> None:
-        nonlocal start, last
+        nonlocal start, last, begun
         now = time.monotonic()
         if start is None:
-            start = last = now
+            start, last, begun = now, now, done
         if now - last < SECONDS_BETWEEN_LINES and done < total:
             return
         last = now
-        rate = done / max(now - start, 1e-9)
+        rate = (done - begun) / max(now - start, 1e-9)
         left = f"{(total - done) / rate:,.0f} s left" if rate else "time left unknown"
         print(f"{label}: {done:,} of {total:,} steps, {rate:,.0f} steps/s, {left}", file=stream, flush=True)
 

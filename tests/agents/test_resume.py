@@ -122,7 +122,9 @@ def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path):
     held = []
 
     def stop_at_the_third(done, total):
-        held.append(tracemalloc.get_traced_memory()[0])  # NumPy's arrays, not TensorFlow's tensors
+        # NumPy's arrays alone: neither TensorFlow's tensors nor the objects, some megabytes, of which it builds graphs.
+        arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
+        held.append(sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([arrays]).traces))
         if len(held) % 3 == 0:
             raise KeyboardInterrupt
 
@@ -133,4 +135,4 @@ def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         execute(run, stop_at_the_third, checkpoint)
     tracemalloc.stop()
-    assert checkpoint.path.exists() and held[-1] < 0.2 * size
+    assert checkpoint.path.exists() and held[-1] < 0.1 * size

@@ -44,6 +44,26 @@ def test_no_step_done_gives_no_false_estimate(monkeypatch):
     assert stream.getvalue() == "run: 0 of 100 steps, 0 steps/s, time left unknown\n"
 
 
+def test_what_an_earlier_training_did_is_no_speed_of_this_one(monkeypatch):
+    clock = iter([0.0, 10.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    with progress.progress("run", stream) as show:
+        show(600, 1000)
+        show(800, 1000)
+    assert stream.getvalue() == "run: 800 of 1,000 steps, 20 steps/s, 10 s left\n"
+
+
+def test_nor_on_a_terminal():
+    stream = Terminal()
+    with progress.progress("run", stream) as show:
+        show(900_000, 1_000_000)
+        show(900_100, 1_000_000)
+        (bar,) = progress.tqdm._instances
+        meter = bar.format_meter(**bar.format_dict | {"elapsed": 10.0, "rate": None})
+    assert "900k/1.00M" in stream.getvalue() and "10.0step/s" in meter
+
+
 def test_a_terminal_gets_a_bar():
     stream = Terminal()
     with progress.progress("run", stream) as show:
