@@ -9,8 +9,8 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures controls sensitivity rates frozen claims report reference restore readme gallery \
-	compare restamp estimate benchmark benchmark-peers verify lint
+.PHONY: help setup test smoke all-figures controls sensitivity rates frozen claims report reference restore readme \
+	gallery compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -45,19 +45,11 @@ all-figures: setup  ## every figure, at SCALE
 	@$(BIN)/python -m dyna_td check all_figures $(SCALE)
 	$(BIN)/snakemake all_figures --config scale=$(SCALE)
 
-controls: setup  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
-	@$(BIN)/python -m dyna_td check $@ $(SCALE)
-	$(BIN)/snakemake $@ --config scale=$(SCALE)
-
-sensitivity: setup  ## does a number matter that the paper does not state? One at a time (not in the paper)
-	@$(BIN)/python -m dyna_td check $@ $(SCALE)
-	$(BIN)/snakemake $@ --config scale=$(SCALE)
-
-rates: setup  ## the roundabout at equal learning rates (claims 39 to 42; not in the paper)
-	@$(BIN)/python -m dyna_td check $@ $(SCALE)
-	$(BIN)/snakemake $@ --config scale=$(SCALE)
-
-frozen: setup  ## what the theory says of a trained Q, measured on one (claims 45 to 47; not in the paper)
+controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
+sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
+rates:  ## the roundabout at equal learning rates (claims 39 to 42; not in the paper)
+frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; not in the paper)
+controls sensitivity rates frozen: setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 

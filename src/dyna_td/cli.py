@@ -83,8 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     text = "try a run's learning rates on selection seeds and choose one"
     select = add("select", _select, text, parents=[plan, kept])
     select.add_argument("name", help="the run's name, see `list`")
+    studies = f"{', '.join(experiments.STUDIES[:-1])} or {experiments.STUDIES[-1]}"
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
-    curves.add_argument("figure", help="figure_1, ..., controls, sensitivity, rates or frozen")
+    curves.add_argument("figure", help=f"figure_1, ..., {studies}")
     text = "judge the paper's claims by the runs that are there; trains nothing"
     judged = add("claims", _claims, text, parents=[plan])
     published_help = f"judge by the published runs, all of the paper's scale, in DIR (default: {reference.DIRECTORY})"
@@ -95,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     publishing.add_commands(add, plan)
     add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
-    target.add_argument("figure", help="figure_1, ..., all_figures, controls, sensitivity, rates or frozen")
+    target.add_argument("figure", help=f"figure_1, ..., all_figures, {studies}")
     target.add_argument("scale", help="smoke, quick or paper")
     target.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
     _add_cost_options(add, plan)

@@ -1,6 +1,7 @@
 """Studies beyond the paper: planned, run and drawn like its figures, and no part of all_figures."""
 
 import importlib
+import json
 import re
 from dataclasses import asdict
 
@@ -15,6 +16,7 @@ from dyna_td import drawings
 from dyna_td.catalog import FROZEN_METRICS
 from dyna_td.errors import UserError
 from dyna_td.experiments import STUDIES, load_plan
+from dyna_td.publishing import reference
 
 SCALES = ("smoke", "quick", "paper")
 PAPER = load_plan("paper")
@@ -99,6 +101,20 @@ def test_sensitivity_varies_one_number_around_a_run_of_a_figure(letter, usual, v
         base = curves[max((name for name in usual if curve.startswith(name)), key=len, default=usual[0])]
         assert curve in usual or differences(run, base) | {"agent"} <= varied | {"agent"}
         assert run == base or run.name != base.name
+
+
+@pytest.mark.parametrize(("row", "rate"), [("abc", 1.0e-3), ("def", 1.0e-4)])
+def test_rates_are_the_runs_of_figure_13_with_one_learning_rate_for_all(row, rate):
+    published = json.loads((reference.DIRECTORY / "rates" / "provenance.json").read_text())["runs"]
+    for letter, usual in zip(row, "bcd", strict=True):
+        panel, drawn = PAPER.studies["rates"].panels[letter], PAPER.figures["figure_13"].panels[usual]
+        assert (panel.metric, panel.against) == (drawn.metric, drawn.against)
+        assert list(panel.curves) == list(drawn.curves)
+        for curve, run in panel.curves.items():
+            base = drawn.curves[curve]
+            assert differences(run, base) <= {"learning_rate", "sweep"}
+            assert (run.environment, run.seeds, run.steps) == (base.environment, base.seeds, base.steps)
+            assert published[run.name]["settings"]["learning_rate"] == rate  # of what is swept: the chosen one
 
 
 def test_a_study_that_contradicts_a_figure_is_refused(experiments_copy):

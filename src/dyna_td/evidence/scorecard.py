@@ -71,7 +71,8 @@ def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
         "",
         "## Tests",
         "",
-        "Plus less minus, with its 95% interval over seeds of this one comparison, beside what is claimed of it.",
+        "The difference plus less minus with its 95% interval over seeds, which is of this one comparison, and what "
+        "the claim says of it.",
         "",
     ]
     lines += table_head(*TEST_HEADINGS)
