@@ -137,7 +137,7 @@ class Roundabout(RoundaboutEnv):
     def __init__(self, render_mode: str | None = None):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise UserError(f"unknown render mode {render_mode!r} of Roundabout: choose 'rgb_array' or None.")
-        self._is_ahead = False
+        self._driven_ahead: int | None = None  # the action whose second is driven already
         super().__init__(render_mode=render_mode)
 
     @classmethod
@@ -171,7 +171,7 @@ class Roundabout(RoundaboutEnv):
         """Starts an episode; returns (observation [90], {"crashed", "speed"}). There are no options."""
         if options:
             raise UserError(f"Roundabout has no options at reset, got {options!r}: leave them out.")
-        self._is_ahead = False
+        self._driven_ahead = None
         observation, info = super().reset(seed=seed)
         return observation, {"crashed": info["crashed"], "speed": info["speed"]}
 
@@ -179,12 +179,17 @@ class Roundabout(RoundaboutEnv):
         """Drives for a second; returns (observation [90], reward, crashed, whether this was decision 11, info).
 
         Raises:
-          UserError: the action is not one of 0, 1, 2, 3, 4.
+          UserError: the action is not one of 0, 1, 2, 3, 4, or not the one driven ahead, see `drive_ahead`.
         """
         if not self.action_space.contains(action):
             raise UserError(
                 f"unknown action {action!r} of Roundabout: "
                 "choose 0 (left), 1 (idle), 2 (right), 3 (faster) or 4 (slower)."
+            )
+        if self._driven_ahead not in (None, action):
+            raise UserError(
+                f"action {action} of Roundabout, which was driven ahead with action {self._driven_ahead}: "
+                "step it with that one, or reset it."
             )
         return super().step(action)
 
@@ -192,13 +197,13 @@ class Roundabout(RoundaboutEnv):
     def drive_ahead(environments: Sequence["Roundabout"], actions: Sequence[int]) -> None:
         """Drives what the environments' next `step`, with these actions, would drive: together, and so sooner."""
         _drive(environments, actions)
-        for environment in environments:
-            environment._is_ahead = True
+        for environment, action in zip(environments, actions, strict=True):
+            environment._driven_ahead = action
 
     def _simulate(self, action: int | None = None) -> None:
-        if not self._is_ahead:
+        if self._driven_ahead is None:
             _drive([self], [action])
-        self._is_ahead = False
+        self._driven_ahead = None
 
     def _rewards(self, action: int) -> dict[str, float]:
         return {

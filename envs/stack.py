@@ -115,8 +115,11 @@ class EnvironmentStack:
         if self.space.actions:
             return int(action)
         low, high = self._acted.low, self._acted.high
-        # The policy of a seed that has diverged is no number: it stands still, so that the other seeds can go on.
-        share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(low.shape) + 1.0) / 2.0
+        action = np.asarray(action, np.float64).reshape(low.shape)
+        if not np.isfinite(action).all():
+            # The policy of a seed that has diverged is no number: it stands still, so that the other seeds can go on.
+            action = np.nan_to_num(action)
+        share = (action + 1.0) / 2.0
         return (low + share * (high - low)).astype(self._acted.dtype)
 
     def _guarded(self, s, step, what, call, c):
@@ -140,8 +143,7 @@ class EnvironmentStack:
         if not np.isfinite(flat).all():
             part = int(np.flatnonzero(~np.isfinite(flat))[0])
             raise UserError(f"{self._where(s, step)}: part {part} of the observation is {flat[part]}; training stops.")
-        outside = (flat < self._low) | (flat > self._high)
-        if self.seeds[s] not in self.left_space and outside.any():
+        if self.seeds[s] not in self.left_space and (outside := (flat < self._low) | (flat > self._high)).any():
             part = int(np.flatnonzero(outside)[0])
             declared = f"[{self._low[part]:g}, {self._high[part]:g}]"
             self.left_space[self.seeds[s]] = (

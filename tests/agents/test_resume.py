@@ -30,14 +30,14 @@ RUNS = {
 }
 
 
-def keep_copy(path, at):
-    """A progress callback that copies the checkpoint at its `at`-th call."""
+def keep_copies(path, at):
+    """A progress callback that copies the checkpoint at the calls `at`, into files with their numbers."""
     calls = []
 
     def progress(done, total):
         calls.append(done)
-        if len(calls) == at:
-            shutil.copy(path, path.with_suffix(".kept"))
+        if len(calls) in at:
+            shutil.copy(path, path.with_suffix(f".{len(calls)}"))
 
     return progress
 
@@ -53,24 +53,24 @@ def assert_same(mine, theirs):
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
     path = tmp_path / "run.checkpoint"
-    whole = execute(RUNS[name], keep_copy(path, at=4), Checkpoint(path, {}, interval=0.0))
-    shutil.move(path.with_suffix(".kept"), path)
+    whole = execute(RUNS[name], keep_copies(path, at=[4]), Checkpoint(path, {}, interval=0.0))
+    shutil.move(path.with_suffix(".4"), path)
     begun = []
     resumed = execute(RUNS[name], lambda done, total: begun.append(done), Checkpoint(path, {}, interval=1e9))
     assert 0 < begun[0] < RUNS[name].steps
     assert_same(resumed, whole)
 
 
-@pytest.mark.parametrize("at", [3, 7, 12])
-def test_a_sweep_over_two_stacks_goes_on_in_the_run_and_stack_where_it_was(tmp_path, at):
+def test_a_sweep_over_two_stacks_goes_on_in_the_run_and_stack_where_it_was(tmp_path):
     run = replace(RUNS["sin"], seeds=tuple(range(21)), steps=80)
     runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-2, 1e-3)]
-    path = tmp_path / "run.checkpoint"
-    whole = execute_sweep(runs, keep_copy(path, at), Checkpoint(path, {}, interval=0.0))
-    shutil.move(path.with_suffix(".kept"), path)
-    resumed = execute_sweep(runs, checkpoint=Checkpoint(path, {}, interval=1e9))
-    for mine, theirs in zip(resumed, whole, strict=True):
-        assert_same(mine, theirs)
+    path, at = tmp_path / "run.checkpoint", (3, 7, 12)
+    whole = execute_sweep(runs, keep_copies(path, at), Checkpoint(path, {}, interval=0.0))
+    for call in at:
+        shutil.move(path.with_suffix(f".{call}"), path)
+        resumed = execute_sweep(runs, checkpoint=Checkpoint(path, {}, interval=1e9))
+        for mine, theirs in zip(resumed, whole, strict=True):
+            assert_same(mine, theirs)
 
 
 def test_finished_stacks_are_kept_when_a_later_one_fails(tmp_path, monkeypatch):

@@ -127,6 +127,17 @@ def test_driving_ahead_ends_with_a_reset():
     assert first == second and scene(environments[0]) == scene(environments[1])
 
 
+def test_another_action_than_the_one_driven_ahead_is_refused_and_the_right_one_still_counts():
+    environments = [Roundabout(), Roundabout()]
+    for environment in environments:
+        environment.reset(seed=3)
+    environments[0].drive_ahead(environments[:1], [FASTER])
+    with pytest.raises(UserError, match="action 4 of Roundabout, which was driven ahead with action 3: step it with"):
+        environments[0].step(SLOWER)
+    first, second = (environment.step(FASTER)[0].tobytes() for environment in environments)
+    assert first == second and scene(environments[0]) == scene(environments[1])
+
+
 def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_after_the_other():
     network = highway_env_roundabout().road.network
     table = LaneTable(network)

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from dyna_td import cli
+from dyna_td import cli, compiled_programs
 
 KILLS = 20
 TRAIN = ["train", "--env", "sin", "--agent", "l2", "--examples", "200", "--seeds", "0-1", "--steps", "12000"]
@@ -18,6 +18,7 @@ TRAIN += ["--evaluate-every", "50", "--checkpoint-every", "0", "--output"]
 def train(output):
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 2)
+    os.environ["TF_XLA_FLAGS"] = compiled_programs.flags(output.parent / "programs")  # as the pipeline does
     raise SystemExit(cli.main([*TRAIN, str(output)]))
 
 
