@@ -57,7 +57,7 @@ def test_the_profile_gives_every_job_one_core_memory_and_an_end(tmp_path):
     assert "threads:" not in dry_run.stdout and "exclusive" not in (PROFILE / "config.yaml").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(60)
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip())
 def test_a_real_slurm_makes_the_bytes_that_this_machine_makes_alone(tmp_path):

@@ -213,7 +213,7 @@ def test_training_imports_tensorflow_without_keras_which_stays_at_hand():
     assert finished.returncode == 0, finished.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.slow(10)
 def test_training_by_hand_works_from_a_shell():
     command = [sys.executable, "-m", "dyna_td", *train("--steps", "40", "--evaluate-every", "20", "--seeds", "0-1")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}

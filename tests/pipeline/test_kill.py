@@ -30,7 +30,7 @@ def processes():
     return context
 
 
-@pytest.mark.slow
+@pytest.mark.slow(60)
 def test_twenty_kills_change_no_byte(tmp_path, processes):
     whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
     process = processes.Process(target=train, args=(whole,))

@@ -231,6 +231,7 @@ def execute(run, progress, checkpoint):
 """
 
 
+@pytest.mark.slow(30)
 def test_snakemake_plans_nothing_after_a_stamp_but_trains_anew_where_a_number_changed(project, tmp_path):
     training, regression = (tmp_path / "src" / "dyna_td" / f"{name}.py" for name in ("training", "regression"))
     training.write_text(TRAINING)

@@ -86,7 +86,7 @@ def test_every_figure_of_the_plan_has_a_script_and_a_caption():
 SMOKE = ("figure_2", "figure_3", "figure_7", "figure_11")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(120)
 @pytest.mark.timeout(1800)
 def test_the_smoke_scale_draws_figures_and_then_has_nothing_to_do(snakemake, tmp_path):
     drawn = snakemake(*SMOKE, "--config", "scale=smoke")

@@ -113,7 +113,7 @@ def test_the_commands_store_and_restore(stored, told, tmp_path, monkeypatch, cap
     assert "only results of scale paper are published" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.slow(10)
 def test_snakemake_has_nothing_to_train_where_all_runs_are_back(tmp_path, finish, snakemake):
     source, directory = tmp_path / "first" / "results", tmp_path / "reference"
     figure = PLAN.figure("figure_2")

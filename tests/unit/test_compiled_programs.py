@@ -68,6 +68,7 @@ def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
     compiled_programs.remove_old(tmp_path / "nothing")
 
 
+@pytest.mark.slow(30)
 def test_runs_that_differ_in_n_seeds_and_learning_rate_share_their_programs(machine):
     folder, boot = machine
     kept = compiled_programs.flags(folder, boot)
