@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from dyna_td import progress
 
 
@@ -10,14 +12,22 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_last_line_is_always_told_and_is_plain(monkeypatch):
+@pytest.mark.parametrize(
+    ("begun", "done", "total", "told"),
+    [
+        (0, 2000, 2000, "2,000 of 2,000 steps, 200 steps/s, 0 s left"),  # the last line is always told
+        (600, 800, 1000, "800 of 1,000 steps, 20 steps/s, 10 s left"),  # an earlier training's steps are no speed
+        (0, 0, 100, "0 of 100 steps, 0 steps/s, time left unknown"),
+    ],
+)
+def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun, done, total, told):
     clock = iter([0.0, 10.0])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     stream = io.StringIO()
     with progress.progress("sin/l2", stream) as show:
-        show(0, 2000)
-        show(2000, 2000)
-    assert stream.getvalue() == "sin/l2: 2,000 of 2,000 steps, 200 steps/s, 0 s left\n"
+        show(begun, total)
+        show(done, total)
+    assert stream.getvalue() == f"sin/l2: {told}\n"
 
 
 def test_lines_come_every_few_seconds_and_not_more_often(monkeypatch):
@@ -34,27 +44,7 @@ def test_lines_come_every_few_seconds_and_not_more_often(monkeypatch):
     ]
 
 
-def test_no_step_done_gives_no_false_estimate(monkeypatch):
-    clock = iter([0.0, 6.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    stream = io.StringIO()
-    with progress.progress("run", stream) as show:
-        show(0, 100)
-        show(0, 100)
-    assert stream.getvalue() == "run: 0 of 100 steps, 0 steps/s, time left unknown\n"
-
-
-def test_what_an_earlier_training_did_is_no_speed_of_this_one(monkeypatch):
-    clock = iter([0.0, 10.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    stream = io.StringIO()
-    with progress.progress("run", stream) as show:
-        show(600, 1000)
-        show(800, 1000)
-    assert stream.getvalue() == "run: 800 of 1,000 steps, 20 steps/s, 10 s left\n"
-
-
-def test_nor_on_a_terminal():
+def test_a_bars_speed_is_that_of_this_training():
     stream = Terminal()
     with progress.progress("run", stream) as show:
         show(900_000, 1_000_000)
