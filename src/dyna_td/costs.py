@@ -177,9 +177,10 @@ def _evaluations(run: Run) -> int:
 def measure(directory: Path) -> pd.DataFrame:
     """The measured jobs of one scale, as rows of the table.
 
-    Left out are jobs without a result, those too short for Snakemake to look at, and those that went on from a
-    checkpoint, whose benchmark file tells the last part alone. A figure's own jobs have the quantities of today's plan.
-    Of a run that was restamped, the memory is left empty: it is that of older code.
+    Left out are jobs without a result, and those too short for Snakemake to look at. A job that went on from a
+    checkpoint counts by its own clocks: its benchmark file tells the last part alone, and nothing how long it took to
+    start. A figure's own jobs have the quantities of today's plan. Of a run that was restamped, the memory is left
+    empty: it is that of older code.
 
     Args:
       directory: of the results of a scale, such as results/quick.
@@ -208,7 +209,7 @@ def measure(directory: Path) -> pd.DataFrame:
                 rows.append(_measured_training(name, scale, json.loads(described.read_text()), clock, share))
             else:
                 continue
-            rows[-1]["clock_seconds"] = clock
+            rows[-1].setdefault("clock_seconds", clock)
         except (ValueError, KeyError, TypeError, UserError) as error:
             raise UserError(f"{path} or its run's JSON file is damaged ({error}): make that run anew.") from error
     if not rows:
@@ -216,8 +217,7 @@ def measure(directory: Path) -> pd.DataFrame:
             f"{directory} has no measured jobs, expected the results of a scale, such as results/quick: "
             f"run `make all-figures` first."
         )
-    table = pd.DataFrame(rows).reindex(columns=COLUMNS)
-    return table[~(table["start_seconds"] < 0)].fillna(dict.fromkeys(_SECONDS, 0.0))
+    return pd.DataFrame(rows).reindex(columns=COLUMNS).fillna(dict.fromkeys(_SECONDS, 0.0))
 
 
 def _read_benchmark(path: Path) -> tuple[float, float, float]:
@@ -249,12 +249,26 @@ def _measured_training(name: str, scale: str, details: dict, clock: float, share
         evaluate_every=details["evaluate_every"],
     )
     seconds = {f"{phase}_seconds": details[f"{phase}_seconds"] for phase in PHASES[1:]}
+    if clock < sum(seconds.values()):  # it went on from a checkpoint
+        seconds["train_seconds"] = _without_pauses(details)
+        clock = sum(seconds.values())
     seconds["start_seconds"] = clock - sum(seconds.values())
-    shared = {phase: value * share for phase, value in seconds.items()}
+    shared = {phase: value * share for phase, value in seconds.items()} | {"clock_seconds": clock}
     # Code that makes the same numbers may do so in another room.
     memory = math.nan if details.get("restamped") else details["peak_memory_mib"]
     known = {"memory_mib": memory, "cpu": details.get("cpu") or ""}
     return training_job(run, rates, name).as_row(scale) | shared | known
+
+
+def _without_pauses(details: dict) -> float:
+    """The training seconds of a run. From one evaluation to the next, ten times the median or more was a pause.
+
+    A process that is stopped and goes on hours later cannot tell; what it did meanwhile is taken to be the median.
+    """
+    ends = pd.Series([seconds for _, seconds in details.get("train_seconds_at", [])])
+    pieces = ends.diff().dropna()
+    pauses = pieces[pieces >= 10 * pieces.median()]
+    return details["train_seconds"] - (pauses - pieces.median()).sum()
 
 
 def read_table(path: Path = TABLE) -> pd.DataFrame:

@@ -118,10 +118,23 @@ def test_the_memory_of_a_restamped_run_is_left_empty_because_older_code_took_it(
     pd.testing.assert_frame_equal(costs.read_table(tmp_path / "costs.csv")[table.columns], table, check_dtype=False)
 
 
-def test_unfinished_resumed_and_unseen_jobs_are_left_out(finished):
+@pytest.mark.parametrize(
+    "ends, train_seconds",
+    [([], 20.0), ([0, 2, 3, 5, 6, 20], 20.0), ([0, 1, 2, 17, 18, 20], 6.0)],
+    ids=["no times of its evaluations", "slow", "stopped for 14 s"],
+)
+def test_a_resumed_job_counts_by_its_own_clocks_less_what_it_was_stopped_for(finished, ends, train_seconds):
+    details = {"train_seconds_at": [[500 * step, end] for step, end in enumerate(ends)]}
+    # Of its 28 s the benchmark file tells the last ten; half a core.
+    (row,) = costs.measure(finished("GridWorld/er/n10", 10, 5, cpu="Abacus", **details)).to_dict("records")
+    phases = [row[f"{phase}_seconds"] for phase in costs.PHASES]
+    assert phases == pytest.approx([0, 3, train_seconds / 2, 1])
+    assert row["clock_seconds"] == pytest.approx(8 + train_seconds)
+
+
+def test_unfinished_and_unseen_jobs_are_left_out(finished):
     finished("figure_8.plot", 0.2, "NA")
     finished("GridWorld/er/unfinished", 60, 60)
-    finished("GridWorld/er/resumed", 10, 10, cpu="Abacus")  # 28 s of it before it was interrupted
     table = costs.measure(finished("figure_7.plot", 2, 1))
     assert list(table["job"]) == ["figure_7.plot"]
     assert table.iloc[0]["start_seconds"] == 1 and table.iloc[0]["memory_mib"] == 100
