@@ -56,7 +56,8 @@ ROUNDABOUT = {
 }
 STOPS = {
     "dyna_td_learned": CurveStyle("Dyna-TD", "black"),
-    "stop_100000": CurveStyle("Dyna-TD, to 100k", "black", ":"),
+    "stop_100000": CurveStyle("Dyna-TD, to 100k", "black", "--"),
+    "stop_100000_noise_001": CurveStyle("to 100k, less noise", "black", ":"),
     "er": CURVES["er"],
 }
 SMOOTHING_AGENTS = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
@@ -85,6 +86,9 @@ QUEUE_DISTANCE = Panel(
     y_limits=(3e-5, None),
     y_scale="log",
     styles=QUEUES,
+)
+MODEL_END = Panel(
+    "p", "figure 6a: end of the model", "return", tuple(STOPS), ENVIRONMENT_STEPS, smoothed=True, styles=STOPS
 )
 PANELS = (
     return_panel("a", "figure 1c: updates n", "MountainCar", UPDATES_A_STEP, smoothed=False),
@@ -119,7 +123,8 @@ PANELS = (
         equally_long=False,
         styles=ROUNDABOUT,
     ),
-    Panel("p", "figure 6a: end of the model", "return", tuple(STOPS), ENVIRONMENT_STEPS, smoothed=True, styles=STOPS),
+    MODEL_END,
+    replace(MODEL_END, letter="q", title="figure 6b: the same"),
 )
 
 

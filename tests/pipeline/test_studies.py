@@ -91,7 +91,8 @@ def test_the_controls_that_figure_4_has_are_its_runs():
         ("m", ("dyna_td", "dyna_frequency", "dyna_value"), {"agent"}),
         ("n", ("dyna_td",), {"agent", "acceptance"}),
         ("o", ("dyna_td_learned", "er", "prioritized_er"), {"agent", "acceptance"}),
-        ("p", ("dyna_td_learned", "er"), {"model_stop"}),
+        ("p", ("dyna_td_learned", "er"), {"agent", "model_stop", "chain_noise"}),
+        ("q", ("dyna_td_learned", "er"), {"agent", "model_stop", "chain_noise"}),
     ],
 )
 def test_sensitivity_varies_one_number_around_a_run_of_a_figure(letter, usual, varied):
