@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 import benchmark_peers
+import model_error
 import numpy as np
 import pandas as pd
 import peers
 import pytest
 import work
+
+import envs
 
 ROOT = Path(__file__).parents[2]
 PEERS_PYTHON = Path(os.environ.get("PEERS_PYTHON", ROOT / ".venv-peers/bin/python"))
@@ -271,3 +274,31 @@ def test_the_picture_shows_each_peer_and_refuses_another_table(fakes, tmp_path, 
     table.write_text("work,peer\n")
     assert peers.main(["--table", str(table), "--output", str(picture)]) == 2
     assert "lacks the columns version, ratio: run `make benchmark-peers`." in capsys.readouterr().err
+
+
+# Learned models against MuJoCo
+
+
+@pytest.mark.parametrize("domain", ["Hopper-v4", "Walker2d-v4"])
+def test_mujoco_answers_from_an_observation_what_it_answers_in_an_episode(domain):
+    episode, other = envs.make(domain), envs.make(domain)
+    states, actions, next_states, rewards = [episode.reset(seed=0)[0]], [], [], []
+    other.reset(seed=1)
+    for action in np.random.default_rng(0).uniform(-1, 1, (30, *episode.action_space.shape)):
+        state, reward, *_ = episode.step(action)
+        actions.append(action)
+        next_states.append(state)
+        rewards.append(reward)
+        states.append(state)
+    answered = model_error.simulate(other, np.array(states[:-1]), np.array(actions))
+    whole = (np.abs(states[:-1]) < 10).all(axis=1)  # an observation clips velocities
+    assert whole.sum() > 2
+    np.testing.assert_allclose(answered[0][whole], np.array(next_states)[whole], atol=1e-3)
+    np.testing.assert_allclose(answered[1][whole], np.array(rewards)[whole], atol=1e-3)
+
+
+def test_a_perfect_prediction_explains_everything_and_the_mean_nothing():
+    truth = np.random.default_rng(0).normal(size=(50, 3))
+    assert model_error.explained(truth, truth) == 1
+    assert model_error.explained(truth, np.broadcast_to(truth.mean(axis=0), truth.shape)) == pytest.approx(0)
+    assert model_error.explained(truth, -truth) < 0
