@@ -16,11 +16,14 @@ import tensorflow as tf
 import envs
 from dyna_td.checkpoint import Checkpoint
 from dyna_td.experiments import load_plan
+from dyna_td.runs import Run
 from dyna_td.streams import Purpose
 from dyna_td.training import make_program, stack_seeds
 
+DOMAINS = ("Hopper-v4", "Walker2d-v4")
 
-def simulate(environment, state: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, float]:
+
+def simulate(environment, state: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What MuJoCo makes of states [B, d] and actions [B, a]: next states [B, d] and rewards [B]."""
     simulator = environment.unwrapped
     positions = simulator.model.nq - 1  # the first, along the way, is not observed and changes nothing
@@ -33,12 +36,11 @@ def simulate(environment, state: np.ndarray, action: np.ndarray) -> tuple[np.nda
     return np.array(next_states), np.array(rewards)
 
 
-def load(name: str, scale: str, path: Path):
+def load(run: Run, path: Path):
     """The program of a run as its checkpoint has it, whatever code it was trained by, and its seeds."""
     with np.load(path) as archive:
         identity = json.loads(archive["facts"].tobytes())["identity"]
     arrays, facts = Checkpoint(path, identity).load()
-    run = load_plan(scale).runs[name]
     seeds = stack_seeds(run.seeds)[facts["stack"]]
     program = make_program(replace(run, seeds=seeds))
     program.resume(arrays)
@@ -95,8 +97,15 @@ def main() -> None:
     parser.add_argument("--scale", default="paper", help="default: paper")
     parser.add_argument("--states", type=int, default=400, help="of each source and seed (default: 400)")
     arguments = parser.parse_args()
-    program, seeds = load(arguments.run, arguments.scale, arguments.checkpoint)
-    environment = envs.make(arguments.run.split("/")[0])
+    runs = load_plan(arguments.scale).runs
+    usable = [name for name, run in runs.items() if run.environment in DOMAINS and run.agent.startswith("dyna")]
+    if arguments.run not in usable:
+        parser.error(f"run is {arguments.run}, expected one of {', '.join(usable)}.")
+    if not arguments.checkpoint.exists():
+        parser.error(f"{arguments.checkpoint} is not there: a training keeps one until it is finished.")
+    run = runs[arguments.run]
+    program, seeds = load(run, arguments.checkpoint)
+    environment = envs.make(run.environment)
     print(f"{arguments.run} after {int(program.step):,} steps, {arguments.states} states a row")
     environment.reset(seed=0)
     print(measure(program, seeds, environment, arguments.states).round(2).to_string(index=False))
