@@ -9,7 +9,7 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test smoke all-figures controls sensitivity rates frozen claims report reference restore readme \
+.PHONY: help setup test test-thorough smoke all-figures controls sensitivity rates frozen claims report reference restore readme \
 	gallery compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
@@ -29,10 +29,13 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-test: setup  ## run all tests, on two cores
+test:  ## run the tests, on two cores
+test-thorough:  ## run longer variants of some tests, too
+test-thorough: ALSO := --thorough
+test test-thorough: setup
 	@# In two parts: a process that has compiled many hundreds of programs may crash in the compiler.
-	$(BIN)/python -m pytest --numprocesses 2 tests/agents
-	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/agents
+	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) tests/agents
+	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) --ignore tests/agents
 
 smoke: setup  ## every figure, as short as can be: does all of it run?
 	$(BIN)/snakemake all_figures --config scale=smoke

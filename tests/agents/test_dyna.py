@@ -120,6 +120,7 @@ def test_a_diverged_seed_is_named_with_the_step_at_which_it_was_seen():
     assert outcome.cost["diverged_seeds"] == {"0": 160, "1": 160, "2": 160}
 
 
+@pytest.mark.thorough  # test_seed_packing has it without a model
 def test_the_rates_of_a_sweep_with_a_learned_model_train_as_if_each_were_alone():
     run = run_of("dyna_value", "MountainCar-v0", model="learned", model_start=130)
     runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-3, 1e-2)]

@@ -298,6 +298,7 @@ def test_a_program_measures_its_q_at_the_last_step_alone(monkeypatch):
 
 
 def test_chains_that_stay_nowhere_in_the_space_are_a_remark_and_no_divergence(monkeypatch):
+    monkeypatch.setattr(control.ControlProgram, "measure", lambda self: ({}, {}))
     monkeypatch.setattr(frozen, "FrozenQ", FakeProbe)
     monkeypatch.setattr(FakeProbe, "lacks", ("variation_algorithm_4", 1))
     run = Run("GridWorld", "dyna_td_frozen", FrozenSettings(warm_up_steps=200), (4, 9), 20, evaluate_every=10)

@@ -55,6 +55,11 @@ PAPER_RUNS = {
 }
 
 
+def with_thorough(names, *long):
+    """`names` as parameters, of which those in `long` run with --thorough alone."""
+    return [pytest.param(name, marks=pytest.mark.thorough) if name in long else name for name in names]
+
+
 def train(name, seeds, **changes):
     """The records of a short run, and nothing else."""
     return execute(replace(RUNS[name], seeds=tuple(seeds), **changes)).records
@@ -74,7 +79,7 @@ def weights_of(program):
 
 
 # Those of l2 are held to more below, to their weights. The rest are five seeds, or one, whose stack has a companion.
-@pytest.mark.parametrize("name", sorted(RUNS.keys() - {"l2"}))
+@pytest.mark.parametrize("name", with_thorough(sorted(RUNS.keys() - {"l2"}), "schaul_prioritized_er"))
 def test_the_rows_of_a_few_seeds_are_the_same_among_twenty(name):
     few = {"prioritized_l2": [3], "er": [3]}.get(name, range(5))
     wide, narrow = train(name, range(20)), train(name, few)
@@ -82,7 +87,7 @@ def test_the_rows_of_a_few_seeds_are_the_same_among_twenty(name):
     pd.testing.assert_frame_equal(common, narrow, check_exact=True)
 
 
-@pytest.mark.parametrize("name", DYNA_RUNS)
+@pytest.mark.parametrize("name", with_thorough(DYNA_RUNS, "dyna_frequency_algorithm_4"))
 def test_two_dyna_seeds_are_the_same_among_twenty(name):
     wide, narrow = trained(DYNA_RUNS[name], range(20)), trained(DYNA_RUNS[name], (3, 4))
     evaluated = narrow.evaluate()
