@@ -1,6 +1,6 @@
 """From runs to curves: statistics over seeds at every evaluation, and the choice of a learning rate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,7 @@ import scipy  # whose parts are loaded when they are used
 
 from dyna_td.catalog import METRICS, headline_metric, is_supervised
 from dyna_td.errors import UserError
+from dyna_td.evidence.scores import Measured, score
 from dyna_td.experiments import Figure, Panel
 from dyna_td.runs import Run
 
@@ -15,6 +16,11 @@ COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95"
 
 SMOOTHING = 30  # evaluations in the moving average of figures on control (paper, figure 4's caption)
 SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
+
+# What follows a metric's name where a panel has baselines: a seed's mean over the whole of learning, and this less that
+# of the baseline whose name comes after.
+OVER_LEARNING = "_over_learning"
+LESS = "_less_"
 
 SELECTION_RULE = (
     "mean of {metric} over the selection seeds and over all evaluations, the {best} wins; "
@@ -28,7 +34,7 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
     Two metrics are no evaluations: a row `diverged_seed` names, as its mean, a seed whose training diverged, with the
     step at which it was noticed; and in a panel against training seconds, the one number here that no seed determines,
     `train_seconds` is the job's training time up to `step`, divided by its seeds. In a panel against driving steps,
-    the `step` of its metric is `crashes_by_driving_step`'s.
+    the `step` of its metric is `crashes_by_driving_step`'s. A panel with baselines has the rows of `_comparisons` too.
 
     Args:
       figure: what to show.
@@ -38,6 +44,7 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
     for panel_key, panel in figure.panels.items():
         if panel.closed_form:
             parts.append(_exact_curves(panel_key, panel))
+        scores = {}
         for curve_key, run in panel.curves.items():
             records, details = read(run)
             trained = details.get("trained_seeds", len(run.seeds))
@@ -53,6 +60,9 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
             if panel.against == "train_seconds":
                 facts.append(_exact("train_seconds", list(seconds.items()), n=len(run.seeds)))
             parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
+            if panel.baselines:
+                scores[curve_key] = score(Measured(run, records, details, rebuild=""), panel.metric, "auc")
+        parts += [part.assign(panel=panel_key) for part in _comparisons(panel, scores)]
     return pd.concat(parts)[COLUMNS]
 
 
@@ -179,6 +189,19 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
         "metric": metric,
         "rule": SELECTION_RULE.format(metric=metric, best="highest" if higher else "lowest"),
     }
+
+
+def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.DataFrame]:
+    """Of each curve, at its last step: its score, and this less that of each baseline, seed by seed.
+
+    Args:
+      panel: with baselines, or else nothing comes.
+      scores: of every curve, by seed: the mean over the evaluations of `scores.steps_in(run, "auc", ...)`.
+    """
+    for curve, mine in scores.items():
+        others = {f"{panel.metric}{LESS}{name}": mine - scores[name] for name in panel.baselines if name != curve}
+        values = pd.concat({f"{panel.metric}{OVER_LEARNING}": mine, **others}, names=["metric"]).rename("value")
+        yield summarise(values.reset_index().assign(step=panel.curves[curve].steps)).assign(curve=curve)
 
 
 def _exact(metric: str, points: list[tuple[int, float]], n: int = 1) -> pd.DataFrame:

@@ -52,8 +52,10 @@ CONTROL_AGENTS = {
     "dyna_value": "dyna_td.agents.dyna_value:DynaValue",
     "dyna_frequency": "dyna_td.agents.dyna_frequency:DynaFrequency",
     # Controls, and agents with an unstated number open; the paper has none of these.
-    "descend_value": "dyna_td.agents.controls:DescendValue",
+    "descend_td": "dyna_td.agents.controls:DescendTD",
     "random_sign": "dyna_td.agents.controls:RandomSign",
+    "descend_value": "dyna_td.agents.controls:DescendValue",
+    "random_direction": "dyna_td.agents.controls:RandomDirection",
     "noise_only": "dyna_td.agents.controls:NoiseOnly",
     "uniform_states": "dyna_td.agents.controls:UniformStates",
     "replayed_states": "dyna_td.agents.controls:ReplayedStates",
@@ -71,8 +73,9 @@ CONTROL_AGENTS = {
 # The numbers of each agent on discrete actions, and of those that also train where actions are vectors.
 _DQN_AGENTS: dict[str, type[ControlSettings]] = {
     **dict.fromkeys(CONTROL_AGENTS, DQNSettings),
-    **dict.fromkeys(("dyna_td", "dyna_value", "descend_value", "random_sign", "noise_only"), DynaSettings),
-    **dict.fromkeys(("uniform_states", "replayed_states", "dyna_td_goals", "dyna_value_goals"), DynaSettings),
+    **dict.fromkeys(("dyna_td", "descend_td", "random_sign", "dyna_value", "descend_value"), DynaSettings),
+    **dict.fromkeys(("random_direction", "noise_only", "uniform_states", "replayed_states"), DynaSettings),
+    **dict.fromkeys(("dyna_td_goals", "dyna_value_goals"), DynaSettings),
     "dyna_td_long": DynaTDLongSettings,
     **dict.fromkeys(("dyna_frequency", "dyna_frequency_goals"), DynaFrequencySettings),
     "ideal_states": IdealStatesSettings,

@@ -43,7 +43,8 @@ class Panel:
     """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none.
 
     A panel of sampled states says by `states` from which `source` (own or buffer) and at which `moment` (early, late);
-    `against` is what a panel's x-axis shows: `step`, `train_seconds`, or the evaluations' `driving_steps`.
+    `against` is what a panel's x-axis shows: `step`, `train_seconds`, or the evaluations' `driving_steps`. `baselines`
+    are curves that all curves of the panel are compared with, seed by seed, over the whole of learning.
     """
 
     metric: str
@@ -51,6 +52,7 @@ class Panel:
     closed_form: str | None = None
     states: dict[str, str] | None = None
     against: str = "step"
+    baselines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Figure:
                 "metric": panel.metric,
                 **({"states": panel.states} if panel.states else {}),
                 **({"against": panel.against} if panel.against != "step" else {}),
+                **({"baselines": list(panel.baselines)} if panel.baselines else {}),
                 "curves": panel.closed_form or {curve: run.name for curve, run in panel.curves.items()},
             }
             for key, panel in self.panels.items()
@@ -240,7 +243,8 @@ def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
     if states and states["source"] in FROZEN_SOURCES:
         _require_frozen(states, curves.values())
-    return Panel(metric, curves, states=states, against=against)
+    baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
+    return Panel(metric, curves, states=states, against=against, baselines=baselines)
 
 
 def _require_frozen(states: dict, runs: Iterable[Run]) -> None:

@@ -157,7 +157,7 @@ class DDPGDynaSettings(SearchControlSettings, DDPGSettings):
     search_every: int = 50  # paper
     model_hidden: tuple[int, ...] = (200, 200)  # paper
     model_start: int = 10_000  # paper
-    model_stop: int = 0  # 0 for never, as the code's default (its one MuJoCo configuration: 100,000)
+    model_stop: int = 0  # 0 for never; code: by default after 1,000,000, in its one MuJoCo configuration after 100,000
     clip_to_box: bool = False  # whether a learned model's s' is kept to the box that chains keep to; code
 
 

@@ -72,6 +72,30 @@ def test_a_step_along_the_gradient_raises_v_and_lowers_it_in_the_control_that_de
         assert (direction * change > 0).all()
 
 
+def test_descending_the_td_error_is_climbing_it_the_other_way():
+    control, original = cached("descend_td"), cached("dyna_td")
+    state = tf.constant(np.random.default_rng(2).uniform(0.2, 0.8, (SEEDS, 2)), tf.float32)
+    mine, theirs = (agent.criterion_gradient(state, STEP, FIRST).numpy() for agent in (control, original))
+    assert np.abs(theirs).max(axis=1).min() > 0
+    np.testing.assert_array_equal(mine, -theirs)
+
+
+@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
+def test_a_random_direction_is_any_in_the_units_of_the_rule_and_one_for_a_whole_fill(environment):
+    agent = cached("random_direction", environment)
+    rule, state = agent.search_control.rule(), tf.zeros([SEEDS, 2])
+    fills = []
+    for step in map(tf.constant, range(500)):
+        first, later = (agent.criterion_gradient(state, step, tf.constant(i)).numpy() for i in (0, 5))
+        np.testing.assert_array_equal(first, later)
+        fills.append(first)
+    slopes = np.stack(fills)  # [fills, S, d]
+    scaled = slopes[:, 0] * np.sqrt(np.diag(rule.sigma[0]))  # on GridWorld Sigma_s is the identity
+    assert stats.kstest(np.arctan2(*scaled.T), "uniform", (-np.pi, 2 * np.pi)).pvalue > 1e-3
+    assert np.abs(np.corrcoef(slopes[:, :, 0].T) - np.eye(SEEDS)).max() < 0.2
+    assert abs(np.corrcoef(scaled[1:, 0], scaled[:-1, 0])[0, 1]) < 0.2
+
+
 def test_the_coin_of_random_sign_is_fair_and_tossed_for_each_seed_and_fill():
     agent = cached("random_sign")
     signs = np.stack([agent.sign(tf.constant(step, tf.int64)) for step in range(700)])
@@ -91,7 +115,7 @@ def test_random_sign_follows_the_gradient_of_dyna_td_forwards_or_backwards_for_a
             np.testing.assert_array_equal(mine, control.sign(step)[:, None] * theirs)
 
 
-@pytest.mark.parametrize(("name", "follows"), [("noise_only", False), ("dyna_td", True)])
+@pytest.mark.parametrize(("name", "follows"), [("noise_only", False), ("random_direction", False), ("dyna_td", True)])
 def test_where_chains_go_depends_on_the_network_unless_noise_alone_moves_them(name, follows):
     agents = [agent_of(name) for _ in range(2)]
     for variable in agents[1].learner.q.parameters:

@@ -116,8 +116,9 @@ class Rooms(Space):
 
 # Those that differ from one of the others in what their chains follow, or in a factor, are in test_controls.py; so are
 # ideal_states, which need p*, and that is GridWorld's. dyna_td_frozen is dyna_td: see test_frozen.py.
-ALIKE = ("descend_value", "random_sign", "noise_only", "replayed_states", "dyna_td_noise", "prioritized_er_exponent")
-ALIKE += ("dyna_td_goals", "dyna_value_goals", "dyna_frequency_goals", "dyna_td_acceptance")
+ALIKE = ("descend_td", "random_sign", "descend_value", "random_direction", "noise_only", "replayed_states")
+ALIKE += ("dyna_td_noise", "dyna_td_acceptance", "prioritized_er_exponent")
+ALIKE += ("dyna_td_goals", "dyna_value_goals", "dyna_frequency_goals")
 AGENTS = [agent for agent in CONTROL_AGENTS if agent not in (*ALIKE, "ideal_states", "dyna_td_frozen")]
 
 

@@ -49,8 +49,10 @@ def test_all_runs_of_one_name_are_one_run_whether_a_figure_or_a_study_shows_them
 
 def test_a_variant_of_dyna_td_is_dyna_td_but_for_what_it_is_called_after():
     changed = {
-        "descend_value": {"agent"},
+        "descend_td": {"agent"},
         "random_sign": {"agent"},
+        "descend_value": {"agent"},
+        "random_direction": {"agent"},
         "noise_only": {"agent"},
         "uniform_states": {"agent"},
         "replayed_states": {"agent"},
@@ -58,6 +60,7 @@ def test_a_variant_of_dyna_td_is_dyna_td_but_for_what_it_is_called_after():
         "dyna_td_algorithm_4": {"search_control"},
         "dyna_td_langevin": {"search_control"},
         "dyna_td_learned": {"model"},
+        "dyna_value_learned": {"agent", "model"},
         "replayed_states_learned": {"agent", "model"},
         "uniform_states_learned": {"agent", "model"},
     }
@@ -67,14 +70,16 @@ def test_a_variant_of_dyna_td_is_dyna_td_but_for_what_it_is_called_after():
             assert differences(curves[curve], curves["dyna_td"]) == changed[curve], (key, curve)
         learned = {curve for curve in curves if curve.endswith("_learned")}
         assert len(learned) == 5 and all(curves[curve].settings.model == "learned" for curve in learned)
-        assert set(curves) == set(PAPER.studies["controls"].panels["c"].curves) - (
+        assert set(curves) == set(PAPER.studies["controls"].panels["d"].curves) - (
             {"ideal_states"} if "Car" in curves["er"].environment else set()
         )
+        assert differences(curves["er_same_rate"], curves["er"]) == {"sweep"}
+        assert curves["er_same_rate"].settings.learning_rate == curves["dyna_td"].settings.learning_rate
 
 
 def test_the_controls_that_figure_4_has_are_its_runs():
-    shared = ("dyna_td", "dyna_td_learned", "dyna_value", "prioritized_er", "er")
-    for study, figure in zip("abcd", "abfe", strict=True):
+    shared = ("dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency", "prioritized_er", "er")
+    for study, figure in zip("ab", "ae", strict=True):
         mine, theirs = PAPER.studies["controls"].panels[study].curves, PAPER.figures["figure_4"].panels[figure].curves
         assert [mine[curve] for curve in shared] == [theirs[curve] for curve in shared]
 
@@ -134,6 +139,13 @@ def test_exact_p_star_where_it_is_not_known_is_refused_with_its_place(experiment
         load_plan("quick", experiments_copy)
 
 
+def test_a_baseline_that_is_no_curve_of_its_panel_is_refused_with_its_place(experiments_copy):
+    path = experiments_copy / "controls.yaml"
+    path.write_text(path.read_text().replace("baselines: [dyna_td]", "baselines: [no_such]", 1))
+    with pytest.raises(UserError, match=r"controls\.yaml: panels\.c: unknown curve as baseline 'no_such'"):
+        load_plan("quick", experiments_copy)
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_snakemake_plans_a_study_on_its_own(snakemake, study):
     dry = snakemake("--dry-run", study, "--config", "scale=paper")
@@ -150,7 +162,7 @@ def test_snakemake_plans_a_study_on_its_own(snakemake, study):
 
 
 def made_up_curves(study):
-    """Every curve of a study: before the warm-up 0, afterwards its place in the panel, at 41 evaluations."""
+    """Every curve of a study: before the warm-up 0.5, afterwards its place in the panel, at 41 evaluations."""
     steps = np.arange(0, 20_001, 500)
     frames = []
     for key, panel in PAPER.studies[study].panels.items():
@@ -160,6 +172,12 @@ def made_up_curves(study):
                 columns = {"panel": key, "curve": curve, "step": steps, "metric": metric, "mean": mean, "n": 20}
                 spread = {"standard_error": 0.25, "low95": mean, "high95": mean, "iqm": mean}
                 frames.append(pd.DataFrame({**columns, **spread}))
+            if panel.baselines:
+                means = {f"{panel.metric}_over_learning": 1.0 + place}
+                places = {name: list(panel.curves).index(name) for name in panel.baselines if name != curve}
+                means |= {f"{panel.metric}_less_{name}": 1.0 * (place - other) for name, other in places.items()}
+                one = {"panel": key, "curve": curve, "step": 20_000, "standard_error": 0.25, "n": 20}
+                frames.append(pd.DataFrame({"metric": means.keys(), "mean": means.values()}).assign(**one))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -278,23 +296,27 @@ def test_a_study_has_a_caption_that_begins_with_its_subject(study):
     assert (captions / f"{study}.rst").read_text().startswith("**")
 
 
-def test_a_control_is_a_dot_at_its_mean_after_the_warm_up_in_the_row_of_its_name():
+@pytest.mark.parametrize(("letter", "offset"), [("b", 0.0), ("d", 1.0)])
+def test_a_control_is_a_dot_in_the_row_of_its_name_at_its_mean_or_at_that_less_dyna_tds(letter, offset):
     script = importlib.import_module("controls")
-    panel = next(panel for panel in script.PANELS if panel.letter == "c")
+    panel = next(panel for panel in script.PANELS if panel.letter == letter)
     tables = Tables(made_up_curves("controls"))
     figure = rendering.draw_figure([panel], tables, "quick", columns=1)
     rendering.plt.close(figure)
     (axes,) = figure.axes
-    labels = {tick: label.get_text() for tick, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)}
-    dots = {labels[dot.lines[0].get_ydata()[0]]: dot.lines[0].get_xdata()[0] for dot in axes.containers}
-    order = list(PAPER.studies["controls"].panels["c"].curves)
-    assert dots == {style.label: 1.0 + order.index(curve) for curve, style in script.ROWS.items()}
-    assert len(set(dots)) == len(order) == 20
-    assert panel.describe(tables) == "20 seeds, means of the evaluations at 5,500 to 20,000 environment steps"
+    dots = {dot.get_label(): tuple(float(part[0]) for part in dot.lines[0].get_data()) for dot in axes.containers}
+    order = list(PAPER.studies["controls"].panels[letter].curves)
+    expected = {
+        style.label: (offset + order.index(curve), -place) for place, (curve, style) in enumerate(script.ROWS.items())
+    }
+    assert dots == expected and len(dots) == len(order) == 23
+    assert panel.describe(tables) == "20 seeds, means over learning to environment step 20,000"
 
 
-def test_a_run_no_longer_than_the_warm_up_is_averaged_whole():
-    panel = importlib.import_module("controls").PANELS[0]
-    curves = made_up_curves("controls")
-    tables = Tables(curves[curves["step"] <= 3000])
-    assert panel.rows(tables, "er")["step"].to_list() == list(range(500, 3001, 500))
+def test_the_rows_of_controls_are_named_on_the_left():
+    script = importlib.import_module("controls")
+    figure = rendering.draw_figure(script.PANELS, Tables(made_up_curves("controls")), "quick", columns=2)
+    rendering.plt.close(figure)
+    named = [style.label for style in script.ROWS.values()]
+    labels = [[label.get_text() for label in axes.get_yticklabels()] for axes in figure.axes]
+    assert labels == [named, [""] * len(named)] * 2

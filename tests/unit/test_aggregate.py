@@ -74,6 +74,29 @@ def test_the_curves_of_control_are_smoothed_by_seed_before_they_are_averaged():
     assert curves.loc[("return_smoothed", 39), ["mean", "standard_error"]].tolist() == [2, 0]
 
 
+def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_seed_by_seed():
+    runs = {
+        name: Run("GridWorld", name, DQNSettings(warm_up_steps=1000), (0, 1, 2), 2000) for name in ("er", "dyna_td")
+    }
+    panel = Panel("return", runs, baselines=("er",))
+    evaluations = {  # by step, of three seeds; before the warm-up ends nothing counts
+        "er": {500: (90.0, 90.0, 90.0), 1000: (1.0, 2.0, 3.0), 2000: (3.0, 4.0, 5.0)},
+        "dyna_td": {500: (0.0, 0.0, 0.0), 1000: (2.0, 5.0, 7.0), 2000: (4.0, 7.0, np.nan)},
+    }
+
+    def read(run):
+        return pd.concat([records(values, "return", step) for step, values in evaluations[run.agent].items()]), {}
+
+    curves = aggregate.learning_curves(Figure("controls", "title", Path("x.yaml"), {"a": panel}), read)
+    found = curves.set_index(["curve", "metric", "step"])[["mean", "standard_error", "n"]]
+    assert found.loc[("er", "return_over_learning", 2000)].tolist() == pytest.approx([3, 1 / 3**0.5, 3])
+    assert found.loc[("dyna_td", "return_over_learning", 2000)].tolist() == pytest.approx([4.5, 1.5, 2])
+    assert found.loc[("dyna_td", "return_less_er", 2000)].tolist() == pytest.approx([2, 1, 2])  # 3 - 2 and 6 - 3
+    assert "return_less_er" not in found.loc["er"].index.get_level_values("metric")
+    without = aggregate.learning_curves(Figure("x", "title", Path("x.yaml"), {"a": Panel("return", runs)}), read)
+    assert set(without["metric"]) == {"return", "return_smoothed"}
+
+
 def test_smoothing_averages_an_evaluation_and_those_before_it_and_leaves_gaps():
     values = [(2.0,), (4.0,), (np.nan,), (6.0,), (9.0,)]
     frame = pd.concat([records(value, "return", 500 * step) for step, value in enumerate(values)])

@@ -1,8 +1,8 @@
 """Controls, which the paper does not have: Dyna-TD, Dyna-Value or ER with one part replaced, to tell which part helps.
 
-Chains that follow something else than the TD error (`DescendValue`, `RandomSign`, `NoiseOnly`; ascending V is
-`dyna_value.DynaValue`), states without chains (`UniformStates`, `ReplayedStates`, `IdealStates`), and the cubic loss
-without any prioritized draw (`CubicDQN`).
+Chains that follow something else than the TD error (`DescendTD`, `RandomSign`, `DescendValue`, `RandomDirection`,
+`NoiseOnly`; ascending V is `dyna_value.DynaValue`), states without chains (`UniformStates`, `ReplayedStates`,
+`IdealStates`), and the cubic loss without any prioritized draw (`CubicDQN`).
 """
 
 import tensorflow as tf
@@ -25,11 +25,19 @@ class DescendValue(DynaValue):
         return -super().criterion_gradient(state, step, i)
 
 
+class DescendTD(DynaTD):
+    """This is Dyna-TD with: h(s) = -log |delta(s)|, so that its chains go where the TD error is small."""
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        return -super().criterion_gradient(state, step, i)
+
+
 class RandomSign(DynaTD):
     """This is Dyna-TD with: all gradients of a fill multiplied by +1 or -1, as a fair coin says.
 
-    A normalised gradient of log |delta| is that of V but for its sign, which only the TD error gives. Here it is lost,
-    and nothing else: the coin is tossed once a fill, because Dyna-TD's sign too rarely changes along a chain.
+    A normalised gradient of log |delta| is that of V but for its sign, which only the TD error gives. Half of the fills
+    go where Dyna-TD's would, the others where `DescendTD`'s would: the coin is tossed once a fill, because Dyna-TD's
+    sign too rarely changes along a chain.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -41,8 +49,26 @@ class RandomSign(DynaTD):
         return tf.where(coin < 0.5, -1.0, 1.0)
 
 
+class RandomDirection(Dyna):
+    """This is HC-Dyna with: a linear h, whose direction is drawn at random for each fill: chains go far, for no reason.
+
+    Directions are isotropic in the units that the released rule makes of them: standard deviations of the visited
+    states, or the unit that all parts of a state share.
+    """
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        direction = self.streams.normal(Purpose.CHAIN_CRITERION, (state.shape[1],), step=step)  # [S, d]
+        if self.search_control.space.shares_one_unit:
+            return direction
+        variance = tf.linalg.diag_part(self.search_control.visited.covariance)
+        return tf.math.divide_no_nan(direction, tf.sqrt(tf.maximum(variance, 0.0)))
+
+
 class NoiseOnly(Dyna):
-    """This is HC-Dyna with: a constant h, so that the noise alone moves its chains away from states of B_er."""
+    """This is HC-Dyna with: a constant h, so that the noise alone moves its chains away from states of B_er.
+
+    With the 0.1 of a step they lose most of their travel too, which `RandomDirection` keeps.
+    """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         return tf.zeros_like(state)
