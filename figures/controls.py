@@ -53,7 +53,8 @@ class Ranking(AnyPanel):
     Attributes:
       letter: the panel's key in curves.csv, also printed before the title.
       title: what is compared where.
-      metric: the rows of curves.csv, of which each curve has one.
+      metric: the panel's own.
+      compared: what follows it in curves.csv, where each curve has one such row.
       label: meaning and unit of the metric.
       curves: those of `ROWS` that the panel has.
       is_left: whether the rows are named.
@@ -62,6 +63,7 @@ class Ranking(AnyPanel):
     letter: str
     title: str
     metric: str
+    compared: str
     label: str
     curves: tuple[str, ...]
     is_left: bool = False
@@ -69,7 +71,7 @@ class Ranking(AnyPanel):
     @property
     def is_difference(self) -> bool:
         """Whether Dyna-TD itself is 0, and has no row in curves.csv."""
-        return LESS in self.metric
+        return self.compared == LESS + BASELINE
 
     def style_table(self) -> dict[str, CurveStyle]:
         return CURVES | ROWS
@@ -78,13 +80,13 @@ class Ranking(AnyPanel):
         super().check(tables, path)
         for curve in self.curves:
             if not (self.is_difference and curve == BASELINE):
-                require_curve(tables.curves, self.letter, curve, self.metric, path)
+                require_curve(tables.curves, self.letter, curve, self.metric + self.compared, path)
 
     def row(self, tables: Tables, curve: str) -> pd.Series:
         """What curves.csv says of one curve."""
         if self.is_difference and curve == BASELINE:
             return pd.Series({"mean": 0.0, "standard_error": 0.0, "n": 0})
-        return curve_rows(tables.curves, self.letter, curve, self.metric).iloc[-1]
+        return curve_rows(tables.curves, self.letter, curve, self.metric + self.compared).iloc[-1]
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Dots with bars, and Dyna-TD's dot as a line through all rows."""
@@ -113,13 +115,14 @@ class Ranking(AnyPanel):
 
 
 ON_MOUNTAIN_CAR = tuple(curve for curve in ROWS if curve != "ideal_states")  # p* is known on GridWorld alone
-RETURN, RETURN_LABEL = f"return{LESS}{BASELINE}", "return less Dyna-TD's"
-DISTANCE, COVERAGE = f"distance_uniform{OVER_LEARNING}", f"entropy_10{OVER_LEARNING}"
+RETURN = ("return", LESS + BASELINE, "return less Dyna-TD's")
+DISTANCE = ("distance_uniform", OVER_LEARNING, "distance to $p^*$, low is near")
+COVERAGE = ("entropy_10", OVER_LEARNING, "entropy (nats, at most 4.6)")
 PANELS = (
-    Ranking("a", "MountainCar", RETURN, RETURN_LABEL, ON_MOUNTAIN_CAR, is_left=True),
-    Ranking("b", "GridWorld", RETURN, RETURN_LABEL, tuple(ROWS)),
-    Ranking("c", "distance in (b)", DISTANCE, "distance to $p^*$, low is near", tuple(ROWS), is_left=True),
-    Ranking("d", "coverage in (b)", COVERAGE, "entropy (nats, at most 4.6)", tuple(ROWS)),
+    Ranking("a", "MountainCar", *RETURN, ON_MOUNTAIN_CAR, is_left=True),
+    Ranking("b", "GridWorld", *RETURN, tuple(ROWS)),
+    Ranking("c", "distance in (b)", *DISTANCE, tuple(ROWS), is_left=True),
+    Ranking("d", "coverage in (b)", *COVERAGE, tuple(ROWS)),
 )
 
 
