@@ -9,8 +9,8 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-thorough smoke all-figures controls sensitivity rates frozen claims report reference restore readme \
-	gallery compare restamp estimate benchmark benchmark-peers verify lint
+.PHONY: help setup test test-thorough smoke all-figures controls sensitivity rates frozen claims report reference \
+	restore readme gallery compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17

@@ -116,7 +116,7 @@ def test_random_sign_follows_the_gradient_of_dyna_td_forwards_or_backwards_for_a
 
 
 @pytest.mark.parametrize(("name", "follows"), [("noise_only", False), ("random_direction", False), ("dyna_td", True)])
-def test_where_chains_go_depends_on_the_network_unless_noise_alone_moves_them(name, follows):
+def test_where_chains_go_depends_on_the_network_unless_chance_alone_moves_them(name, follows):
     agents = [agent_of(name) for _ in range(2)]
     for variable in agents[1].learner.q.parameters:
         variable.assign(-2.0 * variable)
