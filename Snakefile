@@ -150,7 +150,7 @@ rule select_learning_rate:
     priority: longest_first
     params:
         runs=candidates_of,
-        rule=provenance.source_digest("dyna_td.aggregate"),
+        rule=provenance.source_digest("dyna_td.selection"),
     conda:
         "environment.yaml"
     shell:

@@ -1,4 +1,4 @@
-"""From runs to curves: statistics over seeds at every evaluation, and the choice of a learning rate."""
+"""From runs to curves: statistics over seeds at every evaluation."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
-from dyna_td.catalog import METRICS, headline_metric, is_supervised
-from dyna_td.errors import UserError
+from dyna_td.catalog import is_supervised
 from dyna_td.evidence.scores import Measured, score
 from dyna_td.experiments import Figure, Panel
 from dyna_td.runs import Run
@@ -21,11 +20,6 @@ SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
 # of the baseline whose name comes after.
 OVER_LEARNING = "_over_learning"
 LESS = "_less_"
-
-SELECTION_RULE = (
-    "mean of {metric} over the selection seeds and over all evaluations, the {best} wins; "
-    "a rate with a value that is not finite comes last; of equal rates the larger wins"
-)
 
 
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
@@ -160,35 +154,6 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
         "n": count,
     }
     return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})
-
-
-def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
-    """The learning rate of `run`, chosen by `SELECTION_RULE` from `sweep`.
-
-    Args:
-      run: the swept run.
-      sweep: `learning_rate,seed,step,metric,value` on the selection seeds.
-
-    Returns:
-      `learning_rate`, the `scores` of all rates (None where not finite), `metric` and the `rule` in words.
-
-    Raises:
-      UserError: if no rate has a finite score.
-    """
-    metric = headline_metric(run.environment)
-    higher = METRICS[metric].higher_is_better
-    values = sweep[sweep["metric"] == metric].groupby("learning_rate")["value"]
-    scores = {rate: float(np.mean(group.to_numpy())) for rate, group in values}
-    finite = {rate: score for rate, score in scores.items() if np.isfinite(score)}
-    if not finite:
-        raise UserError(f"no learning rate of {run.name} trains without diverging: extend its sweep to smaller rates.")
-    winner = max(finite, key=lambda rate: (finite[rate] if higher else -finite[rate], rate))
-    return {
-        "learning_rate": winner,
-        "scores": {f"{rate:g}": finite.get(rate) for rate in scores},
-        "metric": metric,
-        "rule": SELECTION_RULE.format(metric=metric, best="highest" if higher else "lowest"),
-    }
 
 
 def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.DataFrame]:

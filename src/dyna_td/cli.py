@@ -25,6 +25,7 @@ from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import marked_text, reference
 from dyna_td.quietly import import_quietly
 from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.selection import select_learning_rate
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more
@@ -284,7 +285,7 @@ def _select(options: argparse.Namespace) -> None:
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)
         for candidate, outcome in zip(candidates, outcomes, strict=True)
     )
-    details = {**results.describe(run), "seeds": candidates[0].seeds, **aggregate.select_learning_rate(run, sweep)}
+    details = {**results.describe(run), "seeds": candidates[0].seeds, **select_learning_rate(run, sweep)}
     cost = _total([outcome.cost for outcome in outcomes])
     results.write(csv, sweep, {**details, **cost, **machine})
     checkpoint.remove()

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import aggregate, experiments, results
+from dyna_td import experiments, results
+from dyna_td.selection import select_learning_rate
 
 ROOT = Path(__file__).parents[2]
 COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50}
@@ -111,7 +112,7 @@ def _finish(run, directory, digest=None, level=0.0, also=()):
             for rate in run.sweep
             for metric in ("test_rmse", "return")
         )
-        choice = aggregate.select_learning_rate(run, sweep)
+        choice = select_learning_rate(run, sweep)
         asked = results.describe(run) | {"seeds": candidates[0].seeds}
         asked["source_digest"] = digest or asked["source_digest"]
         results.write(results.selection_csv(plan.scale, run.name, directory), sweep, asked | choice | COST)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, results
+from dyna_td import results
 from dyna_td.errors import UserError
 from dyna_td.experiments import Plan
 from dyna_td.runs import Run
+from dyna_td.selection import select_learning_rate
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _read_sweep(plan: Plan, run: Run, directory: Path, rebuild: str) -> Table:
     asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
     table = _table(csv, records, details, asked, run, rebuild)
     tried = (set(records["learning_rate"]), set(records["seed"]))
-    choice = json.loads(json.dumps(aggregate.select_learning_rate(run, records)))
+    choice = json.loads(json.dumps(select_learning_rate(run, records)))
     # The scores were computed before the values were rounded to the nine digits of the file.
     same = {key: details.get(key) == choice[key] for key in ("learning_rate", "metric", "rule")}
     if tried != (set(run.sweep), set(asked["seeds"])) or not all(same.values()):

@@ -1,0 +1,66 @@
+"""The choice of a learning rate from a sweep."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dyna_td import provenance
+from dyna_td.errors import UserError
+from dyna_td.runs import DQNSettings, RegressionSettings, Run
+from dyna_td.selection import select_learning_rate
+
+SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+CONTROL = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+
+
+def sweep(metric, **values):
+    """Two seeds and two evaluations of each rate, the values around the given mean."""
+    spread = (-0.5, 0.5, -0.25, 0.25)
+    rows = [
+        (float(rate.replace("_", ".")), seed, step, metric, mean + spread[2 * seed + (step > 0)])
+        for rate, mean in values.items()
+        for seed in (0, 1)
+        for step in (0, 50)
+    ]
+    return pd.DataFrame(rows, columns=["learning_rate", "seed", "step", "metric", "value"])
+
+
+def test_the_lowest_mean_error_wins_on_the_supervised_task():
+    choice = select_learning_rate(SUPERVISED, sweep("test_rmse", **{"0_1": 3, "0_01": 2, "0_001": 4}))
+    assert choice["learning_rate"] == 0.01
+    assert choice["scores"] == {"0.1": 3, "0.01": 2, "0.001": 4}
+    assert choice["metric"] == "test_rmse" and "lowest wins" in choice["rule"]
+
+
+def test_the_highest_mean_return_wins_in_control():
+    choice = select_learning_rate(CONTROL, sweep("return", **{"0_1": -300, "0_01": -200}))
+    assert choice["learning_rate"] == 0.01 and "highest wins" in choice["rule"]
+
+
+def test_other_metrics_do_not_count():
+    frame = pd.concat([sweep("test_rmse", **{"0_1": 1, "0_01": 2}), sweep("train_rmse", **{"0_1": 9, "0_01": 0})])
+    assert select_learning_rate(SUPERVISED, frame)["learning_rate"] == 0.1
+
+
+@pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
+def test_of_equal_rates_the_larger_wins(run, metric):
+    assert select_learning_rate(run, sweep(metric, **{"0_01": 2, "0_1": 2}))["learning_rate"] == 0.1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
+def test_a_rate_that_diverged_once_comes_last(run, metric, bad):
+    frame = sweep(metric, **{"0_1": 2, "0_01": 2})
+    frame.loc[frame["learning_rate"].eq(0.1).idxmax(), "value"] = bad
+    choice = select_learning_rate(run, frame)
+    assert choice["learning_rate"] == 0.01 and choice["scores"]["0.1"] is None
+
+
+def test_a_sweep_in_which_every_rate_diverged_is_refused():
+    frame = sweep("test_rmse", **{"0_1": np.nan, "0_01": np.inf})
+    with pytest.raises(UserError, match=r"^no learning rate of sin/l2/.* trains without diverging: .*\.$"):
+        select_learning_rate(SUPERVISED, frame)
+
+
+def test_no_other_module_outdates_a_choice():
+    assert not set(provenance.imported_by(["dyna_td.selection"]))
