@@ -100,7 +100,7 @@ PANELS = (
     Panel("g", "figure 1a: mini-batch b", "test_rmse", tuple(BATCHES), UPDATES, x_scale="log", styles=BATCHES),
     return_panel("h", "MountainCar, not smoothed", "MountainCar", SMOOTHING_AGENTS, smoothed=False),
     return_panel("i", "the same, window of 30", "MountainCar", SMOOTHING_AGENTS),
-    return_panel("j", "GridWorld: goal states", "GridWorld", GOALS),
+    return_panel("j", "GridWorld, n = 30: goal states", "GridWorld", GOALS),
     Panel(
         "k",
         "the same: coverage",
