@@ -28,7 +28,8 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
     Two metrics are no evaluations: a row `diverged_seed` names, as its mean, a seed whose training diverged, with the
     step at which it was noticed; and in a panel against training seconds, the one number here that no seed determines,
     `train_seconds` is the job's training time up to `step`, divided by its seeds. In a panel against driving steps,
-    the `step` of its metric is `crashes_by_driving_step`'s. A panel with baselines has the rows of `_comparisons` too.
+    the `step` of its metric is `crashes_by_driving_step`'s. A panel with baselines has the rows of `_comparisons`
+    too, but no other metric than its own.
 
     Args:
       figure: what to show.
@@ -44,11 +45,13 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
             trained = details.get("trained_seeds", len(run.seeds))
             seconds = {step: total / trained for step, total in details.get("train_seconds_at", [])}
             diverged = [(step, int(seed)) for seed, step in details.get("diverged_seeds", {}).items()]
-            curve = summarise(records)
-            first = curve["metric"] == panel.metric
-            facts = [curve[first], curve[~first], *(_exact("diverged_seed", [fact]) for fact in diverged)]
+            own = records["metric"] == panel.metric
+            facts = [summarise(records[own])]
+            if not panel.baselines:
+                facts.append(summarise(records[~own]))
+            facts += (_exact("diverged_seed", [fact]) for fact in diverged)
             if not is_supervised(run.environment):
-                facts.append(summarise(smoothed(records[records["metric"] == panel.metric])))
+                facts.append(summarise(smoothed(records[own])))
             if panel.against == "driving_steps":
                 facts.insert(0, summarise(crashes_by_driving_step(records)))
             if panel.against == "train_seconds":

@@ -83,7 +83,8 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
     }
 
     def read(run):
-        return pd.concat([records(values, "return", step) for step, values in evaluations[run.agent].items()]), {}
+        returns = [records(values, "return", step) for step, values in evaluations[run.agent].items()]
+        return pd.concat([*returns, records((7.0,), "entropy_10", 500)]), {}
 
     curves = aggregate.learning_curves(Figure("controls", "title", Path("x.yaml"), {"a": panel}), read)
     found = curves.set_index(["curve", "metric", "step"])[["mean", "standard_error", "n"]]
@@ -91,8 +92,9 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
     assert found.loc[("dyna_td", "return_over_learning", 2000)].tolist() == pytest.approx([4.5, 1.5, 2])
     assert found.loc[("dyna_td", "return_less_er", 2000)].tolist() == pytest.approx([2, 1, 2])  # 3 - 2 and 6 - 3
     assert "return_less_er" not in found.loc["er"].index.get_level_values("metric")
+    assert "entropy_10" not in found.index.get_level_values("metric")
     without = aggregate.learning_curves(Figure("x", "title", Path("x.yaml"), {"a": Panel("return", runs)}), read)
-    assert set(without["metric"]) == {"return", "return_smoothed"}
+    assert set(without["metric"]) == {"return", "return_smoothed", "entropy_10"}
 
 
 def test_smoothing_averages_an_evaluation_and_those_before_it_and_leaves_gaps():
