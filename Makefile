@@ -50,7 +50,7 @@ all-figures: setup  ## every figure, at SCALE
 
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
 sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
-rates:  ## the roundabout at equal learning rates (claims 39 to 42; not in the paper)
+rates:  ## do the claims hang on learning rates? The same agents at equal ones (not in the paper)
 frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; not in the paper)
 controls sensitivity rates frozen: setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
