@@ -12,6 +12,8 @@ import re
 import sys
 from pathlib import Path
 
+sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}"]  # whatever else is installed
+
 from dyna_td import __version__, catalog, compiled_programs, drawings, experiments, pipeline_lock, provenance, results
 from dyna_td.errors import UserError
 
@@ -99,6 +101,7 @@ def refuse(wildcards):
 
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
+CLAIMS = [ROOT / "experiments" / f"{name}.yaml" for name in ("claims", "readings")]
 SHOWING_STATES = {name for name, figure in PLAN.drawn.items() if figure.shows_states}
 
 
@@ -226,6 +229,7 @@ rule claims:
     """Judge the paper's claims by the results that are there; what is missing is not run, and not trained."""
     output:
         table=f"results/{SCALE}/claims.csv",
+        readings=f"results/{SCALE}/readings.csv",
         text=f"results/{SCALE}/claims.md",
     log:
         f"results/{SCALE}/logs/claims.log",
@@ -234,8 +238,8 @@ rule claims:
     params:
         scale=SCALE,
         results=what_is_there,
-        claims=hashlib.sha256((ROOT / "experiments" / "claims.yaml").read_bytes()).hexdigest(),
-        code=provenance.source_digest("dyna_td.evidence.scorecard"),
+        claims=[hashlib.sha256(path.read_bytes()).hexdigest() for path in CLAIMS],
+        code=provenance.source_digest("dyna_td.evidence.readings"),
     conda:
         "environment.yaml"
     shell:
@@ -277,7 +281,7 @@ for figure in PLAN.drawn:
         conda:
             "environment.yaml"
         shell:
-            "python {params.script} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
+            "python {params.script:q} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 
 
 rule refuse_figure:

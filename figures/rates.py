@@ -3,12 +3,11 @@
 import sys
 from dataclasses import replace
 
-from benchmarks import benchmark_panel
+from benchmarks import REPLAY, benchmark_panel
 from figure_4 import DOMAINS
 from figure_13 import PANELS as FIGURE_13
 from panels import Panel
 from rendering import render
-from sensitivity import REPLAY
 from style import CURVES, CurveStyle
 
 ROUNDABOUT = FIGURE_13[1:]  # crashes, speed and return, without the scene

@@ -43,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> None:
     records, details = results.read(csv, "python -m dyna_td train")
+    if list(records.columns) != results.COLUMNS:
+        raise UserError(f"{csv} is not the results of one run: name a CSV that `python -m dyna_td train` wrote.")
     require_choice(metric, sorted(set(records["metric"])), f"metric of {csv}")
     rows = summarise(smoothed(records[records["metric"] == metric], window))
     mean, error = rows["mean"], rows["standard_error"]

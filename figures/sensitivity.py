@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 
-from benchmarks import RETURNS
+from benchmarks import REPLAY, RETURNS
 from panels import DRIVING_STEPS, ENVIRONMENT_STEPS, UPDATES, Panel
 from rendering import render
 from style import CURVES, CurveStyle, graded
@@ -26,11 +26,6 @@ def families(agents: dict[str, CurveStyle], values: dict[str, str]) -> dict[str,
 
 
 REGRESSION = {agent: CURVES[agent] for agent in ("l2", "prioritized_l2", "full_prioritized_l2")}
-REPLAY = {
-    "er": CurveStyle("ER", "black"),
-    "prioritized_er": CurveStyle("PER", "red"),
-    "full_prioritized_er": CurveStyle("Full-PER", "blue"),
-}
 UPDATES_A_STEP = families(REPLAY, {"_n1": "n = 1", "_n3": "n = 3", "": "n = 10"})
 BATCHES = families(
     {agent: replace(style, label=style.label.replace("Prioritized", "P")) for agent, style in REGRESSION.items()},

@@ -90,6 +90,7 @@ _DDPG_AGENTS: dict[str, type[ControlSettings]] = {
     "dyna_td_noise": DDPGChainNoiseSettings,
     "dyna_td_acceptance": DDPGAcceptanceSettings,
 }
+FREQUENCY_AGENTS = {name for name, kind in _DQN_AGENTS.items() if kind is DynaFrequencySettings}
 DYNA_AGENTS = tuple(name for name, kind in _DQN_AGENTS.items() if issubclass(kind, SearchControlSettings))
 
 # Those that pass every stored example or transition through the network at each update.
@@ -116,10 +117,10 @@ class Metric:
 METRICS = {
     "return": Metric("reward", "undiscounted return of one evaluation episode", True, False),
     "episode_length": Metric("environment steps", "length of that episode", False, False),
-    "test_rmse": Metric("target", "root mean squared error on the noise-free test points", False, True),
-    "test_rmse_high": Metric("target", "test_rmse on x < 0 alone, the high-frequency half", False, True),
-    "test_rmse_low": Metric("target", "test_rmse on x >= 0 alone, the low-frequency half", False, True),
-    "train_rmse": Metric("target", "root mean squared error on the noisy training set", False, True),
+    "test_rmse": Metric("RMSE", "root mean squared error on the noise-free test points", False, True),
+    "test_rmse_high": Metric("RMSE", "test_rmse on x < 0 alone, the high-frequency half", False, True),
+    "test_rmse_low": Metric("RMSE", "test_rmse on x >= 0 alone, the low-frequency half", False, True),
+    "train_rmse": Metric("RMSE", "root mean squared error on the noisy training set", False, True),
     "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash", False, False),
     "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps", False, False),
     "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode", True, False),
@@ -354,7 +355,7 @@ def require_metric(metric: object, environment: str, agents: Iterable[str]) -> s
         and (environment == SAMPLED_ENVIRONMENT or name not in SAMPLING_METRICS)
         and ((name not in DYNA_METRICS and not name.endswith("_recent")) or set(agents) <= set(DYNA_AGENTS))
         and (environment == ROUNDABOUT or name not in ROUNDABOUT_METRICS)
-        and (name not in FREQUENCY_METRICS or set(agents) <= {"dyna_frequency"})
+        and (name not in FREQUENCY_METRICS or set(agents) <= FREQUENCY_AGENTS)
         and (name not in FROZEN_METRICS or set(agents) <= {"dyna_td_frozen"})
     }
     return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")

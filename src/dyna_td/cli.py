@@ -5,6 +5,7 @@ A mistake of the user is one sentence on standard error and exit status 2; Ctrl-
 
 import argparse
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from dyna_td import aggregate, catalog, costs, experiments, pipeline_lock, prove
 from dyna_td.checked_yaml import check
 from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
-from dyna_td.evidence import claims, scorecard
+from dyna_td.evidence import claims, readings, scorecard
 from dyna_td.evidence.scores import reader
 from dyna_td.files import write_whole
 from dyna_td.progress import progress
@@ -49,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever reads what is printed has had enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that flushing it at the exit is silent, too
+        return 141
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         print(f"error: {place}{error.strerror or error}; what was not finished is not written.", file=sys.stderr)
@@ -368,9 +372,11 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = results.claims_csv(scale, options.results), reader(scale, options.results)
     results.require_writable(table)
     card = scorecard.scorecard(stated, plan, read)
+    others = readings.judged(readings.load_readings(plan, stated, options.experiments), plan, read)
     for path, text in {
         table: scorecard.as_csv(card),
-        table.with_suffix(".md"): scorecard.as_markdown(card, stated, plan),
+        readings.beside(table): scorecard.as_csv(others),
+        table.with_suffix(".md"): scorecard.as_markdown(card, stated, plan) + readings.as_markdown(others),
     }.items():
         with write_whole(path) as file:
             file.write(text)

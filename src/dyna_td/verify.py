@@ -61,7 +61,7 @@ def _figure(figure: Figure, csv: Path, plan: Plan, directory: Path) -> tuple[int
         if figure.shows_states:
             expected[results.states_csv(csv)] = states_text(figure, read_states)
         for path, text in expected.items():
-            if path.read_text(encoding="utf-8") != text:
+            if path.read_bytes() != text.encode():
                 return 1, f"{path} is not what its runs say: it was changed, or they were trained anew; {rebuild}."
     except UserError as error:
         return 1, f"{csv} cannot be compared with its runs: {error}"

@@ -223,6 +223,16 @@ def test_training_by_hand_works_from_a_shell():
     assert list(pd.read_csv("x.csv").columns) == ["seed", "step", "metric", "value"]
 
 
+def test_a_reader_who_has_had_enough_is_no_error():
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    reads, writes = os.pipe()
+    os.close(reads)
+    command = [sys.executable, "-m", "dyna_td", "list"]
+    told = subprocess.run(command, env=environment, stdout=writes, stderr=subprocess.PIPE, text=True)
+    os.close(writes)
+    assert (told.returncode, told.stderr) == (141, "")
+
+
 def test_an_interrupt_from_a_shell_ends_with_status_130():
     script = Path("slow.py")
     script.write_text(

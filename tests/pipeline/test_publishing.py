@@ -245,6 +245,13 @@ def test_a_gallery_or_comparison_of_nothing_is_refused(tmp_path, monkeypatch, ca
     assert said.count("\n") == 1 and pd.Series([said]).str.contains(sentence).all(), said
 
 
+def test_a_drawing_that_is_killed_is_told_in_one_sentence(tmp_path, monkeypatch):
+    killed = subprocess.CompletedProcess([], -9, "", "")
+    monkeypatch.setattr(gallery.subprocess, "run", lambda *command, **options: killed)
+    with pytest.raises(reference.UserError, match=r"figure_8 cannot be drawn from .*: the script ended with status -9"):
+        gallery.draw("figure_8", ROOT / "reference", tmp_path)
+
+
 def test_a_damaged_published_table_is_named(tmp_path):
     path = tmp_path / "states.csv.xz"
     path.write_bytes(lzma.compress(b"seed\n")[:-3])

@@ -14,7 +14,7 @@ import yaml
 from dyna_td import cli, estimate, results
 from dyna_td.costs import read_table
 from dyna_td.errors import UserError
-from dyna_td.evidence import scorecard
+from dyna_td.evidence import readings, scorecard
 from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.findings import load_findings
 from dyna_td.experiments import load_plan
@@ -23,6 +23,7 @@ from dyna_td.publishing import marked_text, readme, reference
 ROOT = Path(__file__).parents[2]
 PLAN = load_plan("paper")
 STATED = load_claims(PLAN)
+READ = readings.load_readings(PLAN, STATED)
 FIGURE = PLAN.figure("figure_9")
 RUN = FIGURE.panels["a"].curves["l2"]
 # Errors of each learner with little (a) and much noise (b); with them claims 15 to 18, on this figure, are, in turn:
@@ -138,7 +139,7 @@ def lose_a_seed(path):
     ("damage", "sentence"),
     [
         (truncate, ".* is damaged; get it again with `git checkout"),
-        (exchange, ".* is not what figure_9 was drawn from; publish it again with `make reference FIGURES=figure_9`"),
+        (exchange, ".* is not what figure_9 tells of; publish it again with `make reference FIGURES=figure_9`"),
         (lose_a_seed, ".* lacks seed 7; rebuild it with `make reference FIGURES=figure_9`"),
         (Path.unlink, "cannot read .*: No such file or directory; publish it"),
     ],
@@ -306,7 +307,7 @@ def test_a_finding_on_a_claim_that_is_not_stated_is_refused(tmp_path, findings):
         load_findings([1, 2], tmp_path)
 
 
-def test_both_parts_of_the_readme_are_written_or_none(folder, experiments_copy, capsys):
+def test_all_parts_of_the_readme_are_written_or_none(folder, experiments_copy, capsys):
     (experiments_copy / "findings.yaml").write_text("findings: []\n")
     write = ["readme", "--experiments", str(experiments_copy), "--write", "README.md"]
     page = Path("README.md")
@@ -316,8 +317,8 @@ def test_both_parts_of_the_readme_are_written_or_none(folder, experiments_copy, 
     assert cli.main(write) == 2
     assert "README.md has 0 places for published claims" in capsys.readouterr().err
     assert page.read_text() == f"before\n{begin}\n{end}\nafter\n"
-    both = "\n".join(marked_text.marks(readme.CLAIMS))
-    page.write_text(f"before\n{begin}\n{end}\nafter\n{both}\n")
+    rest = "\n".join((*marked_text.marks(readme.CLAIMS), *marked_text.marks(readme.READINGS)))
+    page.write_text(f"before\n{begin}\n{end}\nafter\n{rest}\n")
     assert cli.main(write) == 0
     assert "claim 17 is contradicted: a finding in" in capsys.readouterr().out
     assert cli.main(write[:-2]) == 0
@@ -351,6 +352,9 @@ def test_the_readmes_tables_follow_from_what_is_published(monkeypatch):
     for part, content in {
         readme.GALLERY: readme.gallery(PLAN, STATED, card, model, reference.DIRECTORY),
         readme.CLAIMS: readme.judged_claims(PLAN, STATED, card, found, reference.DIRECTORY),
+        readme.READINGS: readme.other_readings(
+            card, readings.read_table(readings.beside(reference.claims_csv()), READ, "make readme")
+        ),
     }.items():
         begin, end = marked_text.marks(part)
         assert f"{begin}\n{content}{end}" in text, "run `make readme`"
@@ -376,11 +380,16 @@ def test_the_short_answer_names_each_claim_once_under_its_verdict():
     assert short == verdicts(kept)
 
 
-def test_the_published_verdicts_are_those_of_the_published_runs():
-    kept = scorecard.read_card(reference.claims_csv(ROOT / "reference"), STATED, "make readme")
-    card = scorecard.scorecard(STATED, PLAN, reference.reader(ROOT / "reference"))
+@pytest.mark.parametrize("of", ["claims", "readings"])
+def test_the_published_verdicts_are_those_of_the_published_runs(of):
+    read, csv = reference.reader(ROOT / "reference"), reference.claims_csv(ROOT / "reference")
+    if of == "claims":
+        kept, card = scorecard.read_card(csv, STATED, "make readme"), scorecard.scorecard(STATED, PLAN, read)
+    else:
+        kept = readings.read_table(readings.beside(csv), READ, "make readme")
+        card = readings.judged(READ, PLAN, read)
     numbers = ["margin", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted"]
-    said = [name for name in scorecard.COLUMNS if name not in numbers]
+    said = [name for name in kept.columns if name not in numbers]
     assert kept[said].astype(str).to_numpy().tolist() == card[said].fillna("").astype(str).to_numpy().tolist(), (
         "make readme"
     )

@@ -42,6 +42,14 @@ def test_runs_are_drawn_without_tensorflow(csv, tmp_path):
     assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
 
 
+@pytest.mark.parametrize("columns", [["learning_rate", *results.COLUMNS], results.COLUMNS[1:]])
+def test_a_csv_of_another_kind_is_refused(csv, tmp_path, capsys, columns):
+    records, details = results.read(csv, "")
+    results.write(csv, records.assign(learning_rate=0.1)[columns], details)
+    assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 2
+    assert f"error: {csv} is not the results of one run" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

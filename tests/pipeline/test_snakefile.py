@@ -1,7 +1,10 @@
 """The Snakefile plans every figure, refuses others in one sentence, and runs all of them at the smoke scale."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -59,6 +62,19 @@ def test_a_refusal_does_not_lock_the_folder_and_a_start_tells_what_it_will_take(
     assert drawn.returncode == 0
     told = re.findall(r"^estimate: about .* in 2 jobs, .*: figure_7\.(?:plot|aggregate)$", drawn.stderr, re.MULTILINE)
     assert len(told) == 1
+
+
+@pytest.mark.slow(5)
+def test_a_clone_in_a_folder_with_a_space_draws_and_uses_its_own_code(tmp_path):
+    clone = tmp_path / "a clone"
+    clone.mkdir()
+    for name in ("Snakefile", "environment.yaml", "src", "envs", "experiments", "figures", "profiles"):
+        (clone / name).symlink_to(ROOT / name)
+    command = [sys.executable, "-m", "snakemake", "figure_7", "--config", "scale=smoke"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    drawn = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (clone / "results" / "smoke" / "figure_7" / "figure_7.png").exists()
 
 
 @pytest.mark.parametrize("lost", ["curves.csv", "figure_7.pdf"])

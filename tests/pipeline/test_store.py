@@ -111,6 +111,8 @@ def test_the_commands_store_and_restore(stored, told, tmp_path, monkeypatch, cap
     assert capsys.readouterr().out == "3 runs are back in results/paper.\n"
     assert cli.main(["restore", "--scale", "quick"]) == 2
     assert "only results of scale paper are published" in capsys.readouterr().err
+    assert cli.main(["restore", "--scale", "paper", "--reference", "nowhere"]) == 2
+    assert "nowhere holds no stored runs" in capsys.readouterr().err
 
 
 @pytest.mark.slow(10)

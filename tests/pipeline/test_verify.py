@@ -55,8 +55,9 @@ def test_a_sweep_without_its_json_is_named_with_its_command(finished, capsys):
     assert status == 2 and "`python -m dyna_td select " in told
 
 
-def test_edited_curves_are_noticed_although_nothing_else_was_touched(finished, capsys):
+@pytest.mark.parametrize(("written", "instead"), [(b"2\n", b"3\n"), (b"\n", b"\r\n"), (b"2\n", b"\xff\n")])
+def test_edited_curves_are_noticed_although_nothing_else_was_touched(finished, capsys, written, instead):
     curves = curves_csv("smoke", "figure_9")
-    curves.write_text(curves.read_text().replace("2\n", "3\n", 1))
+    curves.write_bytes(curves.read_bytes().replace(written, instead, 1))
     status, _, told = verify(capsys)
     assert status == 2 and f"{curves} is not what its runs say" in told and "make figure_9 SCALE=smoke" in told

@@ -165,7 +165,7 @@ def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
         )
 
     def term(text: str) -> Term:
-        return _term(f"{panel}/{text}" if panel else text, content.get("metric"), plan)
+        return term_at(f"{panel}/{text}" if panel else text, content.get("metric"), plan)
 
     test = MeasuredTest(
         label=content.get("label", panel),
@@ -183,8 +183,12 @@ def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
     return test
 
 
-def _term(text: str, metric: str | None, plan: Plan) -> Term:
-    """The score that `figure_4/a/dyna_td` or `figure_4/a/dyna_td:metric` names; by default of the panel's metric."""
+def term_at(text: str, metric: str | None, plan: Plan) -> Term:
+    """The score that `figure_4/a/dyna_td` or `figure_4/a/dyna_td:metric` names; by default of the panel's metric.
+
+    Raises:
+      UserError: if the plan has no such curve, or the curve's run no such metric.
+    """
     path, _, own_metric = text.partition(":")
     if path.count("/") != 2:
         raise UserError(f"{text!r} names no curve: write it as figure_4/a/dyna_td, or as dyna_td below `panels`.")

@@ -40,21 +40,36 @@ def read_card(csv: Path, claims: list[Claim], remedy: str) -> pd.DataFrame:
     Raises:
       UserError: if it cannot be read, or judges other claims; `remedy` is the command that makes it anew.
     """
-    damaged = UserError(f"{csv} is not a table of the claims as they are now: call `{remedy}`.")
-    try:
-        card = pd.read_csv(csv, dtype=str, keep_default_na=False)
-        card = card.assign(**card[_NUMBERS].apply(pd.to_numeric))
-    except OSError as error:
-        raise UserError(f"cannot read {csv}: {error.strerror}; call `{remedy}`.") from error
-    except (KeyError, ValueError) as error:
-        raise damaged from error
-    if list(card.columns) != COLUMNS or list(card.loc[card["row"] == "claim", "claim"]) != [c.number for c in claims]:
-        raise damaged
+    card = read_rows(csv, COLUMNS, remedy)
+    if list(card.loc[card["row"] == "claim", "claim"]) != [claim.number for claim in claims]:
+        raise _damaged(csv, remedy)
     return card
 
 
+def read_rows(csv: Path, columns: list[str], remedy: str) -> pd.DataFrame:
+    """Rows of a scorecard from `csv`, which has just `columns`; an empty text is no NaN.
+
+    Raises:
+      UserError: if it cannot be read, or has other columns; `remedy` is the command that makes it anew.
+    """
+    try:
+        rows = pd.read_csv(csv, dtype=str, keep_default_na=False)
+        rows = rows.assign(**rows[_NUMBERS].apply(pd.to_numeric))
+    except OSError as error:
+        raise UserError(f"cannot read {csv}: {error.strerror}; call `{remedy}`.") from error
+    except (KeyError, ValueError) as error:
+        raise _damaged(csv, remedy) from error
+    if list(rows.columns) != columns:
+        raise _damaged(csv, remedy)
+    return rows
+
+
+def _damaged(csv: Path, remedy: str) -> UserError:
+    return UserError(f"{csv} is not a table of the claims as they are now: call `{remedy}`.")
+
+
 def as_csv(card: pd.DataFrame) -> str:
-    """The text of `claims.csv`; what a row does not have is empty."""
+    """The text of `claims.csv`, or of `readings.csv`; what a row does not have is empty."""
     return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
@@ -65,8 +80,7 @@ def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
     lines += table_head("claim", "in our words", "verdict", "data", "place")
     for claim in claims:
         row = verdicts.loc[claim.number]
-        data = "; ".join(filter(None, (effect_words(row), row["note"])))
-        lines.append(table_line((str(claim.number), claim.text, verdict_words(row), data, claim.place)))
+        lines.append(table_line((str(claim.number), claim.text, verdict_words(row), data_words(row), claim.place)))
     lines += [
         "",
         "## Tests",
@@ -126,6 +140,11 @@ def effect_words(row: pd.Series) -> str:
     number, unit = (_percent, "") if row["unit"] == "relative" else (_number, f" {row['unit']}".rstrip())
     interval = "" if np.isnan(row["low95"]) else f" [{number(row['low95'])}, {number(row['high95'])}]"
     return f"{number(row['effect'])}{interval}{unit}"
+
+
+def data_words(row: pd.Series) -> str:
+    """The effect and the note, as far as there are."""
+    return "; ".join(filter(None, (effect_words(row), row["note"])))
 
 
 def test_cells(row: pd.Series) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dyna_td import costs, experiments, pipeline_lock, provenance, results
 from dyna_td.errors import UserError, require_choice
-from dyna_td.evidence import claims, findings, scorecard
+from dyna_td.evidence import claims, findings, readings, scorecard
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.files import write_whole
 from dyna_td.publishing import comparison, gallery, marked_text, reference, restamp, store
@@ -111,11 +111,15 @@ def _readme(options: argparse.Namespace) -> None:
     plan = experiments.load_plan(EVIDENCE_SCALE, options.experiments)
     stated = claims.load_claims(plan, options.experiments)
     found = findings.load_findings([claim.number for claim in stated], options.experiments)
-    card = scorecard.read_card(reference.claims_csv(options.reference), stated, "make readme")
+    judged = reference.claims_csv(options.reference)
+    card = scorecard.read_card(judged, stated, "make readme")
+    others = readings.load_readings(plan, stated, options.experiments)
+    table = readings.read_table(readings.beside(judged), others, "make readme")
     model = estimate.CostModel(costs.read_table())
     parts = {
         readme.GALLERY: readme.gallery(plan, stated, card, model, options.reference),
         readme.CLAIMS: readme.judged_claims(plan, stated, card, found, options.reference),
+        readme.READINGS: readme.other_readings(card, table),
     }
     if options.write:
         marked_text.replace(options.write, parts)
@@ -129,7 +133,7 @@ def _compare(options: argparse.Namespace) -> None:
     plan = experiments.load_plan(options.scale, options.experiments)
     figures = [plan.figure(name).name for name in options.figures]
     if not figures:
-        there = [name for name in plan.figures if results.curves_csv(plan.scale, name, options.results).exists()]
+        there = [name for name in plan.drawn if results.curves_csv(plan.scale, name, options.results).exists()]
         figures = [name for name in there if name in reference.published(options.reference)]
     if not figures:
         raise UserError(

@@ -42,6 +42,7 @@ def draw(figure: str, directory: Path, output: Path) -> Path:
         path = os.pathsep.join([str(SCRIPTS.parent / "src"), str(SCRIPTS.parent)])
         drawn = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
     if drawn.returncode:
-        reason = drawn.stderr.strip().splitlines()[-1].removeprefix("error: ")
+        said = drawn.stderr.strip().splitlines() or [f"the script ended with status {drawn.returncode}."]
+        reason = said[-1].removeprefix("error: ")
         raise UserError(f"{figure} cannot be drawn from {directory}: {reason}")
     return png

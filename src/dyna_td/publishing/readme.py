@@ -1,4 +1,4 @@
-"""The parts of the README that follow from the published results: the gallery of figures, and the judged claims.
+"""The parts of the README that follow from the published results: the gallery, the judged claims, other readings.
 
 Nothing in them comes from other scales, and nothing is judged here: verdicts are those of reference/claims.csv.
 """
@@ -18,7 +18,11 @@ from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.experiments import Figure, Plan
 from dyna_td.publishing import reference
 
-GALLERY, CLAIMS = "published figures", "published claims"  # what the parts are called, see `marked_text`
+GALLERY, CLAIMS, READINGS = (
+    "published figures",
+    "published claims",
+    "published readings",
+)  # what the parts are called, see `marked_text`
 CLAIMS_HEADING = "Does the data bear the paper out?"  # below which the README has the claims
 _ANCHOR = CLAIMS_HEADING.lower().rstrip("?").replace(" ", "-")  # as GitHub names it
 _JUDGED = VERDICTS[:-1]
@@ -72,6 +76,24 @@ def judged_claims(
         finding = findings.get(claim.number)
         if finding and finding.verdict == verdicts.loc[claim.number, "verdict"]:
             lines += ["", f"**Claim {claim.number}, {finding.verdict}.** {finding.text}"]
+    return "\n".join(lines) + "\n"
+
+
+def other_readings(card: pd.DataFrame, table: pd.DataFrame) -> str:
+    """A line for each claim that has readings: which leave its verdict as it is, and which do not.
+
+    Args:
+      card: as `scorecard.read_card` gives it.
+      table: as `readings.read_table` gives it.
+    """
+    lines = scorecard.table_head("claim", "verdict", "the same by", "otherwise")
+    verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
+    rows = table[(table["row"] == "claim") & (table["verdict"] != _NOT_RUN)]
+    for number, found in rows.groupby("claim"):
+        by = {name: ", ".join(group["reading"]) for name, group in found.groupby("verdict")}
+        same = by.pop(verdicts[number], "")
+        others = "; ".join(f"{verdict}: {by[verdict]}" for verdict in _JUDGED if verdict in by)
+        lines.append(scorecard.table_line((str(number), verdicts[number], same, others)))
     return "\n".join(lines) + "\n"
 
 
@@ -139,7 +161,7 @@ def _effects(row: pd.Series, tests: pd.DataFrame) -> str:
     Of many, it tells how they came out, and the effects of those with the claim's verdict if these are few.
     """
     if len(tests) == 1:
-        return _data(row)
+        return scorecard.data_words(row)
     told = []
     if len(tests) > _MOST_TESTS:
         told, tests = [row["note"]], tests[tests["verdict"] == row["verdict"]]
@@ -149,15 +171,13 @@ def _effects(row: pd.Series, tests: pd.DataFrame) -> str:
 
 
 def _test_words(test: pd.Series, verdict: str) -> str:
-    """The effect of a test, with its verdict where that is not the claim's."""
-    words = [] if test["verdict"] == _NOT_RUN else [_data(test)]
+    """The effect of a test, with its verdict where that is not the claim's, and the curves if a panel is its name."""
+    words = [] if test["verdict"] == _NOT_RUN else [scorecard.data_words(test)]
     if test["verdict"] != verdict:
         words.append(f"({test['verdict']})")
-    return f"{test['test'].replace('_', ' ')}: {' '.join(words)}"
-
-
-def _data(row: pd.Series) -> str:
-    return "; ".join(filter(None, (scorecard.effect_words(row), row["note"])))
+    plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
+    curves = "" if "/" in plus or not minus else f", {plus} less {minus}"
+    return f"{test['test']}{curves}: {' '.join(words)}".replace("_", " ")
 
 
 def _seeds(tests: pd.DataFrame) -> str:

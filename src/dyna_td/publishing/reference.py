@@ -111,7 +111,7 @@ def read_compressed(path: Path) -> bytes:
 def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
     """What gives the published results of a run, None where it is not published; each is read once.
 
-    It raises UserError for results that are damaged, that no provenance.json tells of, or that lack what the plan asks.
+    It raises UserError for results that are damaged, not what is told of them, or that lack what the plan asks.
 
     Raises:
       UserError: if no figure is published.
@@ -124,20 +124,31 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
 
     @cache
     def read(run: Run) -> Measured | None:
-        return _read_run(run, told[run.name], directory) if run.name in told else None
+        found = told.get(run.name) or _told_by_store(run, directory)
+        return _read_run(run, found, directory) if found else None
 
     return read
 
 
+def _told_by_store(run: Run, directory: Path) -> list[tuple[str, dict]]:
+    """What was told of a stored run that no published figure shows, see `store`; empty if it is not stored."""
+    path = Path(directory) / "runs" / f"{run.name}.json"
+    try:
+        return [(path.name, json.loads(path.read_text(encoding="utf-8")))] if path.exists() else []
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} is damaged; get it again with `git checkout {path}`.") from error
+
+
 def _read_run(run: Run, told: list[tuple[str, dict]], directory: Path) -> Measured:
-    """The results of `run`, bound by their checksum to one of those that figures tell of."""
+    """The results of `run`, bound by their checksum to one of those that `told` has: of a figure, or of the store."""
     path = run_csv(run.name, directory)
     content = read_compressed(path)
     checksum = results.checksum(content)
     details = next((details for _, details in told if details.get("csv_sha256") == checksum), None)
-    publish_again = f"make reference FIGURES={told[0][0]}"
+    figure = told[0][0]
+    publish_again = "make reference" + ("" if figure.endswith(".json") else f" FIGURES={figure}")
     if details is None:
-        raise UserError(f"{path} is not what {told[0][0]} was drawn from; publish it again with `{publish_again}`.")
+        raise UserError(f"{path} is not what {figure} tells of; publish it again with `{publish_again}`.")
     records = pd.read_csv(io.BytesIO(content))
     results.require_complete(path, records, run, publish_again)
     trained = run.with_learning_rate(details["settings"]["learning_rate"]) if run.sweep else run

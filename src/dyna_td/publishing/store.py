@@ -60,8 +60,10 @@ def restore(plan: Plan, directory: Path, target: Path, outdated: bool = False) -
       outdated: whether those that other sources made come back too.
 
     Raises:
-      UserError: if Snakemake refuses.
+      UserError: if nothing is stored, or Snakemake refuses.
     """
+    if not (Path(directory) / "runs").is_dir():
+        raise UserError(f"{directory} holds no stored runs: get them with `git checkout reference`.")
     back = Restored([], [])
     for run in plan.all_runs.values():
         csv = results.run_csv(plan.scale, run.name, target)
