@@ -134,7 +134,7 @@ def test_rates_are_the_runs_of_figure_13_with_one_learning_rate_for_all(row, rat
 def test_rates_have_every_agent_of_a_benchmark_once_with_the_rate_of_dyna_td(letter, of):
     number, key = re.fullmatch(r"(\d+)(.*)", of).groups()
     drawn, panel = PAPER.figures[f"figure_{number}"].panels[key], PAPER.studies["rates"].panels[letter]
-    assert panel.metric == drawn.metric == "return"
+    assert panel.metric == drawn.metric == "return" and len(panel.baselines) == 1
     own = {curve: run for curve, run in drawn.curves.items() if curve != "dyna_td_learned"}
     assert {curve: panel.curves[curve] for curve in own} == own  # the figure's own runs
     published = json.loads((reference.DIRECTORY / f"figure_{number}" / "provenance.json").read_text())["runs"]
