@@ -223,8 +223,9 @@ def test_a_judged_claim_has_its_words_verdict_effect_and_seeds(folder, card):
     claim = STATED[16]
     assert (words, verdict, seeds, place) == (claim.text, "contradicted", "50", claim.place)
     alike, worse = effect.split("<br>")
-    assert re.fullmatch(r"figure 9/b: \+\d(\.\d+)?% \[.*%, .*%\] \(supported\)", alike), alike
-    difference, low, high = map(float, re.fullmatch(r"figure 9/b: (\S+) \[(\S+), (\S+)\] \w+", worse).groups())
+    assert re.fullmatch(r"figure 9/b, cubic less l2: \+\d(\.\d+)?% \[.*%, .*%\] \(supported\)", alike), alike
+    told = re.fullmatch(r"figure 9/b, power4 less l2: (\S+) \[(\S+), (\S+)\] RMSE", worse)
+    difference, low, high = map(float, told.groups())
     records = {
         curve: reference.reader(folder)(FIGURE.panels["b"].curves[curve]).values("test_rmse")
         for curve in ("power4", "l2")
