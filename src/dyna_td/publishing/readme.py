@@ -86,13 +86,13 @@ def other_readings(card: pd.DataFrame, table: pd.DataFrame) -> str:
       card: as `scorecard.read_card` gives it.
       table: as `readings.read_table` gives it.
     """
-    lines = scorecard.table_head("claim", "verdict", "the same by", "otherwise")
+    lines = scorecard.table_head("claim", "verdict", "stays so by", "would be")
     verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
-    rows = table[(table["row"] == "claim") & (table["verdict"] != _NOT_RUN)]
-    for number, found in rows.groupby("claim"):
+    for number, found in table[table["row"] == "claim"].groupby("claim"):
         by = {name: ", ".join(group["reading"]) for name, group in found.groupby("verdict")}
         same = by.pop(verdicts[number], "")
-        others = "; ".join(f"{verdict}: {by[verdict]}" for verdict in _JUDGED if verdict in by)
+        others = "; ".join(f"{verdict} by {by[verdict]}" for verdict in VERDICTS if verdict in by)
+        others = others.replace(f"{_NOT_RUN} by", f"{_NOT_RUN} yet:")
         lines.append(scorecard.table_line((str(number), verdicts[number], same, others)))
     return "\n".join(lines) + "\n"
 
