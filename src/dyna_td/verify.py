@@ -28,16 +28,18 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
         if csv.name.endswith(".states.csv"):
             continue  # checked with the run that it belongs to
         name = csv.relative_to(directory / plan.scale / "runs").with_suffix("").as_posix()
+        is_shown = name in plan.sampled_runs or results.states_csv(csv).exists()  # other states are not restored
         verb, name = ("select", name.removesuffix(".selection")) if name.endswith(".selection") else ("run", name)
         rebuild = f"python -m dyna_td {verb} {name} --scale {plan.scale}"
         try:
             _, details = results.read(csv, rebuild)
-            if "states_sha256" in details:
+            has_states = is_shown and "states_sha256" in details
+            if has_states:
                 results.read_states(csv, rebuild)
         except UserError as error:
             yield 1, str(error)
         else:
-            yield 1 + ("states_sha256" in details), ""
+            yield 1 + has_states, ""
 
 
 def _figures(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dyna_td import cli, experiments, provenance, results
+from dyna_td import cli, experiments, provenance, results, verify
 from dyna_td.publishing import finished, restamp, store
 
 PLAN = experiments.load_plan("paper")
@@ -46,6 +46,7 @@ def test_runs_come_back_as_they_were_and_snakemake_is_told(stored, told, tmp_pat
     expected, found = files_of(source), files_of(tmp_path / "again")
     not_shown = results.states_csv(results.run_csv("paper", UNSAMPLED.name, source)).relative_to(source)
     assert set(found) == set(expected) - {not_shown}
+    assert verify.findings(PLAN, tmp_path / "again")[1] == []
     for path in found:
         if path.suffix == ".json":
             assert json.loads(found[path]) == {"date": json.loads(found[path])["date"], **json.loads(expected[path])}

@@ -1,6 +1,7 @@
 """Readings put other curves or another window in the place of a claim's, and every mistake is told in one sentence."""
 
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -99,14 +100,15 @@ def test_a_name_is_given_once(tmp_path):
         load(tmp_path, BATCHES, BATCHES)
 
 
-def made_up(level):
-    """Reads runs whose every evaluation and metric is `level(run)`, a little more from seed to seed; None: not run."""
+def made_up(level, steps=(0, 5000, 10000)):
+    """Reads runs whose every evaluation is `level(run)`, a little more from seed to seed; None: not run."""
 
     def read(run):
         if level(run) is None:
             return None
         seeds = [(seed, level(run) * (1 + seed / 1000)) for seed in run.seeds]
-        rows = [(seed, step, "test_rmse", value) for seed, value in seeds for step in (0, 5000, 10000)]
+        metrics = ("test_rmse", "train_rmse")
+        rows = [(seed, step, metric, value) for seed, value in seeds for step in steps for metric in metrics]
         return Measured(run, pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]), {}, "make it")
 
     return read
@@ -132,6 +134,19 @@ def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
             UserError, match=r"readings\.csv is not a table of the readings as they are now: call `make it`"
         ):
             readings.read_table(csv, damage, "make it")
+
+
+def test_a_window_without_an_evaluation_decides_nothing():
+    plan = load_plan("smoke")  # whose runs are evaluated half way and at the end
+    claims = load_claims(plan)
+    early = [
+        reading for reading in readings.load_readings(plan, claims) if reading.name == "the first third of learning"
+    ]
+    table = readings.judged(
+        [replace(early[0], claims=early[0].claims[1:2])], plan, made_up(lambda run: 0.5, (0, 50, 100))
+    )
+    assert set(table["verdict"]) == {"undecided"}
+    assert "early, without an evaluation" in set(table["window"])
 
 
 def test_a_reading_by_a_study_that_is_not_there_is_not_run(tmp_path):

@@ -196,9 +196,9 @@ def _doubled(p: float) -> float:
 
 
 def _window(test: MeasuredTest, measured: dict[Run, Measured]) -> str:
-    """The window and what it covers of this run."""
+    """The window and what it covers of this run, which can be too short to have an evaluation in it."""
     if test.window == "equal_seconds":
         return f"{test.window} to {common_seconds(measured.values()):.3g} s"
     run = test.terms[0].run
     steps = steps_in(run, test.window, sorted(measured[run].records["step"].unique()))
-    return f"{test.window} {steps[0]}..{steps[-1]}"
+    return f"{test.window} {steps[0]}..{steps[-1]}" if steps else f"{test.window}, without an evaluation"
