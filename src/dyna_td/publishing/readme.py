@@ -18,11 +18,8 @@ from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.experiments import Figure, Plan
 from dyna_td.publishing import reference
 
-GALLERY, CLAIMS, READINGS = (
-    "published figures",
-    "published claims",
-    "published readings",
-)  # what the parts are called, see `marked_text`
+# What the parts are called, see `marked_text`.
+GALLERY, CLAIMS, READINGS = "published figures", "published claims", "published readings"
 CLAIMS_HEADING = "Does the data bear the paper out?"  # below which the README has the claims
 _ANCHOR = CLAIMS_HEADING.lower().rstrip("?").replace(" ", "-")  # as GitHub names it
 _JUDGED = VERDICTS[:-1]

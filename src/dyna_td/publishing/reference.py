@@ -6,6 +6,7 @@
                                               its cost, and where its evaluations are
 runs/<run>.csv.xz                             every evaluation of every seed; figures share it as they share the run
 claims.csv, claims.md                         the verdicts on the paper's claims by these runs
+readings.csv                                  the same claims by other runs, or by another part of training
 """
 
 import csv
