@@ -49,10 +49,9 @@ ROUNDABOUT = {
     "acceptance_01": CurveStyle("Dyna-TD, 0.1", "black", ":"),
     **{agent: CURVES[agent] for agent in ("prioritized_er", "er")},
 }
-STOPS = {
+RELEASED = {
     "dyna_td_learned": CurveStyle("Dyna-TD", "black"),
-    "stop_100000": CurveStyle("Dyna-TD, to 100k", "black", "--"),
-    "stop_100000_noise_001": CurveStyle("to 100k, less noise", "black", ":"),
+    "dyna_td_released": CurveStyle("to 100k, less noise", "black", ":"),
     "er": CURVES["er"],
 }
 SMOOTHING_AGENTS = {agent: CURVES[agent] for agent in ("dyna_td", "prioritized_er", "er")}
@@ -83,7 +82,7 @@ QUEUE_DISTANCE = Panel(
     styles=QUEUES,
 )
 MODEL_END = Panel(
-    "p", "figure 6a: end of the model", "return", tuple(STOPS), ENVIRONMENT_STEPS, smoothed=True, styles=STOPS
+    "p", "figure 6a: end of the model", "return", tuple(RELEASED), ENVIRONMENT_STEPS, smoothed=True, styles=RELEASED
 )
 PANELS = (
     return_panel("a", "figure 1c: updates n", "MountainCar", UPDATES_A_STEP, smoothed=False),
