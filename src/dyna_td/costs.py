@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -19,6 +20,7 @@ from dyna_td.catalog import FULL_PASS, SAMPLED_ENVIRONMENT, SAMPLING_METRICS, SU
 from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Plan
 from dyna_td.files import write_whole
+from dyna_td.remedies import told_if_damaged
 from dyna_td.runs import Run
 
 TABLE = experiments.DIRECTORY / "costs.csv"
@@ -198,20 +200,19 @@ def measure(directory: Path) -> pd.DataFrame:
     for path in sorted((directory / "benchmarks").rglob("*.tsv")):
         name = str(path.relative_to(directory / "benchmarks").with_suffix(""))
         figure, _, part = name.partition(".")
-        try:
-            clock, share, memory = _read_benchmark(path)
-            if figure in plan.drawn and part in ("aggregate", "plot"):
-                if math.isnan(memory):  # Snakemake never looked at it
-                    continue
-                job = _drawing_jobs(plan.drawn[figure])[part == "plot"]
-                rows.append(job.as_row(scale) | {"start_seconds": clock * share, "memory_mib": memory, "cpu": ""})
-            elif (described := directory / "runs" / f"{name}.json").exists():
-                rows.append(_measured_training(name, scale, json.loads(described.read_text()), clock, share))
-            else:
+        clock, cpu_time, memory = read_benchmark(path)
+        share = core_share(clock, cpu_time)
+        if figure in plan.drawn and part in ("aggregate", "plot"):
+            if math.isnan(memory):  # Snakemake never looked at it
                 continue
-            rows[-1].setdefault("clock_seconds", clock)
-        except (ValueError, KeyError, TypeError, UserError) as error:
-            raise UserError(f"{path} or its run's JSON file is damaged ({error}): make that run anew.") from error
+            job = _drawing_jobs(plan.drawn[figure])[part == "plot"]
+            rows.append(job.as_row(scale) | {"start_seconds": clock * share, "memory_mib": memory, "cpu": ""})
+        elif (described := directory / "runs" / f"{name}.json").exists():
+            with told_if_damaged(described, "make that run anew"):
+                rows.append(_measured_training(name, scale, json.loads(described.read_text()), clock, share))
+        else:
+            continue
+        rows[-1].setdefault("clock_seconds", clock)
     if not rows:
         raise UserError(
             f"{directory} has no measured jobs, expected the results of a scale, such as results/quick: "
@@ -220,11 +221,29 @@ def measure(directory: Path) -> pd.DataFrame:
     return pd.DataFrame(rows).reindex(columns=COLUMNS).fillna(dict.fromkeys(_SECONDS, 0.0))
 
 
-def _read_benchmark(path: Path) -> tuple[float, float, float]:
-    """Seconds by the clock, the share of a core, and MiB, of the job's last repetition."""
-    row = pd.read_csv(path, sep="\t").iloc[-1]
-    clock = float(row["s"])
-    return clock, core_share(clock, float(row["cpu_time"])), float(row["max_rss"])
+class Benchmark(NamedTuple):
+    """What Snakemake measured of a job: seconds by the clock and of a core, and most memory in MiB.
+
+    The latter two are NaN if the job was over before Snakemake looked at it.
+    """
+
+    clock: float
+    cpu_time: float
+    memory_mib: float
+
+
+def read_benchmark(path: Path) -> Benchmark:
+    """What the benchmark file at `path` tells of its job.
+
+    Raises:
+      UserError: if it is missing or damaged.
+    """
+    with told_if_damaged(path, "delete it, and its job counts as not measured"):
+        row = pd.read_csv(path, sep="\t", na_values="-").iloc[-1]
+        found = Benchmark(*(float(row[name]) for name in ("s", "cpu_time", "max_rss")))
+        if not math.isfinite(found.clock):
+            raise ValueError("no time")
+        return found
 
 
 def core_share(clock: float, cpu_time: float) -> float:

@@ -16,11 +16,10 @@ from pathlib import Path
 import docutils.core
 import docutils.utils
 import jinja2
-import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from dyna_td import provenance, results
+from dyna_td import costs, provenance, remedies, results
 from dyna_td.errors import UserError
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim
@@ -181,19 +180,20 @@ def _jobs(figure: Figure, plan: Plan, directory: Path) -> list[Job]:
     """All jobs of a figure, in the order in which they are made."""
 
     def job(name: str, training: tuple = ()) -> Job:
-        seconds, memory = _measured(results.benchmark_tsv(plan.scale, name, directory))
-        return Job(name, seconds, memory, *training)
+        tsv = results.benchmark_tsv(plan.scale, name, directory)
+        measured = costs.read_benchmark(tsv) if tsv.exists() else costs.Benchmark(*[math.nan] * 3)
+        return Job(name, measured.clock, measured.memory_mib, *training)
 
     jobs = []
     for run in figure.runs:
         if run.sweep:
             csv = results.selection_csv(plan.scale, run.name, directory)
-            rebuild = f"python -m dyna_td select {run.name} --scale {plan.scale}"
+            rebuild = remedies.training(run.name, plan.scale, directory, "select")
             asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
             training = _training(csv, rebuild, partial(results.agrees, asked=asked))
             jobs.append(job(f"{run.name}.selection", training))
         csv = results.run_csv(plan.scale, run.name, directory)
-        rebuild = f"python -m dyna_td run {run.name} --scale {plan.scale}"
+        rebuild = remedies.training(run.name, plan.scale, directory)
         jobs.append(job(run.name, _training(csv, rebuild, partial(is_current, run))))
     return jobs + [job(f"{figure.name}.{step}") for step in ("aggregate", "plot")]
 
@@ -203,19 +203,12 @@ def _training(csv: Path, rebuild: str, is_current: Callable[[dict], bool]) -> tu
     if not csv.exists():
         return "missing", {}, None
     details = results.read_details(csv, rebuild)
-    written = datetime.fromtimestamp(results.provenance_json(csv).stat().st_mtime, UTC).date()
-    return "current" if is_current(details) else "other", details, written
-
-
-def _measured(tsv: Path) -> tuple[float, float]:
-    """Seconds and most memory (MiB) of a job by its benchmark, NaN if there is none or the job was over too soon."""
-    if not tsv.exists():
-        return math.nan, math.nan
-    try:
-        table = pd.read_csv(tsv, sep="\t", na_values="-")
-        return float(table["s"].sum()), float(table["max_rss"].max())
-    except (ValueError, KeyError) as error:
-        raise UserError(f"{tsv} is damaged, expected the columns s and max_rss: delete it.") from error
+    told = results.provenance_json(csv)
+    written = datetime.fromtimestamp(told.stat().st_mtime, UTC).date()
+    with remedies.told_if_damaged(told, f"rebuild it with `{rebuild}`"):
+        job = Job(csv.stem, math.nan, math.nan, "", details, written)
+        _ = job.row, _cost("", [job]), _origins([job])  # all that the page takes from it
+        return "current" if is_current(details) else "other", details, written
 
 
 def _figure(name: str, plan: Plan, jobs: list[Job], claims: list[dict] | None, directory: Path) -> dict:

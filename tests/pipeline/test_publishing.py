@@ -63,11 +63,11 @@ def test_a_finished_figure_is_published_whole(finished_figure_9, publish, tmp_pa
     run = finished_figure_9.runs[0]
     measured = tmp_path / "results" / "paper" / "benchmarks" / f"{run.name}.tsv"
     measured.parent.mkdir(parents=True)
-    measured.write_text("s\th:m:s\tcpu_time\n9.5\t0:00:09\t7.25\n")
+    measured.write_text("s\th:m:s\tmax_rss\tcpu_time\n9.5\t0:00:09\t100\t7.25\n")
     killed = finished_figure_9.runs[1]
     measured = tmp_path / "results" / "paper" / "benchmarks" / f"{killed.name}.tsv"
     measured.parent.mkdir(parents=True, exist_ok=True)
-    measured.write_text("s\th:m:s\tcpu_time\n2.0\t0:00:02\t1.5\n")  # of its last start alone
+    measured.write_text("s\th:m:s\tmax_rss\tcpu_time\n2.0\t0:00:02\t100\t1.5\n")  # of its last start alone
     status, said = publish("figure_9")
     assert (status, said.splitlines()[0]) == (0, "reference/figure_9")
     folder = tmp_path / "reference" / "figure_9"
@@ -252,6 +252,59 @@ def test_a_drawing_that_is_killed_is_told_in_one_sentence(tmp_path, monkeypatch)
         gallery.draw("figure_8", ROOT / "reference", tmp_path)
 
 
+@pytest.mark.parametrize("arguments", [["gallery"], ["compare", "figure_7"]])
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"[]", b"\xff", b'{"scale": "paper", "panels": [], "runs": {}}'])
+def test_a_damaged_provenance_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, content):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "reference" / "figure_7", tmp_path / "reference" / "figure_7")
+    path = reference.provenance_json("figure_7")
+    path.write_bytes(content)
+    assert cli.main(arguments) == 2
+    remedy = f"get it again with `git checkout {path}`, or publish it with `make reference`"
+    assert capsys.readouterr().err == f"error: {path} is damaged; {remedy}.\n"
+
+
+@pytest.mark.parametrize("damaged", ["results/quick", "reference"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"panel,curve,step,metric,mean,standard_error,low95,high95,iqm,n\n",
+        b"panel,curve,step,metric,mean\na,f,1,gap_function,1\n",
+        b"panel,curve,step,metric,mean,standard_error,n\na,f,1,gap_function,much,0,1\n",
+        b"panel,curve,step,metric,mean,standard_error,n\na,f,1,gap_function,1,0,1",
+        b"panel,curve,step,metric,mean,standard_error,n\na,f,,gap_function,1,0,1\n",
+        b"\xff\n",
+    ],
+)
+def test_a_damaged_table_of_curves_is_compared_with_nothing(tmp_path, monkeypatch, capsys, damaged, content):
+    monkeypatch.chdir(tmp_path)
+    for place in ("reference", "results/quick"):
+        shutil.copytree(ROOT / "reference" / "figure_7", tmp_path / place / "figure_7")
+    path = Path(damaged) / "figure_7" / "curves.csv"
+    path.write_bytes(content)
+    assert cli.main(["compare"]) == 2
+    remedy = (
+        "get it again with `git checkout" if damaged == "reference" else "delete it and run `make figure_7 SCALE=quick`"
+    )
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {path} is damaged; {remedy}") and told.count("\n") == 1
+    assert not Path("results/quick/compare.csv").exists()
+
+
+def test_a_drawing_names_the_published_table_and_how_to_get_it_again(tmp_path, monkeypatch):
+    def refuse(command, **options):
+        said = f"error: {command[3]}, panel a, curve f: there is no row; delete it and run the same target again.\n"
+        return subprocess.CompletedProcess(command, 2, "", said)
+
+    monkeypatch.setattr(gallery.subprocess, "run", refuse)
+    with pytest.raises(reference.UserError) as refusal:
+        gallery.draw("figure_7", ROOT / "reference", tmp_path)
+    home = ROOT / "reference" / "figure_7"
+    assert f": {home}/curves.csv, panel a, curve f: there is no row; get it again with" in str(refusal.value)
+    assert f"`git checkout {home}`" in str(refusal.value) and "target" not in str(refusal.value)
+
+
 def test_a_damaged_published_table_is_named(tmp_path):
     path = tmp_path / "states.csv.xz"
     path.write_bytes(lzma.compress(b"seed\n")[:-3])
@@ -272,7 +325,7 @@ def against(tmp_path):
         figure, panel, curve = place
         content = plan.figure(figure).panels[panel]
         settings = results.describe(content.curves[curve])["settings"] | {"learning_rate": published_rate}
-        told = {"panels": {panel: {"curves": {curve: "x"}}}, "runs": {"x": {"settings": settings}}}
+        told = {"scale": "paper", "panels": {panel: {"curves": {curve: "x"}}}, "runs": {"x": {"settings": settings}}}
         for path, table in {
             results.curves_csv("quick", figure, tmp_path / "results"): fresh,
             reference.curves_csv(figure, tmp_path / "reference"): published,

@@ -141,7 +141,7 @@ def lose_a_seed(path):
         (truncate, ".* is damaged; get it again with `git checkout"),
         (exchange, ".* is not what figure_9 tells of; publish it again with `make reference FIGURES=figure_9`"),
         (lose_a_seed, ".* lacks seed 7; rebuild it with `make reference FIGURES=figure_9`"),
-        (Path.unlink, "cannot read .*: No such file or directory; publish it"),
+        (Path.unlink, "cannot read .*: No such file or directory; get it again with `git checkout"),
     ],
 )
 def test_a_doubtful_published_run_is_named_and_nothing_is_judged(folder, capsys, damage, sentence):

@@ -96,7 +96,7 @@ def write_run(directory, plan, run, **details):
 def write_benchmark(directory, plan, job, seconds, memory):
     path = results.benchmark_tsv(plan.scale, job, directory)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"s\th:m:s\tmax_rss\tmax_vms\n{seconds}\t0:00:01\t{memory}\t-\n")
+    path.write_text(f"s\th:m:s\tmax_rss\tmax_vms\tcpu_time\n{seconds}\t0:00:01\t{memory}\t-\tNA\n")
 
 
 def draw(directory, scale, *figures):
@@ -349,8 +349,10 @@ def test_captions_are_rendered_and_mistakes_in_them_are_told(tmp_path):
 DAMAGE = {
     "figure_1/figure_1.png": (b"PNG", "expected a PNG picture: delete it and call `make figure_1 SCALE=smoke`"),
     "claims.csv": (b"claim,row\n1,claim\n", "call `make claims SCALE=smoke`"),
-    "benchmarks/figure_1.plot.tsv": (b"", "expected the columns s and max_rss: delete it"),
-    "benchmarks/figure_2.plot.tsv": (b"s\th:m:s\n1\t2\n", "expected the columns s and max_rss: delete it"),
+    "benchmarks/figure_1.plot.tsv": (b"", "is damaged; delete it, and its job counts as not measured"),
+    "benchmarks/figure_2.plot.tsv": (b"s\th:m:s\n1\t2\n", "is damaged; delete it"),
+    "benchmarks/figure_3.plot.tsv": (b"s\tmax_rss\tcpu_time\n", "is damaged; delete it"),
+    "benchmarks/figure_4.plot.tsv": (b"s\tmax_rss\tcpu_time\nNA\t1\t1\n", "is damaged; delete it"),
 }
 
 
@@ -367,7 +369,16 @@ def test_a_damaged_file_is_told_in_one_sentence_and_the_old_page_stays(name, fol
     assert results.report_html("smoke").read_text(encoding="utf-8") == before
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"csv_sha256": 1}'])
+WHOLE = {"csv_sha256": "", "settings": {"learning_rate": 0.01}, "seeds": [0], "steps": 5}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{", "[]", '{"csv_sha256": 1}', '{"csv_sha256": ""}'),
+        *(json.dumps(WHOLE | {key: "x"}) for key in ("settings", "steps", "train_seconds", "versions")),
+    ],
+)
 def test_a_damaged_json_file_of_a_run_is_told_with_the_command_that_makes_it(content, folder, plan, shared, capsys):
     write_run(folder, plan, shared)
     path = results.provenance_json(results.run_csv("smoke", shared.name))

@@ -146,6 +146,16 @@ def test_a_damaged_file_is_named_in_one_sentence(finished, details):
         costs.measure(finished("GridWorld/er/n10", 60, 22.75, **details))
 
 
+@pytest.mark.parametrize(
+    "text", ["", "s\tmax_rss\tcpu_time\n", "s\tmax_rss\n1\t2\n", "s\tmax_rss\tcpu_time\nNA\t1\t1\n"]
+)
+def test_a_damaged_benchmark_file_is_named_in_one_sentence(finished, text):
+    path = finished("GridWorld/er/n10", 60, 22.75, cpu="Abacus") / "benchmarks" / "GridWorld" / "er" / "n10.tsv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"er/n10\.tsv is damaged; delete it, and its job counts as not measured\.$"):
+        costs.measure(path.parents[3])
+
+
 def test_a_folder_without_results_is_refused(tmp_path):
     (tmp_path / "quick").mkdir()
     with pytest.raises(UserError, match="no measured jobs"):

@@ -5,6 +5,7 @@ other seeds lies in 95 of 100 cases (t: Student's, N - 1 degrees of freedom). Be
 interpolated. A closed form has no band beyond rounding.
 """
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,17 @@ import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
 from dyna_td import results
-from dyna_td.errors import UserError
 from dyna_td.experiments import Figure, Plan
 from dyna_td.publishing import reference
+from dyna_td.remedies import told_if_damaged
 
 COLUMNS = ["figure", "panel", "curve", "metric", "seeds", "last_step", "evaluations", "inside", "largest", "at_step"]
 COLUMNS += ["verdict", "other_settings"]
 # Evaluations of one curve go together, so that one in twenty outside is no rule: a whole stretch may be.
 _ENOUGH_INSIDE = 0.8
 _ROUNDING = 1e-6  # relative, of numbers without spread
+_PLACE = ["panel", "curve", "metric"]
+_NUMBERS = ["step", "mean", "standard_error", "n"]
 
 
 def compare(plan: Plan, figures: list[str], directory: Path, published: Path) -> pd.DataFrame:
@@ -36,10 +39,12 @@ def compare(plan: Plan, figures: list[str], directory: Path, published: Path) ->
     rows = []
     for name in figures:
         told = reference.read_provenance(name, published)
-        mine = _read(results.curves_csv(plan.scale, name, directory), f"make {name} SCALE={plan.scale}")
-        theirs = _read(reference.curves_csv(name, published), f"git checkout {published}")
-        for place, fresh in _curves(plan.figure(name), mine):
-            band = theirs[(theirs[["panel", "curve", "metric"]] == list(place)).all(axis="columns")]
+        mine = results.curves_csv(plan.scale, name, directory)
+        fresh_curves = _read(mine, f"delete it and run `make {name} SCALE={plan.scale}`")
+        theirs = reference.curves_csv(name, published)
+        published_curves = _read(theirs, reference.again(theirs))
+        for place, fresh in _curves(plan.figure(name), fresh_curves):
+            band = published_curves[(published_curves[_PLACE] == list(place)).all(axis="columns")]
             others = _other_settings(plan.figure(name), place, told)
             rows.append([name, *place, *_against(fresh, band.sort_values("step")), others])
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -54,19 +59,21 @@ def as_text(table: pd.DataFrame) -> str:
 
 
 def _read(path: Path, rebuild: str) -> pd.DataFrame:
-    try:
-        return pd.read_csv(path, dtype={"panel": str, "curve": str, "metric": str})
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; make it with `{rebuild}`.") from error
-    except ValueError as error:
-        raise UserError(f"{path} is damaged; rebuild it with `{rebuild}`.") from error
+    """A curves.csv, in which every row has what is compared; `rebuild` is what to do if it does not."""
+    with told_if_damaged(path, rebuild):
+        content = path.read_bytes()
+        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(_PLACE, str))
+        table = table.assign(**{name: table[name].astype(float) for name in _NUMBERS})
+        if not content.endswith(b"\n") or table.empty or table[[*_PLACE, "step", "n"]].isna().any(axis=None):
+            raise ValueError("cut off, empty or with gaps")
+        return table
 
 
 def _curves(figure: Figure, curves: pd.DataFrame):
     """The evaluations of the metric that each panel shows, by panel, curve and metric."""
     shown = {key: panel.metric for key, panel in figure.panels.items()}
     own = curves[curves["panel"].map(shown) == curves["metric"]]
-    for place, fresh in own.groupby(["panel", "curve", "metric"], sort=False):
+    for place, fresh in own.groupby(_PLACE, sort=False):
         yield place, fresh.sort_values("step")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import results
+from dyna_td import remedies, results
 from dyna_td.errors import UserError
 from dyna_td.experiments import Plan
 from dyna_td.runs import Run
@@ -58,12 +58,12 @@ def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
     Raises:
       UserError: if it is missing, damaged or not complete, or if other settings made it.
     """
-    rebuild = f"snakemake {results.run_csv(plan.scale, run.name)} --config scale={plan.scale}"
+    rebuild = remedies.pipeline(results.run_csv(plan.scale, run.name), plan.scale)
     csv = results.run_csv(plan.scale, run.name, directory)
     records, details = results.read_run(csv, run, rebuild)
     sweep, trained, candidate = None, run, None
     if run.sweep:
-        sweep = _read_sweep(plan, run, directory, rebuild)
+        sweep = read_sweep(plan, run, directory)
         rate = sweep.details["learning_rate"]
         trained = run.with_learning_rate(rate)
         candidate = plan.selection_runs(run)[run.sweep.index(rate)]
@@ -71,8 +71,13 @@ def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
     return Finished(run, trained, _table(csv, records, details, asked, run, rebuild), sweep, candidate)
 
 
-def _read_sweep(plan: Plan, run: Run, directory: Path, rebuild: str) -> Table:
-    """The sweep of `run`, from which today's rule makes the choice that its JSON file tells."""
+def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
+    """The finished sweep of `run`, from which today's rule makes the choice that its JSON file tells.
+
+    Raises:
+      UserError: as `read`.
+    """
+    rebuild = remedies.pipeline(results.selection_csv(plan.scale, run.name), plan.scale)
     csv = results.selection_csv(plan.scale, run.name, directory)
     records, details = results.read(csv, rebuild)
     asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
@@ -102,5 +107,8 @@ def differences(run: Run, details: dict, asked: dict) -> list[str]:
     """
     asked = json.loads(json.dumps(asked))
     defaults = json.loads(json.dumps({setting.name: setting.default for setting in fields(run.settings)}))
-    told = {**details, "settings": {**defaults, **details.get("settings", {})}}
+    settings = details.get("settings", {})
+    if isinstance(settings, dict):
+        settings = {**defaults, **settings}
+    told = {**details, "settings": settings}
     return [key for key in asked if key != "source_digest" and told.get(key) != asked[key]]

@@ -13,6 +13,7 @@ from dyna_td import results
 from dyna_td.drawings import DIRECTORY as SCRIPTS
 from dyna_td.errors import UserError
 from dyna_td.publishing import reference
+from dyna_td.remedies import told_if_damaged
 
 
 def draw_all(figures: Sequence[str], directory: Path = reference.DIRECTORY, output: Path | None = None) -> list[Path]:
@@ -29,12 +30,12 @@ def draw(figure: str, directory: Path, output: Path) -> Path:
     """Draws one figure from its tables in `directory`, PNG and PDF; see `draw_all`."""
     scale = reference.read_provenance(figure, directory)["scale"]
     png = Path(output) / figure / f"{figure}.png"
+    published = reference.curves_csv(figure, directory)
+    with told_if_damaged(published, reference.again(published)):
+        content = published.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         curves = Path(folder) / "curves.csv"
-        try:
-            curves.write_bytes(reference.curves_csv(figure, directory).read_bytes())
-        except OSError as error:
-            raise UserError(f"cannot read {error.filename}: {error.strerror}; publish it again.") from error
+        curves.write_bytes(content)
         states = reference.states_csv(figure, directory)
         if states.exists():
             results.states_csv(curves).write_bytes(reference.read_compressed(states))
@@ -44,5 +45,8 @@ def draw(figure: str, directory: Path, output: Path) -> Path:
     if drawn.returncode:
         said = drawn.stderr.strip().splitlines() or [f"the script ended with status {drawn.returncode}."]
         reason = said[-1].removeprefix("error: ")
+        if folder in reason:  # about a table, of which the script does not know where it comes from
+            fault = reason.replace(folder, str(published.parent)).partition(";")[0]
+            reason = f"{fault}; {reference.again(published.parent)}."
         raise UserError(f"{figure} cannot be drawn from {directory}: {reason}")
     return png

@@ -9,7 +9,6 @@ claims.csv, claims.md                         the verdicts on the paper's claims
 readings.csv                                  the same claims by other runs, or by another part of training
 """
 
-import csv
 import io
 import json
 import lzma
@@ -29,6 +28,7 @@ from dyna_td.experiments import Figure, Plan
 from dyna_td.files import write_whole
 from dyna_td.publishing import finished
 from dyna_td.publishing.finished import Finished
+from dyna_td.remedies import told_if_damaged
 from dyna_td.runs import Run
 
 DIRECTORY = Path("reference")
@@ -87,12 +87,25 @@ def read_provenance(figure: str, directory: Path = DIRECTORY) -> dict:
       UserError: if it is not there, or damaged.
     """
     path = provenance_json(figure, directory)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; publish it with `make reference`.") from error
-    except ValueError as error:
-        raise UserError(f"{path} is damaged; get it again with `git checkout {path}`.") from error
+    with told_if_damaged(path, again(path)):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        _require_whole(told)
+        return told
+
+
+def again(path: Path) -> str:
+    """What brings a published file back."""
+    return f"get it again with `git checkout {path}`, or publish it with `make reference`"
+
+
+def _require_whole(told: object) -> None:
+    """Raises ValueError if a provenance.json that says this lacks what is taken from it."""
+    match told:
+        case {"scale": str(), "panels": dict() as panels, "runs": dict() as runs}:
+            parts = [*panels.values(), *runs.values(), *(run["settings"] for run in runs.values())]
+            if all(isinstance(part, dict) for part in parts):
+                return
+    raise ValueError("scale, panels, runs or their settings are missing")
 
 
 def read_compressed(path: Path) -> bytes:
@@ -101,12 +114,8 @@ def read_compressed(path: Path) -> bytes:
     Raises:
       UserError: if it is not there, or damaged.
     """
-    try:
+    with told_if_damaged(path, again(path)):
         return lzma.decompress(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; publish it with `make reference`.") from error
-    except lzma.LZMAError as error:
-        raise UserError(f"{path} is damaged; get it again with `git checkout {path}`.") from error
 
 
 def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
@@ -134,10 +143,13 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
 def _told_by_store(run: Run, directory: Path) -> list[tuple[str, dict]]:
     """What was told of a stored run that no published figure shows, see `store`; empty if it is not stored."""
     path = Path(directory) / "runs" / f"{run.name}.json"
-    try:
-        return [(path.name, json.loads(path.read_text(encoding="utf-8")))] if path.exists() else []
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} is damaged; get it again with `git checkout {path}`.") from error
+    if not path.exists():
+        return []
+    with told_if_damaged(path, again(path)):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(told["settings"], dict):
+            raise ValueError("no settings")
+        return [(path.name, told)]
 
 
 def _read_run(run: Run, told: list[tuple[str, dict]], directory: Path) -> Measured:
@@ -152,7 +164,7 @@ def _read_run(run: Run, told: list[tuple[str, dict]], directory: Path) -> Measur
         raise UserError(f"{path} is not what {figure} tells of; publish it again with `{publish_again}`.")
     records = pd.read_csv(io.BytesIO(content))
     results.require_complete(path, records, run, publish_again)
-    trained = run.with_learning_rate(details["settings"]["learning_rate"]) if run.sweep else run
+    trained = run.with_learning_rate(details["settings"].get("learning_rate")) if run.sweep else run
     differing = finished.differences(run, details, {**results.describe(trained), "run": run.name})
     return Measured(run, records, details, publish_again, "other" if differing else "published")
 
@@ -241,11 +253,9 @@ def _cost(plan: Plan, job: str, details: dict, source: Path) -> dict:
     """
     wall = round(sum(details[name] for name in _SECONDS), 1) if set(_SECONDS) <= set(details) else None
     try:
-        with results.benchmark_tsv(plan.scale, job, source).open(newline="") as file:
-            measured = next(csv.DictReader(file, delimiter="\t"))
-        clock, cpu_time = float(measured["s"]), float(measured["cpu_time"])
+        clock, cpu_time, _ = costs.read_benchmark(results.benchmark_tsv(plan.scale, job, source))
         core = round(max(clock, wall or 0.0) * costs.core_share(clock, cpu_time), 2)
-    except (OSError, StopIteration, KeyError, TypeError, ValueError):
+    except UserError:
         core = None
     return {"wall_seconds": wall, "core_seconds": core}
 
