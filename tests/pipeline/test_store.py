@@ -1,6 +1,7 @@
 """Finished runs are stored beside the published figures, and come back in another clone."""
 
 import json
+import lzma
 
 import pytest
 
@@ -30,7 +31,7 @@ def stored(tmp_path, finish):
         finish(run, source)
     measured = results.benchmark_tsv("paper", f"{SWEPT.name}.selection", source)
     measured.parent.mkdir(parents=True)
-    measured.write_text("s\tcpu_time\n9.5\t7.25\n")
+    measured.write_text("s\tmax_rss\tcpu_time\n9.5\t100\t7.25\n")
     assert set(store.keep(PLAN, PLAN.all_runs.values(), source, directory)) == set(RUNS)
     return source, directory
 
@@ -81,13 +82,25 @@ def test_unfinished_damaged_and_outdated_runs_are_not_stored(tmp_path, finish):
     assert not (tmp_path / "reference").exists()
 
 
-def test_a_damaged_stored_run_is_left_out_and_leaves_nothing_behind(stored, told, tmp_path):
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        ("csv.xz", b""),
+        ("csv.xz", lzma.compress(b"seed,step,metric,value\n")),
+        ("json", b"{}"),
+        ("json", b"\xff"),
+        ("selection.csv.xz", b"[]"),
+        ("selection.json", b"[]"),
+    ],
+)
+def test_a_damaged_stored_run_is_left_out_and_leaves_nothing_behind(stored, told, tmp_path, suffix, content):
     _, directory = stored
-    path = directory / "runs" / f"{SWEPT.name}.csv.xz"
-    path.write_bytes(path.read_bytes()[:-9])
+    path = directory / "runs" / f"{SWEPT.name}.{suffix}"
+    path.write_bytes(content)
     back = store.restore(PLAN, directory, tmp_path / "again")
-    assert {made.run for made in back.runs} == {SAMPLED, UNSAMPLED}
-    assert len(back.left_out) == 1 and "is damaged; get it again with `git checkout" in back.left_out[0]
+    assert {made.run for made in back.runs} == {SAMPLED, UNSAMPLED} and not back.left_out
+    (told,) = back.damaged
+    assert told.startswith(f"{path} ") and f"; get it again with `git checkout {path}`" in told
     assert not any(SWEPT.name in str(path) for path in files_of(tmp_path / "again"))
 
 
@@ -96,7 +109,7 @@ def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_p
     path = directory / "runs" / f"{SAMPLED.name}.json"
     path.write_text(path.read_text().replace('"source_digest": "', '"source_digest": "0'))
     back = store.restore(PLAN, directory, tmp_path / "again")
-    assert back.left_out == [f"{SAMPLED.name} was made by other sources than those that are here."]
+    assert back.outdated == [SAMPLED.name] and not back.left_out and not back.damaged
     back = store.restore(PLAN, directory, tmp_path / "again", outdated=True)
     assert [made.run for made in back.runs] == [SAMPLED] and SAMPLED not in {made.run for made in told}
     assert not finished.read(PLAN, SAMPLED, tmp_path / "again").is_current
@@ -114,6 +127,37 @@ def test_the_commands_store_and_restore(stored, told, tmp_path, monkeypatch, cap
     assert "only results of scale paper are published" in capsys.readouterr().err
     assert cli.main(["restore", "--scale", "paper", "--reference", "nowhere"]) == 2
     assert "nowhere holds no stored runs" in capsys.readouterr().err
+    assert cli.main(["restore", "--scale", "paper", "--results", "other/results"]) == 0
+    home = tmp_path / "other"
+    told = f"3 runs are back in other/results/paper, for `snakemake --directory {home}`.\n"
+    assert capsys.readouterr().out == told
+
+
+def test_a_damaged_store_ends_with_a_fault_but_the_other_runs_are_back(stored, told, tmp_path, monkeypatch, capsys):
+    _, directory = stored
+    monkeypatch.chdir(tmp_path)
+    path = directory / "runs" / f"{SWEPT.name}.csv.xz"
+    path.unlink()
+    (tmp_path / "results").rename(tmp_path / "elsewhere")
+    assert cli.main(["restore", "--scale", "paper"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "2 runs are back in results/paper.\n"
+    first, last = err.splitlines()
+    assert first.startswith(f"error: cannot read reference/runs/{SWEPT.name}.csv.xz: No such file or directory; get it")
+    assert last == "error: 1 of the stored runs are damaged and did not come back."
+
+
+def test_runs_come_back_only_where_snakemake_takes_them_over(stored, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for command in ("restore", "restamp"):
+        assert cli.main([command, "--scale", "paper", "--results", "mine"]) == 2
+        said = capsys.readouterr().err
+        assert "--results is mine, but the pipeline takes over no run outside of a folder named results" in said
+        assert said.endswith("name one, for example mine/results.\n") and not (tmp_path / "mine").exists()
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "results").symlink_to(tmp_path / "disk")
+    assert restamp.require_pipelines_folder(tmp_path / "link" / "results") == tmp_path / "link"
 
 
 @pytest.mark.slow(10)

@@ -1,11 +1,12 @@
 """The commands around the published results: reference, restore, gallery, readme, compare and restamp."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dyna_td import costs, experiments, pipeline_lock, provenance, results
+from dyna_td import costs, experiments, pipeline_lock, provenance, remedies, results
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import claims, findings, readings, scorecard
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
@@ -64,21 +65,32 @@ def _reference(options: argparse.Namespace) -> None:
 
 def _restore(options: argparse.Namespace) -> None:
     plan = _published_plan(options)
+    home = restamp.require_pipelines_folder(options.results)
     pipeline_lock.require_free()
     back = store.restore(plan, options.reference, options.results, options.outdated)
+    for name in back.outdated:
+        print(f"left out: {name} was made by other sources than those that are here.")
     for sentence in back.left_out:
         print(f"left out: {sentence}")
-    print(f"{len(back.runs)} runs are back in {options.results / plan.scale}.")
-    if back.left_out:
+    elsewhere = "" if home == Path.cwd() else f", for `snakemake --directory {home}`"
+    print(f"{len(back.runs)} runs are back in {options.results / plan.scale}{elsewhere}.")
+    if back.outdated:
         print(
             "those of other sources come back with --outdated; `make restamp SCALE=paper` then keeps what still holds."
         )
+    for sentence in back.damaged:
+        print(f"error: {sentence}", file=sys.stderr)
+    if back.damaged:
+        raise UserError(f"{len(back.damaged)} of the stored runs are damaged and did not come back.")
 
 
 def _published_plan(options: argparse.Namespace) -> experiments.Plan:
     """The plan of the scale whose results are published, if it is the one that is asked for."""
     if options.scale != EVIDENCE_SCALE:
-        raise UserError(f"scale is {options.scale}, but only results of scale {EVIDENCE_SCALE} are published.")
+        raise UserError(
+            f"scale is {options.scale}, but only results of scale {EVIDENCE_SCALE} are published: "
+            f"add --scale {EVIDENCE_SCALE}."
+        )
     return experiments.load_plan(options.scale, options.experiments)
 
 
@@ -150,9 +162,12 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _restamp(options: argparse.Namespace) -> None:
+    restamp.require_pipelines_folder(options.results)
     pipeline_lock.require_free()
     plan = experiments.load_plan(options.scale)
     found = restamp.survey(plan, options.results)
+    if not (found.current or found.outdated or found.left_out):
+        raise remedies.nothing_there("runs", plan.scale, options.results)
     for sentence in found.left_out:
         print(f"left out: {sentence}")
     witness_of = restamp.sample(found.outdated)

@@ -210,6 +210,21 @@ def stamp(made: Finished, witness: Run) -> None:
             results.write_details(table.csv, told)
 
 
+def require_pipelines_folder(directory: Path) -> Path:
+    """The folder in which Snakemake, whose rules name their files results/..., finds those below `directory`.
+
+    Raises:
+      UserError: if `directory` has another name, so that it finds none.
+    """
+    place = Path(os.path.abspath(directory))  # links are not followed: `results` may lead to another disk
+    if place.name != results.DIRECTORY.name:
+        raise UserError(
+            f"--results is {directory}, but the pipeline takes over no run outside of a folder named "
+            f"{results.DIRECTORY}: name one, for example {Path(directory) / results.DIRECTORY}."
+        )
+    return place.parent
+
+
 def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:
     """Has Snakemake note that these runs, and their sweeps, are what today's parameters make.
 
@@ -223,8 +238,8 @@ def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> Non
         return
     files = [path for table in tables for path in (table.csv, results.provenance_json(table.csv))]
     files += [path for table in tables if (path := results.states_csv(table.csv)).exists()]
-    home = Path(directory).resolve().parent
-    targets = [str(table.csv.resolve().relative_to(home)) for table in tables]
+    home = require_pipelines_folder(directory)
+    targets = [os.path.relpath(table.csv, home) for table in tables]
     command = [
         sys.executable,
         "-m",

@@ -17,14 +17,24 @@ from dyna_td.experiments import Plan
 from dyna_td.files import write_whole
 from dyna_td.publishing import finished, reference, restamp
 from dyna_td.publishing.finished import Finished
+from dyna_td.remedies import told_if_damaged
 from dyna_td.runs import Run
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What `restore` did: the runs that are back, and sentences on those that are not."""
+    """What `restore` did.
+
+    Attributes:
+      runs: that are back.
+      outdated: the names of those that other sources made, which only come back when asked for.
+      damaged: a sentence on each whose stored files are damaged.
+      left_out: a sentence on each that does not fit the plan, or what is finished already.
+    """
 
     runs: list[Finished]
+    outdated: list[str]
+    damaged: list[str]
     left_out: list[str]
 
 
@@ -64,24 +74,31 @@ def restore(plan: Plan, directory: Path, target: Path, outdated: bool = False) -
     """
     if not (Path(directory) / "runs").is_dir():
         raise UserError(f"{directory} holds no stored runs: get them with `git checkout reference`.")
-    back = Restored([], [])
+    back = Restored([], [], [], [])
     for run in plan.all_runs.values():
         csv = results.run_csv(plan.scale, run.name, target)
         if csv.exists() or not _stored(directory, f"{run.name}.json").exists():
             continue
-        stored_files = _files(plan, run, target, directory).items()
-        files = {at: stored for at, stored in stored_files if stored.exists() and not at.exists()}
         try:
-            _unpack(files)
-            made = finished.read(plan, run, target)
-            if not made.is_current and not outdated:
-                raise UserError(f"{run.name} was made by other sources than those that are here.")
+            files = _files(plan, run, target, directory).items()
+            contents = _read({at: stored for at, stored in files if not at.exists()})
         except UserError as error:
-            for at in files:
-                at.unlink(missing_ok=True)
+            back.damaged.append(str(error))
+            continue
+        try:
+            for at, content in contents.items():
+                with write_whole(at, "wb") as file:
+                    file.write(content)
+            made = finished.read(plan, run, target)
+        except UserError as error:
             back.left_out.append(str(error))
         else:
-            back.runs.append(made)
+            if made.is_current or outdated:
+                back.runs.append(made)
+                continue
+            back.outdated.append(run.name)
+        for at in contents:
+            at.unlink(missing_ok=True)
     restamp.tell_snakemake(plan.scale, [made for made in back.runs if made.is_current], target)
     return back
 
@@ -118,8 +135,28 @@ def _store(at: Path, stored: Path) -> None:
         file.write(content)
 
 
-def _unpack(files: dict[Path, Path]) -> None:
+def _read(files: dict[Path, Path]) -> dict[Path, bytes]:
+    """The contents of stored files by where they belong, each table as its JSON file tells of it.
+
+    Raises:
+      UserError: for a file that is damaged, or one that is missing and that every run has.
+    """
+    contents = {}
     for at, stored in files.items():
-        content = reference.read_compressed(stored) if stored.suffix == ".xz" else stored.read_bytes()
-        with write_whole(at, "wb") as file:
-            file.write(content)
+        if not stored.exists() and (at.suffix == ".tsv" or at.name.endswith(".states.csv")):
+            continue
+        if stored.suffix == ".xz":
+            contents[at] = reference.read_compressed(stored)
+        else:
+            with told_if_damaged(stored, reference.again(stored)):
+                contents[at] = stored.read_bytes()
+    for at in [at for at in contents if at.suffix == ".json"]:
+        with told_if_damaged(files[at], reference.again(files[at])):
+            told = json.loads(contents[at])
+            checksums = {at.with_suffix(".csv"): told["csv_sha256"]}
+            checksums[results.states_csv(at.with_suffix(".csv"))] = told.get("states_sha256")
+        for path, checksum in checksums.items():
+            if path in contents and results.checksum(contents[path]) != checksum:
+                stored = files[path]
+                raise UserError(f"{stored} is not what the JSON file beside it tells of; {reference.again(stored)}.")
+    return contents
