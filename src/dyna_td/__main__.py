@@ -2,7 +2,16 @@
 
 import sys
 
-from dyna_td.cli import main
+
+def run() -> int:
+    """Runs the command line; Ctrl-C is as quiet while it is imported, which takes a second, as it is later."""
+    try:
+        from dyna_td.cli import main
+    except KeyboardInterrupt:
+        print("interrupted: nothing was begun.", file=sys.stderr)
+        return 130
+    return main()
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

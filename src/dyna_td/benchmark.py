@@ -1,6 +1,5 @@
 """`make benchmark`: what one update of one seed costs, on one thread, beside a plain Keras DQN in the same run."""
 
-import argparse
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td import results
+from dyna_td.arguments import Parser, require_output
 from dyna_td.catalog import settings_type
 from dyna_td.errors import UserError
 from dyna_td.files import write_whole
@@ -119,7 +118,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
     With `--output`, the same numbers go to a CSV file.
     """
-    parser = argparse.ArgumentParser(prog="python -m dyna_td benchmark", description=__doc__)
+    parser = Parser(prog="python -m dyna_td benchmark", description=__doc__, allow_abbrev=False)
     parser.add_argument("--cases", nargs="*", choices=list(CASES), default=list(CASES), help="default: all")
     scaling_help = "also measure how Dyna-TD's cost grows with these (default: all)"
     parser.add_argument("--scaling", nargs="*", choices=list(SCALING), default=list(SCALING), help=scaling_help)
@@ -131,7 +130,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     if options.repeats < 1:
         raise UserError(f"--repeats is {options.repeats}, expected at least 1.")
     if options.output:
-        results.require_writable(options.output)
+        require_output(options.output)
 
     rows = [*_measure_cases(options.cases, options.repeats), *_measure_scaling(options.scaling, options.repeats)]
     for name in options.also:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, catalog, costs, experiments, pipeline_lock, provenance, results, verify
+from dyna_td import aggregate, catalog, costs, experiments, pipeline_lock, provenance, remedies, results, verify
+from dyna_td.arguments import Parser, require_output
 from dyna_td.checked_yaml import check
 from dyna_td.checkpoint import INTERVAL, Checkpoint
 from dyna_td.errors import UserError
@@ -30,13 +31,6 @@ from dyna_td.selection import select_learning_rate
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more
-
-
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose mistakes are told like all others."""
-
-    def error(self, message: str):
-        raise UserError(f"{message}; see `{self.prog} --help`.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m dyna_td", description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser = Parser(prog="python -m dyna_td", description=__doc__.splitlines()[0], allow_abbrev=False)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def add(name: str, function: Callable, text: str, **kwargs) -> argparse.ArgumentParser:
@@ -208,7 +202,7 @@ def _train(options: argparse.Namespace) -> None:
         steps=options.steps,
         evaluate_every=options.evaluate_every,
     )
-    results.require_writable(options.output)
+    require_output(options.output)
     details = {**results.describe(run), **provenance.machine()}
     checkpoint = _checkpoint(options.output, [run], details, options)
     outcome = _execute(run, checkpoint)
@@ -263,7 +257,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespace) -> dict:
     csv = results.selection_csv(plan.scale, run.name, options.results)
-    rebuild = f"python -m dyna_td select {run.name} --scale {plan.scale}"
+    rebuild = remedies.training(run.name, plan.scale, options.results, "select")
     _, details = results.read(csv, rebuild)
     selection = {key: details.get(key) for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
     asked = list(plan.selection_runs(run)[0].seeds)
@@ -334,7 +328,7 @@ def _aggregate(options: argparse.Namespace) -> None:
     results.require_writable(output)
 
     def place(run: Run) -> tuple[Path, str]:
-        rebuild = f"python -m dyna_td run {run.name} --scale {plan.scale}"
+        rebuild = remedies.training(run.name, plan.scale, options.results)
         return results.run_csv(plan.scale, run.name, options.results), rebuild
 
     def read(run: Run) -> tuple[pd.DataFrame, dict]:
@@ -355,10 +349,12 @@ def _aggregate(options: argparse.Namespace) -> None:
 def _verify(options: argparse.Namespace) -> None:
     plan = experiments.load_plan(options.scale, options.experiments)
     checked, faults = verify.findings(plan, options.results)
+    if not checked:
+        raise remedies.nothing_there("results", plan.scale, options.results)
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
     if faults:
-        raise UserError(f"{len(faults)} of the results at scale {plan.scale} are not as they were written.")
+        raise UserError(f"{len(faults)} of the results at scale {plan.scale} are not what was written, or asked for.")
     print(f"files checked at scale {plan.scale}: {checked}, all as they were written.")
 
 

@@ -42,6 +42,19 @@ def test_a_row_derives_what_the_table_shows_from_what_was_measured(instant, caps
     assert row["case"] == 1 and row["milliseconds_per_step"] == pytest.approx(10e-3 * 30)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--nope"], "unrecognized arguments: --nope; see `python -m dyna_td benchmark --help`."),
+        (["--output", f"{'x' * 231}.csv"], "--output has a name of 235 bytes, expected at most 230"),
+    ],
+)
+def test_a_mistake_is_one_sentence_before_anything_is_measured(arguments, words):
+    with pytest.raises(UserError) as refusal:
+        benchmark.main(arguments)
+    assert words in str(refusal.value)
+
+
 @pytest.mark.parametrize(("name", "power", "formula"), [("seeds", 1, "0.50 + 0.25 x"), ("hidden", 2, "0.50 + 0.25 x²")])
 def test_a_fitted_curve_goes_through_costs_that_lie_on_one(name, power, formula):
     values = [1, 2, 5, 10]

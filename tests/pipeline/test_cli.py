@@ -3,8 +3,10 @@
 import errno
 import json
 import os
+import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pandas as pd
@@ -67,6 +69,8 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--momentum", "0.9"), "unknown argument '--momentum'"),
         (train("--output", "x.txt"), "--output is 'x.txt', expected a name that ends in .csv"),
         (train("--output", "file/x.csv"), "cannot write file/x.csv: file is not a folder; choose another place"),
+        (train("--output", f"{'é' * 114}.csv"), "--output has a name of 232 bytes, expected at most 230: choose"),
+        (["reference"], "only results of scale paper are published: add --scale paper."),
         (["check", "figure_99", "quick"], "unknown figure 'figure_99'"),
         (["check", "figure_1", "papr"], "unknown scale 'papr': did you mean 'paper'?"),
         (["check", "all_figures", "papr"], "unknown scale 'papr': did you mean 'paper'?"),
@@ -135,6 +139,18 @@ def test_ctrl_c_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(cli.experiments, "load_plan", interrupted)
     assert cli.main(["list"]) == 130
     assert capsys.readouterr().err == "interrupted: what was not finished is not written.\n"
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_one_line(monkeypatch, capsys):
+    class Interrupted(types.ModuleType):
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "dyna_td.cli", Interrupted("dyna_td.cli"))
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("dyna_td", run_name="__main__")
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "interrupted: nothing was begun.\n"
 
 
 def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training):
