@@ -101,7 +101,7 @@ $(PEERS)/.installed: tests/peers/requirements.txt
 		$(PEERS)/bin/python -m pip install --quiet "$$requirement" < /dev/null || complete=no; \
 	done; test $$complete = no || touch $@; }
 
-verify: setup  ## check that finished results, at SCALE, are as they were written
+verify: setup  ## check that finished results, at SCALE, are as they were written and planned
 	@$(BIN)/python -m dyna_td verify --scale $(SCALE)
 
 lint: setup  ## check style: Python and Snakefile

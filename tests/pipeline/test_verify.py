@@ -1,5 +1,7 @@
 """`verify` names what was changed after it was written, and the command that makes it anew."""
 
+import json
+
 import pytest
 
 from dyna_td import cli
@@ -32,9 +34,18 @@ def test_untouched_results_are_as_they_were_written(finished, capsys):
     assert status == 0 and told == f"files checked at scale smoke: {2 * len(finished) + 1}, all as they were written.\n"
 
 
-def test_no_results_are_no_fault(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["verify"], "nowhere/results/quick holds no finished results: make some"),
+        (["restamp"], "nowhere/results/quick holds no finished runs: make some"),
+    ],
+)
+def test_where_nothing_is_nothing_is_checked_and_that_is_told(tmp_path, monkeypatch, capsys, arguments, what):
     monkeypatch.chdir(tmp_path)
-    assert verify(capsys)[0] == 0
+    assert cli.main([*arguments, "--results", "nowhere/results"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {what}") and told.count("\n") == 1
 
 
 def test_an_edited_run_is_named_with_its_command(finished, capsys):
@@ -44,15 +55,43 @@ def test_an_edited_run_is_named_with_its_command(finished, capsys):
     name = finished[0].relative_to("results/smoke/runs").with_suffix("")
     assert status == 2
     assert f"{finished[0]} is truncated or was changed" in told
-    assert f"rebuild it with `python -m dyna_td run {name} --scale smoke`." in told
+    assert f"rebuild it with `snakemake --force results/smoke/runs/{name}.csv --config scale=smoke`." in told
     assert f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs" in told
-    assert told.splitlines()[-1] == "error: 2 of the results at scale smoke are not as they were written."
+    assert told.splitlines()[-1] == "error: 2 of the results at scale smoke are not what was written, or asked for."
+    assert "`delete it" not in told
 
 
 def test_a_sweep_without_its_json_is_named_with_its_command(finished, capsys):
     finished[0].with_suffix(".selection.json").unlink()
     status, _, told = verify(capsys)
-    assert status == 2 and "`python -m dyna_td select " in told
+    assert (
+        status == 2 and told.count(f"make it with `snakemake --force {finished[0].with_suffix('')}.selection.csv ") == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("suffix", "key", "value"),
+    [
+        (".json", "settings", {"noise": 7.0}),
+        (".json", "settings", []),
+        (".json", "seeds", [0]),
+        (".json", "run", "sin/l2"),
+        (".selection.json", "learning_rate", 0.5),
+        (".selection.json", "steps", 7),
+    ],
+)
+def test_an_edited_json_file_is_named_where_it_differs_from_the_plan(finished, capsys, suffix, key, value):
+    path = next(csv for csv in finished if csv.with_suffix(".selection.json").exists()).with_suffix(suffix)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    status, _, told = verify(capsys)
+    assert status == 2 and str(path.with_suffix("")) in told.splitlines()[0]
+
+
+def test_json_files_that_no_curve_can_be_made_of_are_told(finished, capsys):
+    path = finished[0].with_suffix(".json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"train_seconds_at": "long"}))
+    status, _, told = verify(capsys)
+    assert status == 2 and f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs: the JSON file" in told
 
 
 @pytest.mark.parametrize(("written", "instead"), [(b"2\n", b"3\n"), (b"\n", b"\r\n"), (b"2\n", b"\xff\n")])
