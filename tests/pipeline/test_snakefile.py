@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -75,6 +76,18 @@ def test_a_clone_in_a_folder_with_a_space_draws_and_uses_its_own_code(tmp_path):
     drawn = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
     assert drawn.returncode == 0, drawn.stderr
     assert (clone / "results" / "smoke" / "figure_7" / "figure_7.png").exists()
+
+
+@pytest.mark.slow(5)
+def test_without_its_claims_a_clone_draws_all_the_same(tmp_path, experiments_copy):
+    (experiments_copy / "claims.yaml").unlink()
+    for name in ("environment.yaml", "src", "envs", "figures", "profiles"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "Snakefile", tmp_path)
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "figure_7", "--config", "scale=smoke"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    planned = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert planned.returncode == 0, planned.stderr
 
 
 @pytest.mark.parametrize("lost", ["curves.csv", "figure_7.pdf"])
