@@ -13,6 +13,7 @@ from style import CURVES, PANEL_SIZE
 from dyna_td import results
 from dyna_td.aggregate import smoothed, summarise
 from dyna_td.errors import UserError, require_choice
+from dyna_td.remedies import told_if_damaged
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,8 +25,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
     try:
-        if arguments.output.suffix != ".png" or arguments.window < 1:
-            raise UserError("--output must end in .png and --window must be at least 1.")
+        if arguments.output.suffix != ".png":
+            raise UserError(f"--output is {str(arguments.output)!r}, expected a name that ends in .png.")
+        if arguments.window < 1:
+            raise UserError(f"--window is {arguments.window}, expected at least 1.")
         figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
         for number, csv in enumerate(arguments.runs):
             _draw(axes, csv, arguments.metric, arguments.window, f"C{number}")
@@ -48,9 +51,10 @@ def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> N
     require_choice(metric, sorted(set(records["metric"])), f"metric of {csv}")
     rows = summarise(smoothed(records[records["metric"] == metric], window))
     mean, error = rows["mean"], rows["standard_error"]
-    agent, seeds = details["agent"], details["seeds"]
-    name = CURVES[agent].label if agent in CURVES else agent
-    label = f"{name}, {details['environment']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+    with told_if_damaged(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
+        agent, seeds = details["agent"], details["seeds"]
+        name = CURVES[agent].label if agent in CURVES else agent
+        label = f"{name}, {details['environment']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
     axes.plot(rows["step"], mean, color=colour, label=label)
     axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
 

@@ -1,5 +1,6 @@
 """The picture of runs that were trained by hand."""
 
+import json
 import os
 import subprocess
 import sys
@@ -50,11 +51,19 @@ def test_a_csv_of_another_kind_is_refused(csv, tmp_path, capsys, columns):
     assert f"error: {csv} is not the results of one run" in capsys.readouterr().err
 
 
+def test_a_json_file_that_does_not_say_what_was_trained_is_refused(csv, tmp_path, capsys):
+    path = results.provenance_json(csv)
+    path.write_text(json.dumps({"csv_sha256": json.loads(path.read_text())["csv_sha256"]}))
+    assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {path} is damaged; name a CSV that")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--metric", "retrun", "--output", "x.png"], "did you mean 'return'?"),
-        (["--output", "x.jpg"], "--output must end in .png"),
+        (["--output", "x.jpg"], "--output is 'x.jpg', expected a name that ends in .png."),
+        (["--output", "x.png", "--window", "0"], "--window is 0, expected at least 1."),
         (["none.csv", "--output", "x.png"], "cannot read none.csv"),
     ],
 )
