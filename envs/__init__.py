@@ -48,7 +48,7 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
             warnings.filterwarnings("ignore", message=r".*-v4 is out of date", category=DeprecationWarning)
             # Observations are checked at every step of a training, and told about in one sentence.
             made = gymnasium.make(environment, disable_env_checker=True, **kwargs)
-    except Exception as error:  # whatever a foreign environment raises
+    except (Exception, SystemExit) as error:  # whatever a foreign environment raises
         raise UserError(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
     _require_supported(environment, made)
     return made
@@ -80,7 +80,7 @@ def _require_known(environment: object) -> None:
     if module:
         try:
             importlib.import_module(module)
-        except Exception as error:  # whatever a foreign module raises
+        except (Exception, SystemExit) as error:  # whatever a foreign module raises
             raise UserError(f"environment {environment}: cannot import {module}: {_in_one_line(error)}.") from error
     if name not in gymnasium.registry:
         names = {known.lower(): known for known in gymnasium.registry}
@@ -91,8 +91,14 @@ def _require_known(environment: object) -> None:
 
 def _require_supported(environment: str, made: gymnasium.Env) -> None:
     """Raises UserError unless observations are a Box of numbers and actions are discrete or a bounded Box."""
-    observations, actions = made.observation_space, made.action_space
     supported = "supported are Box observations with Discrete actions or Box actions that are bounded"
+    spaces = {name: getattr(made, name, None) for name in ("observation_space", "action_space")}
+    for name, space in spaces.items():
+        if space is None:
+            raise UserError(f"environment {environment} declares no {name}: {supported}.")
+        if isinstance(space, gymnasium.spaces.Box) and not np.prod(space.shape):
+            raise UserError(f"environment {environment} has an {name} of shape {space.shape}, without any number.")
+    observations, actions = spaces.values()
     if not isinstance(observations, gymnasium.spaces.Box):
         raise UserError(f"environment {environment} has {type(observations).__name__} observations: {supported}.")
     if isinstance(actions, gymnasium.spaces.Discrete):
@@ -106,5 +112,5 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
         raise UserError(f"environment {environment} has actions in {actions}: {supported}.")
 
 
-def _in_one_line(error: Exception) -> str:
+def _in_one_line(error: BaseException) -> str:
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__

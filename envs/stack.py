@@ -1,5 +1,8 @@
 """Gymnasium environments side by side, one or more for each seed, for agents that are trained outside the graph."""
 
+import contextlib
+import reprlib
+
 import numpy as np
 
 import envs
@@ -54,7 +57,8 @@ class EnvironmentStack:
         self._resets[s, c], self._actions[s, c] = (purpose, step), []
         entropy = np.random.SeedSequence([self.seeds[s], purpose, step + 1, c])
         seed = int(entropy.generate_state(1)[0])
-        observation, _ = self._guarded(s, step, "reset", lambda environment: environment.reset(seed=seed), c)
+        answer = self._guarded(s, step, "reset", lambda environment: environment.reset(seed=seed), c)
+        observation, _ = self._parts(answer, ("observation", "info"), "reset", s, step)
         return self._checked(observation, s, step)
 
     def step(self, s: int, c: int, action: np.ndarray, step: int) -> tuple[np.ndarray, float, bool, bool, dict]:
@@ -72,14 +76,14 @@ class EnvironmentStack:
         self._actions[s, c].append(np.array(action))
         made = self._as_declared(action)
         answer = self._guarded(s, step, "step", lambda environment: environment.step(made), c)
-        observation, reward, terminated, truncated, info = answer
-        if not np.isfinite(reward):
-            raise UserError(
-                f"{self._where(s, step)}: the reward is {reward}, expected a finite number; training stops."
-            )
+        parts = ("observation", "reward", "terminated", "truncated", "info")
+        observation, *numbers, info = self._parts(answer, parts, "step", s, step)
+        reward, terminated, truncated = (
+            self._number(number, part, s, step) for number, part in zip(numbers, parts[1:4], strict=True)
+        )
         is_over = bool(terminated or truncated)
         is_terminal = is_over if self._ends_are_terminal else bool(terminated)
-        return self._checked(observation, s, step), float(reward), is_terminal, is_over, info
+        return self._checked(observation, s, step), reward, is_terminal, is_over, info
 
     def drive_ahead(self, actions: dict[tuple[int, int], np.ndarray]) -> None:
         """Tells environments that can move together which actions their next steps will have, by seed and copy.
@@ -120,20 +124,47 @@ class EnvironmentStack:
             # The policy of a seed that has diverged is no number: it stands still, so that the other seeds can go on.
             action = np.nan_to_num(action)
         share = (action + 1.0) / 2.0
-        return (low + share * (high - low)).astype(self._acted.dtype)
+        action = low + share * (high - low)
+        return (action if self._acted.dtype.kind == "f" else np.rint(action)).astype(self._acted.dtype)
 
     def _guarded(self, s, step, what, call, c):
         try:
             return call(self._environments[s][c])
-        except Exception as error:  # whatever a foreign environment raises
+        except (Exception, SystemExit) as error:  # whatever a foreign environment raises
             told = " ".join(str(error).split())
             raise UserError(
                 f"{self._where(s, step)}: {what} raised {type(error).__name__}: {told}; training stops."
             ) from error
 
+    def _parts(self, answer, parts: tuple[str, ...], what: str, s: int, step: int) -> tuple:
+        """The parts of what a method returned, which older environments do not give in these numbers."""
+        if not isinstance(answer, tuple) or len(answer) != len(parts):
+            given = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
+            raise UserError(
+                f"{self._where(s, step)}: {what} returned {given}, expected a tuple of {', '.join(parts)}, as "
+                "Gymnasium has it; training stops."
+            )
+        return answer
+
+    def _number(self, value, what: str, s: int, step: int) -> float:
+        """A finite number, also out of an array of one; anything else stops the training."""
+        with contextlib.suppress(ValueError):  # a list of lists of several lengths
+            number = np.asarray(value)
+            if number.size == 1 and number.dtype.kind in "biuf":
+                value = float(number.item())
+                if np.isfinite(value):
+                    return value
+        raise UserError(f"{self._where(s, step)}: {what} is {_shown(value)}, expected a finite number; training stops.")
+
     def _checked(self, observation, s: int, step: int) -> np.ndarray:
         """The observation, flattened; one that is not finite or too short stops the training."""
-        flat = np.asarray(observation, np.float32).ravel()
+        try:
+            flat = np.asarray(observation, np.float32).ravel()
+        except (TypeError, ValueError) as error:
+            raise UserError(
+                f"{self._where(s, step)}: the observation is {_shown(observation)}, expected numbers of shape "
+                f"{self._observed.shape}; training stops."
+            ) from error
         if flat.size != self.space.state_dim:
             shape = np.shape(observation)
             raise UserError(
@@ -153,4 +184,10 @@ class EnvironmentStack:
         return flat
 
     def _where(self, s: int, step: int) -> str:
-        return f"environment {self.name}, seed {self.seeds[s]}, step {step}"
+        when = f"step {step}" if step >= 0 else "before the first step"
+        return f"environment {self.name}, seed {self.seeds[s]}, {when}"
+
+
+def _shown(value) -> str:
+    """A value in a few words, on one line."""
+    return " ".join(reprlib.repr(value).split())

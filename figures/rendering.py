@@ -17,6 +17,7 @@ from style import DOTS_PER_INCH, PANEL_SIZE
 from tables import Tables, read_curves, read_states, states_beside
 
 from dyna_td.errors import UserError
+from dyna_td.files import partial_of
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
 LEGEND_ENTRY_WIDTH = 1.9  # inches, of the longest label
@@ -161,7 +162,7 @@ def save(figure: Figure, output: Path) -> None:
       UserError: if the place cannot be written.
     """
     pictures = {output: {"Software": None}, output.with_suffix(".pdf"): {"CreationDate": None}}
-    partial = {path: path.with_name(f".{path.stem}.partial{path.suffix}") for path in pictures}
+    partial = {path: partial_of(path) for path in pictures}
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         for path, metadata in pictures.items():

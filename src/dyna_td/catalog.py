@@ -110,39 +110,38 @@ class Metric:
 
     unit: str
     meaning: str
-    higher_is_better: bool
     supervised: bool
 
 
 METRICS = {
-    "return": Metric("reward", "undiscounted return of one evaluation episode", True, False),
-    "episode_length": Metric("environment steps", "length of that episode", False, False),
-    "test_rmse": Metric("RMSE", "root mean squared error on the noise-free test points", False, True),
-    "test_rmse_high": Metric("RMSE", "test_rmse on x < 0 alone, the high-frequency half", False, True),
-    "test_rmse_low": Metric("RMSE", "test_rmse on x >= 0 alone, the low-frequency half", False, True),
-    "train_rmse": Metric("RMSE", "root mean squared error on the noisy training set", False, True),
-    "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash", False, False),
-    "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps", False, False),
-    "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode", True, False),
-    "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False, False),
+    "return": Metric("reward", "undiscounted return of one evaluation episode", False),
+    "episode_length": Metric("environment steps", "length of that episode", False),
+    "test_rmse": Metric("RMSE", "root mean squared error on the noise-free test points", True),
+    "test_rmse_high": Metric("RMSE", "test_rmse on x < 0 alone, the high-frequency half", True),
+    "test_rmse_low": Metric("RMSE", "test_rmse on x >= 0 alone, the low-frequency half", True),
+    "train_rmse": Metric("RMSE", "root mean squared error on the noisy training set", True),
+    "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash", False),
+    "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps", False),
+    "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode", False),
+    "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False),
 }
 
 # What Dyna agents count, since training began.
 DYNA_METRICS = {
-    "chain_steps_made": Metric("steps", "steps of search-control chains", False, False),
-    "chain_restarts": Metric("restarts", "new starts of search-control chains", False, False),
-    "chain_states": Metric("states", "states accepted into the search-control queue", True, False),
-    "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow", False, False),
+    "chain_steps_made": Metric("steps", "steps of search-control chains", False),
+    "chain_restarts": Metric("restarts", "new starts of search-control chains", False),
+    "chain_states": Metric("states", "states accepted into the search-control queue", False),
+    "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow", False),
     "chain_nonfinite_gradients": Metric(
-        "steps", "chain steps whose gradient, or its length, was not finite: the chain starts anew", False, False
+        "steps", "chain steps whose gradient, or its length, was not finite: the chain starts anew", False
     ),
-    "queue_size": Metric("states", "states in the search-control queue now", True, False),
+    "queue_size": Metric("states", "states in the search-control queue now", False),
 }
 # Dyna-Frequency's, of those chains that climbed the frequency instead of the value.
 FREQUENCY_METRICS = {
-    "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency", False, False),
-    "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow", False, False),
-    "frequency_nonfinite_gradients": Metric("steps", "those whose gradient was not finite", False, False),
+    "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency", False),
+    "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow", False),
+    "frequency_nonfinite_gradients": Metric("steps", "those whose gradient was not finite", False),
 }
 METRICS |= DYNA_METRICS | FREQUENCY_METRICS
 
@@ -172,11 +171,11 @@ _COVERAGES = {
     "mass_right": ("share", "share of states with x > 0.6, right of the wall"),
 }
 SAMPLING_METRICS = {
-    _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}", False, False)
+    _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}", False)
     for _suffix, _source in {**_SOURCES, **_CONTROLS}.items()
     for _name, _meaning in _DISTANCES.items()
 } | {
-    _name + _suffix: Metric(_unit, f"{_meaning}; {_source}", True, False)
+    _name + _suffix: Metric(_unit, f"{_meaning}; {_source}", False)
     for _suffix, _source in _SOURCES.items()
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
@@ -193,7 +192,7 @@ _KINDS = {
 }
 _PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
 FROZEN_METRICS = {
-    _name + _kind: Metric(_unit, f"{_meaning}; {_states}", False, False)
+    _name + _kind: Metric(_unit, f"{_meaning}; {_states}", False)
     for _kind, _states in _KINDS.items()
     for _name, _unit, _meaning in (
         ("beta_", "exponent", "beta of the density |delta|^beta that fits the states best, on 20x20 cells"),
@@ -201,7 +200,7 @@ FROZEN_METRICS = {
         ("variation_fitted_", "total variation", "from the histogram of the states to |delta|^beta"),
     )
 } | {
-    _name + _source: Metric(_unit, f"{_meaning}; {_states}", True, False)
+    _name + _source: Metric(_unit, f"{_meaning}; {_states}", False)
     for _source, _states in _PROBED.items()
     for _name, _unit, _meaning in (
         ("cosine_", "cosine", "mean cosine of the gradients of log |delta| with y held constant and through y"),
@@ -210,13 +209,13 @@ FROZEN_METRICS = {
     )
 }
 FROZEN_METRICS |= {
-    "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|", False, False),
-    "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|", False, False),
-    "bound_right": Metric("probability", "mean over 50x50 states of its right side", False, False),
-    "bound_ratio": Metric("times", "bound_right / bound_left: how loose it is", False, False),
-    "bound_slack": Metric("share", "of the right side that the left one leaves, in the tightest state", True, False),
-    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is a bound as good", False, False),
-    "bound_model_error": Metric("total variation", "mean over states of the two models' distance", False, False),
+    "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|", False),
+    "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|", False),
+    "bound_right": Metric("probability", "mean over 50x50 states of its right side", False),
+    "bound_ratio": Metric("times", "bound_right / bound_left: how loose it is", False),
+    "bound_slack": Metric("share", "of the right side that the left one leaves, in the tightest state", False),
+    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is a bound as good", False),
+    "bound_model_error": Metric("total variation", "mean over states of the two models' distance", False),
 }
 METRICS |= FROZEN_METRICS
 FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of sampled states that only it has, in the end
@@ -335,11 +334,6 @@ def trainer_of(run: Run) -> str:
 
 def _module(path: str) -> str:
     return path.partition(":")[0]
-
-
-def headline_metric(environment: str) -> str:
-    """The metric by which a learning rate is selected on `environment`."""
-    return "test_rmse" if is_supervised(environment) else "return"
 
 
 def require_metric(metric: object, environment: str, agents: Iterable[str]) -> str:

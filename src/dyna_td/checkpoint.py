@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td.files import write_whole
+from dyna_td.files import partial_of, write_whole
 
 INTERVAL = 60.0  # seconds from one to the next, at least
 LARGEST_SHARE = 0.01  # of the training's time; what takes longer to write is written less often
+LONGEST_INTERVAL = 600.0  # seconds, however long it takes: more than this is not lost
 _LARGE = 2**20  # bytes; of larger arrays the empty end is left out
 _FACTS = "facts"  # the entry that holds, as JSON, what is not an array
 
@@ -61,7 +62,7 @@ class Checkpoint:
         with write_whole(self.path, "wb") as file:
             np.savez(file, allow_pickle=False, **{_FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
         ended = time.monotonic()
-        self._due = ended + max(self._interval, (ended - begun) / LARGEST_SHARE)
+        self._due = ended + max(self._interval, min((ended - begun) / LARGEST_SHARE, LONGEST_INTERVAL))
 
     def load(self) -> tuple[dict[str, np.ndarray], dict] | None:
         """The arrays and facts of the last checkpoint, or None if there is none that belongs to this training.
@@ -88,8 +89,9 @@ class Checkpoint:
         return arrays, facts
 
     def remove(self) -> None:
-        """Deletes the file, once the results are written."""
+        """Deletes the file, once the results are written, and what a killed `save` may have left."""
         self.path.unlink(missing_ok=True)
+        partial_of(self.path).unlink(missing_ok=True)
 
     def _refuse(self, why: str) -> None:
         print(f"warning: the checkpoint {self.path} {why}; the training starts anew.", file=sys.stderr)

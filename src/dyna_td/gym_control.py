@@ -4,6 +4,8 @@ The environments run in Python, one for each seed; what follows a step (store, n
 of a compiled program over all seeds.
 """
 
+import json
+
 import numpy as np
 import tensorflow as tf
 
@@ -68,12 +70,15 @@ class GymProgram(Program):
     def snapshot(self) -> dict[str, np.ndarray]:
         """See `Program.snapshot`; with the episodes so far, as the resets and actions that lead there again."""
         chosen = {} if self._action is None else {"action": self._action}
-        return {**super().snapshot(), **chosen, **self.environments.snapshot()}
+        left_space = np.array(json.dumps([stack.left_space for stack in self._stacks()]))
+        return {**super().snapshot(), **chosen, **self.environments.snapshot(), "left_space": left_space}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
         """See `Program.resume`."""
         super().resume(snapshot)
         self._action = snapshot.get("action")
+        for stack, left_space in zip(self._stacks(), json.loads(str(snapshot["left_space"])), strict=True):
+            stack.left_space = {int(seed): sentence for seed, sentence in left_space.items()}
         self._observed = self.environments.resume(snapshot)[:, 0]
 
     def train(self, steps: tf.Tensor) -> None:
@@ -157,7 +162,11 @@ class GymProgram(Program):
 
     def remarks(self) -> dict[int, str]:
         """See `Program.remarks`: observations outside the environment's declared space."""
-        return self.evaluated.left_space | self.environments.left_space
+        evaluated, trained = (stack.left_space for stack in self._stacks())
+        return evaluated | trained
+
+    def _stacks(self) -> tuple[EnvironmentStack, EnvironmentStack]:
+        return self.evaluated, self.environments
 
     @xla_function
     def _exploit(self, state: tf.Tensor, step: tf.Tensor, t: tf.Tensor) -> tf.Tensor:

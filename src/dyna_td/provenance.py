@@ -24,7 +24,7 @@ _PLANNING_ONLY = {"dyna_td.catalog", "dyna_td.errors", "dyna_td.progress", "dyna
 def machine() -> dict:
     """Date (UTC), versions, CPU model, commit and whether tracked files differ from it, for a result's JSON file."""
     changes = _git("status", "--porcelain", "--untracked-files=no")
-    installed = versions("tensorflow", "numpy", "gymnasium")
+    installed = versions("tensorflow", "numpy", "gymnasium", "mujoco", "highway-env")
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},

@@ -6,7 +6,7 @@ A module of its own, because every chosen rate, and so every training with it, i
 import numpy as np
 import pandas as pd
 
-from dyna_td.catalog import METRICS, headline_metric
+from dyna_td.catalog import is_supervised
 from dyna_td.errors import UserError
 from dyna_td.runs import Run
 
@@ -29,8 +29,7 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
     Raises:
       UserError: if no rate has a finite score.
     """
-    metric = headline_metric(run.environment)
-    higher = METRICS[metric].higher_is_better
+    metric, higher = ("test_rmse", False) if is_supervised(run.environment) else ("return", True)
     values = sweep[sweep["metric"] == metric].groupby("learning_rate")["value"]
     scores = {rate: float(np.mean(group.to_numpy())) for rate, group in values}
     finite = {rate: score for rate, score in scores.items() if np.isfinite(score)}

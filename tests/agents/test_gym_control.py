@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
+from dyna_td.checkpoint import Checkpoint
 from dyna_td.errors import UserError
 from dyna_td.gym_control import GymProgram
 from dyna_td.runs import DDPGDynaSettings, DDPGSettings, DQNSettings, DynaSettings, Run
@@ -72,22 +73,18 @@ class Slanted(gymnasium.Env):
 
 
 class Faulty(Counter):
-    """Does something wrong at its 7th step."""
+    """Does something wrong at its 7th step: raises `fault`, or makes of its answer what that returns."""
 
     fault = None
 
     def step(self, action):
-        answer = list(super().step(action))
+        answer = super().step(action)
         if self.count == 7:
-            if self.fault == "raise":
-                raise ZeroDivisionError("the wheel\ncame off")
-            if self.fault == "nan":
-                answer[0] = np.array([[1.0], [np.nan]])
-            if self.fault == "reward":
-                answer[1] = np.inf
-            if self.fault == "shape":
-                answer[0] = np.zeros(5)
-        return tuple(answer)
+            fault = type(self).fault
+            if isinstance(fault, BaseException):
+                raise fault
+            return fault(*answer)
+        return answer
 
 
 class Seeded(Terminating):
@@ -197,20 +194,73 @@ def test_a_seed_whose_policy_is_no_number_stands_still_and_stops_no_other(monkey
     np.testing.assert_allclose(observation, [0, 25])  # the middle of its bounds, and what was asked for
 
 
+FIVE = "expected a tuple of observation, reward, terminated, truncated, info, as Gymnasium has it"
+REWARD_IN_AN_ARRAY = (np.zeros((2, 1)), np.array([2.5]), np.array([1]), np.False_, {})
+
+
+def with_part(number, value):
+    """What an environment answers, with one part put in."""
+    return lambda *answer: (*answer[:number], value, *answer[number + 1 :])
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("raise", "step raised ZeroDivisionError: the wheel came off; training stops."),
-        ("nan", "part 1 of the observation is nan; training stops."),
-        ("reward", "the reward is inf, expected a finite number; training stops."),
-        ("shape", "the observation has shape (5,), its declared space (2, 1); training stops."),
+        (ZeroDivisionError("the wheel\ncame off"), "step raised ZeroDivisionError: the wheel came off"),
+        (SystemExit(0), "step raised SystemExit: 0"),
+        (with_part(0, np.array([[1.0], [np.nan]])), "part 1 of the observation is nan"),
+        (with_part(0, np.zeros(5)), "the observation has shape (5,), its declared space (2, 1)"),
+        (with_part(0, {"x": 1}), "the observation is {'x': 1}, expected numbers of shape (2, 1)"),
+        (with_part(0, "left"), "the observation is 'left', expected numbers of shape (2, 1)"),
+        (with_part(0, [[1.0], [2.0, 3.0]]), "the observation is [[1.0], [2.0, 3.0]], expected numbers of shape (2, 1)"),
+        (with_part(1, np.float64(np.inf)), "reward is inf, expected a finite number"),
+        (with_part(1, None), "reward is None, expected a finite number"),
+        (with_part(1, "1.5"), "reward is '1.5', expected a finite number"),
+        (with_part(1, np.zeros(2)), "reward is array([0., 0.]), expected a finite number"),
+        (with_part(1, [[1], [2, 3]]), "reward is [[1], [2, 3]], expected a finite number"),
+        (with_part(2, np.array([True, False])), "terminated is array([ True, False]), expected a finite number"),
+        (with_part(3, None), "truncated is None, expected a finite number"),
+        (lambda *answer: answer[:3] + answer[4:], f"step returned 4 values, {FIVE}"),
+        (lambda *answer: None, f"step returned NoneType, {FIVE}"),
     ],
 )
 def test_a_faulty_environment_is_told_in_one_sentence_with_seed_and_step(monkeypatch, fault, words):
     name = register(monkeypatch, Faulty, fault=fault)
     with pytest.raises(UserError) as error:
         GymProgram(run_of(name)).train(tf.constant(20))
-    assert str(error.value) == f"environment {name}, seed 0, step 6: {words}"
+    assert str(error.value) == f"environment {name}, seed 0, step 6: {words}; training stops."
+
+
+def test_an_environment_whose_reset_brings_no_info_is_told_in_one_sentence(monkeypatch):
+    name = register(monkeypatch, Counter, reset=lambda self, seed=None, options=None: np.zeros((2, 1)))
+    with pytest.raises(UserError) as error:
+        EnvironmentStack(name, (3,)).reset(0, -1)
+    assert str(error.value) == (
+        f"environment {name}, seed 3, before the first step: reset returned ndarray, expected a tuple of observation, "
+        "info, as Gymnasium has it; training stops."
+    )
+
+
+def test_a_reward_in_an_array_is_the_number_that_it_holds(monkeypatch):
+    stack = EnvironmentStack(register(monkeypatch, Counter, step=lambda self, action: REWARD_IN_AN_ARRAY), (0,))
+    stack.reset(0, 0)
+    _, reward, is_terminal, is_over, _ = stack.step(0, 0, np.int32(0), 0)
+    assert (reward, is_terminal, is_over) == (2.5, True, True) and type(reward) is float
+
+
+def test_actions_in_whole_numbers_are_the_nearest(monkeypatch):
+    stack = EnvironmentStack(
+        register(
+            monkeypatch,
+            Slanted,
+            action_space=gymnasium.spaces.Box(np.int64([-2, 10]), np.int64([2, 30]), dtype=np.int64),
+            observation_space=gymnasium.spaces.Box(-2, 30, (2,)),
+        ),
+        (0,),
+    )
+    stack.reset(0, 0)
+    observation, *_ = stack.step(0, 0, np.float32([0.45, -0.06]), 0)
+    np.testing.assert_array_equal(observation, [1, 19])  # 0.9 and 19.4
 
 
 def test_leaving_the_declared_space_is_remarked_and_stops_nothing(monkeypatch):
@@ -218,6 +268,19 @@ def test_leaving_the_declared_space_is_remarked_and_stops_nothing(monkeypatch):
     outcome = execute(run_of(name, evaluate_every=60))
     declared = f"environment {name}, seed 0, step 3: part 0 of the observation was 4, outside its declared [0, 3]"
     assert outcome.cost["remarks"] == {"0": declared, "1": declared.replace("seed 0", "seed 1")}
+
+
+def test_what_was_remarked_before_a_kill_is_still_told(monkeypatch, tmp_path):
+    run = run_of(register(monkeypatch, Narrow, limit=6), evaluate_every=20)
+
+    def kill(done, total):
+        if done >= 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(run, kill, Checkpoint(tmp_path / "x.checkpoint", {}, interval=0.0))
+    resumed = execute(run, checkpoint=Checkpoint(tmp_path / "x.checkpoint", {}))
+    assert resumed.cost["remarks"] == execute(run).cost["remarks"]
 
 
 def test_an_evaluation_without_end_is_cut(monkeypatch):

@@ -186,6 +186,17 @@ def test_full_prioritized_er_always_knows_every_current_td_error(steps):
             assert not priorities[seed, len(expected) :].any()
 
 
+def test_full_prioritized_er_is_measured_by_the_current_td_errors():
+    agent = agent_after("full_prioritized_er", steps=50)
+    agent.priorities.assign_all(tf.one_hot([7] * SEEDS, agent.replay.capacity))  # outdated
+    drawn = agent.sample_states(tf.constant(50, tf.int64), 20_000).numpy()
+    states, priorities = stored(agent).state, agent.current_priorities().numpy()
+    for seed in range(SEEDS):
+        p = priorities[seed, : states.shape[1]] / priorities[seed].sum()
+        matches = (drawn[seed][:, None] == states[seed].astype(np.float32)).all(axis=-1)
+        np.testing.assert_allclose(matches.mean(axis=0), p, atol=0.015)
+
+
 def test_schauls_weights_undo_the_sampling_bias_and_new_transitions_are_drawn_first():
     agent = agent_after("schaul_prioritized_er", steps=30)
     np.testing.assert_array_equal(agent.priorities.priorities[:, :30], 1.0)  # p_1 = 1, and nothing larger seen

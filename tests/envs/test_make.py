@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import gymnasium
 import pytest
 
 import envs
@@ -44,3 +45,41 @@ def test_importing_the_environments_does_not_import_tensorflow():
     code = "import sys, envs, envs.grid_world; sys.exit('tensorflow' in sys.modules)"
     path = [entry for entry in sys.path if entry]
     assert subprocess.run([sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"]).returncode == 0
+
+
+class Bare(gymnasium.Env):
+    """Whose attributes each test gives."""
+
+
+BOX, DISCRETE = gymnasium.spaces.Box(-1, 1, (2,)), gymnasium.spaces.Discrete(2)
+SUPPORTED = "supported are Box observations with Discrete actions or Box actions that are bounded"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ({"action_space": DISCRETE}, f"declares no observation_space: {SUPPORTED}."),
+        ({"observation_space": BOX}, f"declares no action_space: {SUPPORTED}."),
+        (
+            {"observation_space": gymnasium.spaces.Box(-1, 1, (0,)), "action_space": DISCRETE},
+            "has an observation_space of shape (0,), without any number.",
+        ),
+        (
+            {"observation_space": BOX, "action_space": gymnasium.spaces.Box(-1, 1, (3, 0))},
+            "has an action_space of shape (3, 0), without any number.",
+        ),
+    ],
+)
+def test_an_environment_without_usable_spaces_is_refused_in_one_sentence(monkeypatch, attributes, words):
+    monkeypatch.setitem(gymnasium.registry, "Bare-v0", gymnasium.envs.registration.EnvSpec("Bare-v0", entry_point=None))
+    gymnasium.registry["Bare-v0"].entry_point = type("Bare", (Bare,), attributes)
+    with pytest.raises(UserError) as error:
+        envs.make("Bare-v0")
+    assert str(error.value) == f"environment Bare-v0 {words}"
+
+
+def test_a_module_that_ends_the_process_is_told_in_one_sentence(monkeypatch, tmp_path):
+    (tmp_path / "quits_at_import.py").write_text("raise SystemExit(0)")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match="cannot import quits_at_import: 0"):
+        envs.make("quits_at_import:Any-v0")

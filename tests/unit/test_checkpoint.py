@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -106,6 +108,34 @@ def test_the_next_one_is_due_after_the_interval_and_later_if_writing_takes_long(
         now[0] += passed
         dues.append(checkpoint.is_due)
     assert dues == [False, True]
+
+
+def test_one_that_takes_long_to_write_is_due_after_ten_minutes_all_the_same(path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    checkpoint = Checkpoint(path, IDENTITY, interval=60.0)
+    monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + 30.0))
+    checkpoint.save(ARRAYS, {})
+    dues = []
+    for passed in (599.0, 1.0):
+        now[0] += passed
+        dues.append(checkpoint.is_due)
+    assert dues == [False, True]
+
+
+def test_what_killed_saves_leave_is_one_file_that_goes_in_the_end(path):
+    code = (
+        "import os, sys, pathlib, numpy, dyna_td.checkpoint as checkpoint\n"
+        "os.fsync = lambda handle: os._exit(9)\n"
+        "checkpoint.Checkpoint(pathlib.Path(sys.argv[1]), {}).save({'x': numpy.zeros(9)}, {})\n"
+    )
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", code, str(path)]).returncode == 9
+    assert len(list(path.parent.iterdir())) == 1
+    checkpoint = Checkpoint(path, IDENTITY)
+    assert checkpoint.load() is None
+    checkpoint.remove()
+    assert not list(path.parent.iterdir())
 
 
 def test_the_empty_end_of_a_buffer_takes_no_room_and_comes_back(path):

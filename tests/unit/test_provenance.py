@@ -136,6 +136,6 @@ def test_a_run_depends_on_its_program_and_agent_and_not_on_the_others():
 
 def test_the_machine_names_its_versions_and_its_cpu():
     facts = provenance.machine()
-    assert set(facts["versions"]) == {"python", "tensorflow", "numpy", "gymnasium", "dyna_td"}
+    assert set(facts["versions"]) == {"python", "tensorflow", "numpy", "gymnasium", "mujoco", "highway-env", "dyna_td"}
     assert all(facts["versions"].values()) and facts["cpu"]
     assert isinstance(facts["git_dirty"], bool)

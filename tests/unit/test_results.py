@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,16 @@ def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
         1 / 0  # noqa: B018
     assert csv.read_bytes() == before
     assert sorted(path.name for path in csv.parent.iterdir()) == ["l2.csv", "l2.json"]
+
+
+def test_a_file_may_be_read_by_whom_the_user_lets_read(csv):
+    before = os.umask(0o027)
+    try:
+        with write_whole(csv) as file:
+            file.write("new")
+    finally:
+        os.umask(before)
+    assert csv.stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])

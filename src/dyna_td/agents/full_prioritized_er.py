@@ -7,7 +7,8 @@ from dyna_td.graph import with_tensor_loops
 from dyna_td.networks import map_blocks
 from dyna_td.replay import Transition
 from dyna_td.runs import ControlSettings
-from dyna_td.streams import Streams
+from dyna_td.streams import Purpose, Streams
+from dyna_td.sum_tree import build_levels, draw_leaves
 
 
 class FullPrioritizedER(PrioritizedER):
@@ -33,6 +34,12 @@ class FullPrioritizedER(PrioritizedER):
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         self.priorities.assign_all(self.current_priorities())
         return super().draw(step, k)
+
+    def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        # The tree holds the priorities of the last draw, before the update that followed it.
+        uniforms = self.streams.uniform(Purpose.OWN_DRAWS, (count,), step=step)
+        places, _ = draw_leaves(build_levels(self.current_priorities()), uniforms)
+        return self.replay.gather(places).state
 
     def current_priorities(self) -> tf.Tensor:
         """|delta| of every stored transition at the current parameters, 0 at places not written yet: [S, C]."""
