@@ -122,7 +122,12 @@ _Validator = jsonschema.validators.extend(
 
 @cache
 def _validator(definition: str) -> jsonschema.Draft202012Validator:
-    definitions = json.loads(_SCHEMA.read_text(encoding="utf-8"))["$defs"]
+    try:
+        definitions = json.loads(_SCHEMA.read_text(encoding="utf-8"))["$defs"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UserError(
+            f"{_SCHEMA} cannot be read ({error}), expected what YAML files may say: get it again with git."
+        ) from error
     return _Validator({"$ref": f"#/$defs/{definition}", "$defs": definitions})
 
 
@@ -147,7 +152,7 @@ def _sentence(error: jsonschema.ValidationError) -> str:
             missing = [key for key in error.validator_value if key not in error.instance]
             return f"{place} lacks {', '.join(missing)}."
         case "type":
-            return f"{place} {is_found}, expected {_type_words(error.validator_value)}{_number_hint(error.instance)}."
+            return f"{place} {is_found}, expected {_type_words(error.validator_value)}{_number_hint(error)}."
         case "enum":
             return f"{place} is {found}, expected one of {', '.join(error.validator_value)}."
         case "exclusiveMinimum":
@@ -159,7 +164,8 @@ def _sentence(error: jsonschema.ValidationError) -> str:
         case "pattern":
             return f"{place} {is_found}, expected {error.schema['description']}."
         case "minItems":
-            return f"{place} is {found}, expected a list of at least {error.validator_value} values."
+            otherwise = f", or {error.schema['description']}" if "description" in error.schema else ""
+            return f"{place} is {found}, expected a list of at least {error.validator_value} values{otherwise}."
         case "minLength":
             return f"{place} is empty, expected text."
         case "dependentRequired":
@@ -185,9 +191,12 @@ def _type_words(types: str | list[str]) -> str:
     return " or ".join(words.get(name, f"a {name}") for name in types)
 
 
-def _number_hint(value: object) -> str:
-    """YAML 1.1 reads 1e-3 as text: a float needs a point and a signed exponent."""
+def _number_hint(error: jsonschema.ValidationError) -> str:
+    """YAML 1.1 reads 1e-3 as text: a float needs a point and a signed exponent; and 5.0e+4 is no whole number."""
+    value = error.instance
     match = re.fullmatch(r"([+-]?\d+(?:\.\d*)?)e([+-]?)(\d+)", value, re.IGNORECASE) if isinstance(value, str) else None
+    if "integer" in error.validator_value and (match or isinstance(value, float)) and float(value).is_integer():
+        return f": write {int(float(value))}"
     if not match:
         return ""
     mantissa, sign, exponent = match.groups()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dyna_td import catalog, drawings, experiments, results
+from dyna_td import catalog, checked_yaml, drawings, experiments, results
 from dyna_td.checked_yaml import check
 from dyna_td.errors import UserError
 from dyna_td.experiments import load_plan
@@ -139,6 +139,8 @@ def test_every_agent_names_a_module_that_exists():
         ("seeds: 50", "seeds: []", ["panels.a.seeds is []", "whole number"]),
         ("seeds: 50", "seeds:", ["panels.a.seeds is null", "whole number"]),
         ("seeds: 50", "seed: 50", ["unknown key 'seed' in panels.a", "'seeds'"]),
+        ("steps: 50000", "steps: 5e4", ['panels.a.steps is "5e4"', "a whole number: write 50000."]),
+        ("steps: 50000", "steps: 5.0e+4", ["panels.a.steps is 50000.0", "a whole number: write 50000."]),
         ("steps: 50000", "steps: 1.5", ["panels.a.steps is 1.5", "whole number"]),
         ("examples: 4000", "exmples: 4000", ["'exmples' in panels.a.settings", "'examples'"]),
         ("batch_size: 128", "planning_updates: 3", ["panels.a", "planning_updates", "sin"]),
@@ -150,6 +152,11 @@ def test_every_agent_names_a_module_that_exists():
         ("[1.0e-3, 1.0e-4]", ".nan", ["panels.c.settings.learning_rate is NaN", "number"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3, .inf]", ["panels.c.settings.learning_rate.1 is Infinity", "number"]),
         ("      er:", "      ../../er:", ["panels.c.curves", '"../../er"', "small letters"]),
+        (
+            "[1.0e-3, 1.0e-4]",
+            "[1.0e-3]",
+            ["learning_rate is [0.001]", "or one number without brackets"],
+        ),
         ("[1.0e-3, 1.0e-4]", "[]", ["panels.c.settings.learning_rate is []", "at least 2"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3, 1e-4]", ["panels.c.settings.learning_rate.1", "write 1.0e-4"]),
         ("hidden: [16, 16]", "hidden: 16", ["panels.c.settings.hidden is 16", "a list"]),
@@ -337,3 +344,15 @@ def test_the_experiments_are_found_from_any_folder(tmp_path, monkeypatch):
     assert "figure_1" in load_plan("quick").figures
     with pytest.raises(UserError, match=r"cannot read .*scales\.yaml"):
         load_plan("quick", tmp_path / "missing")
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]"])
+def test_a_damaged_schema_is_told_in_one_sentence(monkeypatch, tmp_path, content):
+    (tmp_path / "schema.json").write_text(content)
+    monkeypatch.setattr(checked_yaml, "_SCHEMA", tmp_path / "schema.json")
+    checked_yaml._validator.cache_clear()
+    try:
+        with pytest.raises(UserError, match=r"schema\.json cannot be read .*get it again with git"):
+            checked_yaml.check({}, "figure", "here")
+    finally:
+        checked_yaml._validator.cache_clear()
