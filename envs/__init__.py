@@ -113,4 +113,7 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
 
 
 def _in_one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    told = " ".join(str(error).split()).rstrip(".")
+    if isinstance(error, SystemExit):  # whose text is a number
+        return f"SystemExit {told}"
+    return told or type(error).__name__

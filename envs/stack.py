@@ -78,8 +78,9 @@ class EnvironmentStack:
         answer = self._guarded(s, step, "step", lambda environment: environment.step(made), c)
         parts = ("observation", "reward", "terminated", "truncated", "info")
         observation, *numbers, info = self._parts(answer, parts, "step", s, step)
+        expected = ("a finite number", "True or False", "True or False")
         reward, terminated, truncated = (
-            self._number(number, part, s, step) for number, part in zip(numbers, parts[1:4], strict=True)
+            self._number(number, *words, s, step) for number, *words in zip(numbers, parts[1:4], expected, strict=True)
         )
         is_over = bool(terminated or truncated)
         is_terminal = is_over if self._ends_are_terminal else bool(terminated)
@@ -146,21 +147,21 @@ class EnvironmentStack:
             )
         return answer
 
-    def _number(self, value, what: str, s: int, step: int) -> float:
+    def _number(self, value, what: str, expected: str, s: int, step: int) -> float:
         """A finite number, also out of an array of one; anything else stops the training."""
-        with contextlib.suppress(ValueError):  # a list of lists of several lengths
+        with contextlib.suppress(Exception):  # whatever a foreign value raises, such as a list of lists or a tensor
             number = np.asarray(value)
             if number.size == 1 and number.dtype.kind in "biuf":
                 value = float(number.item())
                 if np.isfinite(value):
                     return value
-        raise UserError(f"{self._where(s, step)}: {what} is {_shown(value)}, expected a finite number; training stops.")
+        raise UserError(f"{self._where(s, step)}: {what} is {_shown(value)}, expected {expected}; training stops.")
 
     def _checked(self, observation, s: int, step: int) -> np.ndarray:
         """The observation, flattened; one that is not finite or too short stops the training."""
         try:
             flat = np.asarray(observation, np.float32).ravel()
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # whatever a foreign value raises
             raise UserError(
                 f"{self._where(s, step)}: the observation is {_shown(observation)}, expected numbers of shape "
                 f"{self._observed.shape}; training stops."

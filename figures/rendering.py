@@ -166,7 +166,7 @@ def save(figure: Figure, output: Path) -> None:
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         for path, metadata in pictures.items():
-            figure.savefig(partial[path], dpi=DOTS_PER_INCH, metadata=metadata)
+            figure.savefig(partial[path], format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
         for path in pictures:
             os.replace(partial[path], path)
     except OSError as error:

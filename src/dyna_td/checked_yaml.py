@@ -195,8 +195,9 @@ def _number_hint(error: jsonschema.ValidationError) -> str:
     """YAML 1.1 reads 1e-3 as text: a float needs a point and a signed exponent; and 5.0e+4 is no whole number."""
     value = error.instance
     match = re.fullmatch(r"([+-]?\d+(?:\.\d*)?)e([+-]?)(\d+)", value, re.IGNORECASE) if isinstance(value, str) else None
-    if "integer" in error.validator_value and (match or isinstance(value, float)) and float(value).is_integer():
-        return f": write {int(float(value))}"
+    if "integer" in error.validator_value:
+        whole = float(value) if match or isinstance(value, float) else math.nan
+        return f": write {int(whole)}" if whole.is_integer() and whole < 1e15 else ""
     if not match:
         return ""
     mantissa, sign, exponent = match.groups()

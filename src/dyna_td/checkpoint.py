@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td.files import partial_of, write_whole
+from dyna_td.files import remove_partial, write_whole
 
 INTERVAL = 60.0  # seconds from one to the next, at least
-LARGEST_SHARE = 0.01  # of the training's time; what takes longer to write is written less often
-LONGEST_INTERVAL = 600.0  # seconds, however long it takes: more than this is not lost
+LARGEST_SHARE = 0.01  # of the training's time: what takes long to write is written less often
+LONGEST_INTERVAL = 600.0  # seconds, however long it takes to write: so much may be lost, and hardly more
 _LARGE = 2**20  # bytes; of larger arrays the empty end is left out
 _FACTS = "facts"  # the entry that holds, as JSON, what is not an array
 
@@ -91,7 +91,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Deletes the file, once the results are written, and what a killed `save` may have left."""
         self.path.unlink(missing_ok=True)
-        partial_of(self.path).unlink(missing_ok=True)
+        remove_partial(self.path)
 
     def _refuse(self, why: str) -> None:
         print(f"warning: the checkpoint {self.path} {why}; the training starts anew.", file=sys.stderr)

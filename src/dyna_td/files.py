@@ -1,6 +1,7 @@
 """Files that are whole or not there."""
 
 import contextlib
+import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,5 +27,11 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
 
 
 def partial_of(path: Path) -> Path:
-    """Where a file is written until it is whole: always the same place, so that kills leave one such file at most."""
-    return path.with_name(f".{path.stem}.partial{path.suffix}")
+    """Where this process writes a file until it is whole; no suffix of results, so that no one takes it for one."""
+    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+
+
+def remove_partial(path: Path) -> None:
+    """Deletes what killed processes left of `path`."""
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        partial.unlink(missing_ok=True)

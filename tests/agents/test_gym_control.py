@@ -194,6 +194,16 @@ def test_a_seed_whose_policy_is_no_number_stands_still_and_stops_no_other(monkey
     np.testing.assert_allclose(observation, [0, 25])  # the middle of its bounds, and what was asked for
 
 
+class Unreadable:
+    """As a tensor on another device: NumPy cannot have it."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("on another device")
+
+    def __repr__(self):
+        return "<Unreadable>"
+
+
 FIVE = "expected a tuple of observation, reward, terminated, truncated, info, as Gymnasium has it"
 REWARD_IN_AN_ARRAY = (np.zeros((2, 1)), np.array([2.5]), np.array([1]), np.False_, {})
 
@@ -216,10 +226,12 @@ def with_part(number, value):
         (with_part(1, np.float64(np.inf)), "reward is inf, expected a finite number"),
         (with_part(1, None), "reward is None, expected a finite number"),
         (with_part(1, "1.5"), "reward is '1.5', expected a finite number"),
+        (with_part(1, Unreadable()), "reward is <Unreadable>, expected a finite number"),
+        (with_part(0, Unreadable()), "the observation is <Unreadable>, expected numbers of shape (2, 1)"),
         (with_part(1, np.zeros(2)), "reward is array([0., 0.]), expected a finite number"),
         (with_part(1, [[1], [2, 3]]), "reward is [[1], [2, 3]], expected a finite number"),
-        (with_part(2, np.array([True, False])), "terminated is array([ True, False]), expected a finite number"),
-        (with_part(3, None), "truncated is None, expected a finite number"),
+        (with_part(2, np.array([True, False])), "terminated is array([ True, False]), expected True or False"),
+        (with_part(3, None), "truncated is None, expected True or False"),
         (lambda *answer: answer[:3] + answer[4:], f"step returned 4 values, {FIVE}"),
         (lambda *answer: None, f"step returned NoneType, {FIVE}"),
     ],
@@ -281,6 +293,14 @@ def test_what_was_remarked_before_a_kill_is_still_told(monkeypatch, tmp_path):
         execute(run, kill, Checkpoint(tmp_path / "x.checkpoint", {}, interval=0.0))
     resumed = execute(run, checkpoint=Checkpoint(tmp_path / "x.checkpoint", {}))
     assert resumed.cost["remarks"] == execute(run).cost["remarks"]
+
+
+def test_a_snapshot_holds_the_remarks_of_training_and_of_evaluation(monkeypatch):
+    run = run_of(register(monkeypatch, Narrow, limit=6))
+    killed, resumed = GymProgram(run), GymProgram(run)
+    killed.environments.left_space, killed.evaluated.left_space = {0: "in training"}, {1: "in evaluation"}
+    resumed.resume(killed.snapshot())
+    assert resumed.remarks() == {0: "in training", 1: "in evaluation"}
 
 
 def test_an_evaluation_without_end_is_cut(monkeypatch):

@@ -81,5 +81,5 @@ def test_an_environment_without_usable_spaces_is_refused_in_one_sentence(monkeyp
 def test_a_module_that_ends_the_process_is_told_in_one_sentence(monkeypatch, tmp_path):
     (tmp_path / "quits_at_import.py").write_text("raise SystemExit(0)")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UserError, match="cannot import quits_at_import: 0"):
+    with pytest.raises(UserError, match="cannot import quits_at_import: SystemExit 0\\."):
         envs.make("quits_at_import:Any-v0")

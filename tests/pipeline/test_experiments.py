@@ -141,6 +141,8 @@ def test_every_agent_names_a_module_that_exists():
         ("seeds: 50", "seed: 50", ["unknown key 'seed' in panels.a", "'seeds'"]),
         ("steps: 50000", "steps: 5e4", ['panels.a.steps is "5e4"', "a whole number: write 50000."]),
         ("steps: 50000", "steps: 5.0e+4", ["panels.a.steps is 50000.0", "a whole number: write 50000."]),
+        ("steps: 50000", "steps: 5e-1", ['panels.a.steps is "5e-1"', "expected a whole number."]),
+        ("steps: 50000", "steps: 1e400", ['panels.a.steps is "1e400"', "expected a whole number."]),
         ("steps: 50000", "steps: 1.5", ["panels.a.steps is 1.5", "whole number"]),
         ("examples: 4000", "exmples: 4000", ["'exmples' in panels.a.settings", "'examples'"]),
         ("batch_size: 128", "planning_updates: 3", ["panels.a", "planning_updates", "sin"]),

@@ -123,7 +123,7 @@ def test_one_that_takes_long_to_write_is_due_after_ten_minutes_all_the_same(path
     assert dues == [False, True]
 
 
-def test_what_killed_saves_leave_is_one_file_that_goes_in_the_end(path):
+def test_what_killed_saves_leave_goes_in_the_end_and_nothing_else(path):
     code = (
         "import os, sys, pathlib, numpy, dyna_td.checkpoint as checkpoint\n"
         "os.fsync = lambda handle: os._exit(9)\n"
@@ -131,11 +131,27 @@ def test_what_killed_saves_leave_is_one_file_that_goes_in_the_end(path):
     )
     for _ in range(2):
         assert subprocess.run([sys.executable, "-c", code, str(path)]).returncode == 9
-    assert len(list(path.parent.iterdir())) == 1
+    assert len(list(path.parent.iterdir())) == 2
+    other = path.with_name(f".other-{path.name}.7.partial")
+    other.touch()
     checkpoint = Checkpoint(path, IDENTITY)
     assert checkpoint.load() is None
     checkpoint.remove()
-    assert not list(path.parent.iterdir())
+    assert list(path.parent.iterdir()) == [other]
+
+
+def test_two_trainings_of_one_run_write_the_same_checkpoint_without_harm(path):
+    code = (
+        "import sys, pathlib, numpy, dyna_td.checkpoint as checkpoint\n"
+        "mine = checkpoint.Checkpoint(pathlib.Path(sys.argv[1]), {})\n"
+        "for _ in range(20):\n"
+        "    mine.save({'x': numpy.arange(99_999)}, {})\n"
+        "    assert mine.load()[0]['x'][-1] == 99_998\n"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [(process.communicate()[1], process.returncode) for process in both] == [("", 0)] * 2
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_the_empty_end_of_a_buffer_takes_no_room_and_comes_back(path):

@@ -188,8 +188,7 @@ def _restamp(options: argparse.Namespace) -> None:
 def _other_machine(details: dict) -> str:
     """What differs between the machine of a result and this one, to be told where numbers differ."""
     here = provenance.machine()
-    differing = [f"{key} {details.get(key)} there, {here[key]} here" for key in ("versions", "cpu")]
-    differing = [
-        text for key, text in zip(("versions", "cpu"), differing, strict=True) if details.get(key) != here[key]
-    ]
+    facts = {"cpu": (details.get("cpu"), here["cpu"])}
+    facts |= {name: (version, here["versions"].get(name)) for name, version in details.get("versions", {}).items()}
+    differing = [f"{name} {there} there, {mine} here" for name, (there, mine) in facts.items() if there != mine]
     return f" ({'; '.join(differing)}: that alone can change them)" if differing else ""
