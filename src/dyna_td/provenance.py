@@ -39,9 +39,9 @@ def versions(*packages: str) -> dict[str, str | None]:
     return {name: _version(name) for name in packages}
 
 
-def commit() -> str | None:
+def commit(checkout: Path = _ROOT) -> str | None:
     """The commit that is checked out, None outside of a git repository."""
-    return _git("rev-parse", "HEAD")
+    return _git("rev-parse", "HEAD", checkout=checkout)
 
 
 def uncommitted(*folders: str) -> list[str] | None:
@@ -86,9 +86,9 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def _git(*arguments: str) -> str | None:
+def _git(*arguments: str, checkout: Path = _ROOT) -> str | None:
     try:
-        answer = subprocess.run(["git", "-C", str(_ROOT), *arguments], capture_output=True, text=True, check=True)
+        answer = subprocess.run(["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

@@ -1,5 +1,6 @@
 """Finished runs outlive a change of code that changes no number, and no other."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -260,3 +261,40 @@ def test_snakemake_plans_nothing_after_a_stamp_but_trains_anew_where_a_number_ch
     row = "has the row 0,50,test_rmse,100, but the code that is here makes 0,50,test_rmse,150; nothing is stamped."
     assert (status, said) == (2, f"error: results/smoke/runs/{run.name}.csv {row}\n")
     assert told.read_bytes() == before
+
+
+@pytest.mark.slow(30)
+def test_what_another_cpu_changed_is_compared_with_the_older_sources(project, tmp_path, tmp_path_factory):
+    training, regression = (tmp_path / "src" / "dyna_td" / f"{name}.py" for name in ("training", "regression"))
+    training.write_text(TRAINING)
+    regression.write_text("CONSTANT = 2.0\n")
+    edit(tmp_path / "experiments" / "scales.yaml", "learning_rates: 2", "learning_rates: 1")  # nothing to select
+    run = experiments.load_plan("smoke", tmp_path / "experiments").figure("figure_9").runs[0]
+    csv = tmp_path / results.run_csv("smoke", run.name)
+    wanted = (str(results.run_csv("smoke", run.name)), "--config", "scale=smoke")
+    status, said = project("snakemake", "--cores", "1", *wanted)
+    assert status == 0, said
+    told = results.provenance_json(csv)
+    older = tmp_path_factory.mktemp("older") / "checkout"
+    shutil.copytree(tmp_path, older, ignore=shutil.ignore_patterns("results", ".snakemake"))
+    # As if it came from a machine that computes otherwise.
+    csv.write_text(csv.read_text().replace(",100,test_rmse,200\n", ",100,test_rmse,201\n"))
+    details = json.loads(told.read_text()) | {"csv_sha256": hashlib.sha256(csv.read_bytes()).hexdigest()}
+    told.write_text(json.dumps(details))
+
+    def restamp_against(checkout):
+        return project("dyna_td", "restamp", "--scale", "smoke", "--cores", "1", "--against", str(checkout))
+
+    assert restamp_against(tmp_path / "nowhere")[1].startswith("error: --against is ")
+    edit(regression, "2.0", "3.0")
+    status, said = restamp_against(older)
+    row = "the row 0,50,test_rmse,100, but the code that is here makes 0,50,test_rmse,150; nothing is stamped."
+    assert status == 2 and said.endswith(f"error: {older} makes, of results/smoke/runs/{run.name}.csv, {row}\n"), said
+    status, said = restamp_against(tmp_path)
+    assert status == 2 and "they did not make it" in said and "Traceback" not in said
+    edit(regression, "3.0", "1.0 + 1.0")
+    status, said = restamp_against(older)
+    assert status == 0, said
+    assert said.splitlines()[0] == f"{run.name}: other numbers up to step 100"
+    assert said.splitlines()[1] == f"{run.name}: the same numbers up to step 100 as {older} makes here"
+    assert said.splitlines()[2] == "1 runs stamped after comparing 1, 0 were current."

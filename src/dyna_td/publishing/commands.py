@@ -11,7 +11,7 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import claims, findings, readings, scorecard
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.files import write_whole
-from dyna_td.publishing import comparison, gallery, marked_text, reference, restamp, store
+from dyna_td.publishing import comparison, finished, gallery, marked_text, reference, restamp, store
 from dyna_td.quietly import import_quietly
 
 
@@ -42,6 +42,8 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     stamped.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
     stamped.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder of the results")
     stamped.add_argument("--every-run", action="store_true", help="compare each run, not one of those that are alike")
+    text = "folder of a checkout of the sources that made the runs: where numbers differ, it is asked for its own"
+    stamped.add_argument("--against", type=Path, metavar="CHECKOUT", help=text)
     stamped.add_argument("--cores", type=_cores, metavar="N", help="trainings at a time (default: all cores)")
 
 
@@ -164,6 +166,11 @@ def _compare(options: argparse.Namespace) -> None:
 def _restamp(options: argparse.Namespace) -> None:
     restamp.require_pipelines_folder(options.results)
     pipeline_lock.require_free()
+    if options.against and not (options.against / "src" / "dyna_td").is_dir():
+        raise UserError(
+            f"--against is {options.against}, expected a checkout of this project: make one, for example with "
+            f"`git worktree add {options.against} COMMIT`."
+        )
     plan = experiments.load_plan(options.scale)
     found = restamp.survey(plan, options.results)
     if not (found.current or found.outdated or found.left_out):
@@ -175,14 +182,30 @@ def _restamp(options: argparse.Namespace) -> None:
         witness_of = {made.run.name: made for made in found.outdated}
     witnesses = list({made.run.name: made for made in witness_of.values()}.values())
     quietly = partial(import_quietly, "dyna_td.training")
+    differing, older = [], None
     for made, difference in restamp.first_differences(witnesses, quietly, options.cores):
-        if difference:
+        if difference and not options.against:
             raise UserError(f"{difference}; nothing is stamped{_other_machine(made.table.details)}.")
-        print(f"{made.run.name}: the same numbers up to step {restamp.last_step(made.run):,}", flush=True)
+        if difference:
+            differing.append(made)
+        print(_compared(made, "other" if difference else "the same"), flush=True)
+    if differing:
+        older = restamp.Older(options.against.absolute(), plan.scale, options.results)
+        compared = restamp.first_differences(differing, quietly, options.cores, older.first_difference)
+        for made, difference in compared:
+            if difference:
+                raise UserError(f"{difference}; nothing is stamped.")
+            print(f"{_compared(made, 'the same')} as {options.against} makes here", flush=True)
+    commit_of = {made.run.name: provenance.commit(older.checkout) for made in differing}
     for made in found.outdated:
-        restamp.stamp(made, witness_of[made.run.name].run)
+        witness = witness_of[made.run.name].run
+        restamp.stamp(made, witness, commit_of.get(witness.name))
     restamp.tell_snakemake(plan.scale, [*found.current, *found.outdated], options.results)
     print(f"{len(found.outdated)} runs stamped after comparing {len(witnesses)}, {len(found.current)} were current.")
+
+
+def _compared(made: finished.Finished, numbers: str) -> str:
+    return f"{made.run.name}: {numbers} numbers up to step {restamp.last_step(made.run):,}"
 
 
 def _other_machine(details: dict) -> str:

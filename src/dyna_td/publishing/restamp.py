@@ -4,12 +4,16 @@ Of the runs whose digest is outdated, the first evaluations are trained again wi
 has begun, and compared with the finished CSVs to the last digit. The seeds of one program are enough, and no fewer:
 with another number of seeds the compiler may order the same arithmetic otherwise. Where all agree, the JSON files get
 the new digest, and keep the old one under `restamped`; where one number differs, nothing is stamped.
+
+Another CPU can change numbers as well. With a checkout of the sources that made the finished runs, those of them whose
+numbers differ here are begun a second time, by these older sources, and what both make here is compared.
 """
 
 import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -96,25 +100,90 @@ def first_difference(made: Finished, train: Callable[[Run, int, bool], pd.DataFr
       made: the finished run.
       train: `train_beginning`.
     """
+    for table, records in begin(made, train):
+        kept = table.records[table.records["step"] <= last_step(made.run)]
+        for key in {"seed", "learning_rate"} & set(kept):
+            kept = kept[kept[key].isin(records[key].unique())]
+        if difference := _differs(f"{table.csv} has", results.to_csv_text(kept), results.to_csv_text(records)):
+            return difference
+    return None
+
+
+def begin(made: Finished, train: Callable[[Run, int, bool], pd.DataFrame]) -> Iterator[tuple[Table, pd.DataFrame]]:
+    """Trains the beginning of a finished run, and of its sweep at the selected rate, again: with the table of each."""
     until = last_step(made.run)
-    records = train(made.trained, until, True)
-    if (difference := _differs(made.table, records, until)) or not made.sweep:
-        return difference
-    rate = made.candidate.settings.learning_rate
-    records = train(made.candidate, until, False).assign(learning_rate=rate)
-    return _differs(made.sweep, records, until)
+    yield made.table, train(made.trained, until, True)
+    if made.sweep:
+        records = train(made.candidate, until, False)
+        yield made.sweep, records.assign(learning_rate=made.candidate.settings.learning_rate)
 
 
-def _differs(table: Table, records: pd.DataFrame, until: int) -> str | None:
-    """Compares `records` with the rows of `table` of the same seeds, and rate, up to a step, as they are written."""
-    kept = table.records[table.records["step"] <= until]
-    for key in {"seed", "learning_rate"} & set(kept):
-        kept = kept[kept[key].isin(records[key].unique())]
-    pairs = zip(*(results.to_csv_text(part).splitlines() for part in (kept, records)), strict=False)
-    for old, new in pairs:
-        if old != new:
-            return f"{table.csv} has the row {old}, but the code that is here makes {new}"
-    return None if len(kept) == len(records) else f"the code that is here makes other metrics than {table.csv} has"
+def _differs(whose: str, old: str, new: str) -> str | None:
+    """The first row in which the text of a CSV differs from that of what the code that is here makes."""
+    for one, other in zip(old.splitlines(), new.splitlines(), strict=False):
+        if one != other:
+            return f"{whose} the row {one}, but the code that is here makes {other}"
+    return None if old.count("\n") == new.count("\n") else f"{whose} other metrics than the code that is here makes"
+
+
+# In a process of older sources, which say themselves whether they made the run.
+_BEGIN = """
+import sys
+from pathlib import Path
+from dyna_td import experiments, results
+from dyna_td.publishing import finished, restamp
+
+scale, name, directory, output = sys.argv[1:]
+plan = experiments.load_plan(scale)
+run = plan.all_runs.get(name)
+made = run and finished.read(plan, run, Path(directory))
+if not (made and made.is_current):
+    sys.exit("they did not make it")
+for table, trained in ((made.table, made.trained), (made.sweep, made.candidate)):
+    if table:
+        is_sweep = table is made.sweep
+        records = restamp.train_beginning(trained, restamp.last_step(run), not is_sweep)
+        records = records.assign(learning_rate=trained.settings.learning_rate) if is_sweep else records
+        Path(output, table.csv.name).write_text(results.to_csv_text(records), newline="")
+"""
+
+
+@dataclass(frozen=True)
+class Older:
+    """The sources of another commit, checked out beside these, and where the results that they made are."""
+
+    checkout: Path
+    scale: str
+    directory: Path
+
+    def first_difference(self, made: Finished, train: Callable[[Run, int, bool], pd.DataFrame]) -> str | None:
+        """As `first_difference`, from what the older sources make on this machine.
+
+        Raises:
+          UserError: if they did not make the run, or cannot train it.
+        """
+        with tempfile.TemporaryDirectory() as output:
+            path = os.pathsep.join([str(self.checkout / "src"), str(self.checkout)])
+            arguments = [self.scale, made.run.name, str(self.directory.absolute()), output]
+            told = subprocess.run(
+                [sys.executable, "-c", _BEGIN, *arguments],
+                cwd=self.checkout,
+                env=os.environ | {"PYTHONPATH": path},
+                capture_output=True,
+                text=True,
+            )
+            if told.returncode:
+                reason = (told.stderr.splitlines() or ["killed"])[-1]
+                raise UserError(
+                    f"the sources in {self.checkout} cannot be asked for {made.run.name} ({reason}), expected a "
+                    "checkout of those that made it: git_commit in its JSON file, or there the last under restamped."
+                )
+            for table, records in begin(made, train):
+                old = Path(output, table.csv.name).read_text()
+                whose = f"{self.checkout} makes, of {table.csv},"
+                if difference := _differs(whose, old, results.to_csv_text(records)):
+                    return difference
+        return None
 
 
 class _Enough(Exception):
@@ -170,14 +239,18 @@ def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
 
 
 def first_differences(
-    witnesses: Iterable[Finished], initialize: Callable[[], object], cores: int | None = None
+    witnesses: Iterable[Finished],
+    initialize: Callable[[], object],
+    cores: int | None = None,
+    compare: Callable[..., str | None] = first_difference,
 ) -> Iterator[tuple[Finished, str | None]]:
-    """`first_difference` of each witness, in a process of its own: what a program allocates goes with it.
+    """`compare`s each witness, in a process of its own: what a program allocates goes with it.
 
     Args:
       witnesses: finished runs.
       initialize: called first in each process.
       cores: processes at a time; None takes all cores.
+      compare: `first_difference`, or that of `Older`.
 
     Raises:
       UserError: if a process is killed.
@@ -187,7 +260,7 @@ def first_differences(
     witnesses = list(witnesses)
     with ProcessPoolExecutor(workers, spawn, initializer=initialize, max_tasks_per_child=1) as pool:
         try:
-            answers = pool.map(partial(first_difference, train=train_beginning), witnesses)
+            answers = pool.map(partial(compare, train=train_beginning), witnesses)
             yield from zip(witnesses, answers, strict=True)
         except BrokenProcessPool as error:
             raise UserError("a training was killed, perhaps for want of memory: try again with --cores 1.") from error
@@ -195,8 +268,14 @@ def first_differences(
             pool.shutdown(cancel_futures=True)
 
 
-def stamp(made: Finished, witness: Run) -> None:
-    """Writes today's digest into the JSON files of a run, for which `witness` was compared."""
+def stamp(made: Finished, witness: Run, older: str | None = None) -> None:
+    """Writes today's digest into the JSON files of a run, for which `witness` was compared.
+
+    Args:
+      made: the run.
+      witness: the run that stands for it.
+      older: the commit of the sources that `witness` was compared with, if not with its finished numbers.
+    """
     for table in made.tables:
         fact = {
             "source_digest": table.details.get("source_digest"),
@@ -204,6 +283,7 @@ def stamp(made: Finished, witness: Run) -> None:
             "compared_run": witness.name,
             "seeds": list(compared_seeds(witness)),
             "last_step": last_step(witness),
+            **({"compared_with_sources_of": older} if older else {}),
         }
         told = {**table.details, **table.asked, "restamped": [*table.details.get("restamped", []), fact]}
         with _times_kept([results.provenance_json(table.csv)]):
