@@ -77,8 +77,7 @@ QUEUE_DISTANCE = Panel(
     "distance_uniform",
     tuple(QUEUES),
     ENVIRONMENT_STEPS,
-    y_limits=(3e-5, None),
-    y_scale="log",
+    y_limits=(3e-4, None),
     styles=QUEUES,
 )
 MODEL_END = Panel(
