@@ -39,8 +39,8 @@ def versions(*packages: str) -> dict[str, str | None]:
     return {name: _version(name) for name in packages}
 
 
-def commit(checkout: Path = _ROOT) -> str | None:
-    """The commit that is checked out, None outside of a git repository."""
+def commit(checkout: Path | None = None) -> str | None:
+    """The commit that is checked out, here or in another folder, None outside of a git repository."""
     return _git("rev-parse", "HEAD", checkout=checkout)
 
 
@@ -86,9 +86,10 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def _git(*arguments: str, checkout: Path = _ROOT) -> str | None:
+def _git(*arguments: str, checkout: Path | None = None) -> str | None:
+    command = ["git", "-C", str(checkout or _ROOT), *arguments]
     try:
-        answer = subprocess.run(["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=True)
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()
