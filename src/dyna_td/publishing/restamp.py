@@ -139,12 +139,8 @@ run = plan.all_runs.get(name)
 made = run and finished.read(plan, run, Path(directory))
 if not (made and made.is_current):
     sys.exit("they did not make it")
-for table, trained in ((made.table, made.trained), (made.sweep, made.candidate)):
-    if table:
-        is_sweep = table is made.sweep
-        records = restamp.train_beginning(trained, restamp.last_step(run), not is_sweep)
-        records = records.assign(learning_rate=trained.settings.learning_rate) if is_sweep else records
-        Path(output, table.csv.name).write_text(results.to_csv_text(records), newline="")
+for table, records in restamp.begin(made, restamp.train_beginning):
+    Path(output, table.csv.name).write_text(results.to_csv_text(records), newline="")
 """
 
 
