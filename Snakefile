@@ -14,8 +14,9 @@ from pathlib import Path
 
 sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}"]  # whatever else is installed
 
-from dyna_td import __version__, catalog, compiled_programs, drawings, experiments, pipeline_lock, provenance, results
+from dyna_td import __version__, registry
 from dyna_td.errors import UserError
+from dyna_td.pipeline import code_digest, drawings, lock, plans, program_cache, results
 
 ROOT = Path(workflow.basedir)
 SCALE = str(config.get("scale", "quick"))
@@ -24,7 +25,7 @@ SCALE = str(config.get("scale", "quick"))
 os.environ.update(
     PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.getenv('PATH')}",
     PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-    TF_XLA_FLAGS=compiled_programs.flags(),
+    TF_XLA_FLAGS=program_cache.flags(),
 )
 
 
@@ -36,7 +37,7 @@ def in_one_sentence(function, *arguments):
         sys.exit(f"error: {error}")
 
 
-PLAN = in_one_sentence(experiments.load_plan, SCALE, ROOT / "experiments")
+PLAN = in_one_sentence(plans.load_plan, SCALE, ROOT / "experiments")
 if workflow.is_main_process:
     in_one_sentence(drawings.require_drawable, PLAN)
 
@@ -59,7 +60,7 @@ def learning_rate_of(wildcards):
 
 def longest_first(wildcards):
     """A job's priority: a long one that starts last would leave the other cores idle."""
-    return catalog.work(PLAN.all_runs[wildcards.run])
+    return registry.work(PLAN.all_runs[wildcards.run])
 
 
 def runs_of(wildcards):
@@ -110,7 +111,8 @@ container: f"docker-daemon:dyna_td:{__version__}"  # built from the Dockerfile; 
 
 def tell_estimate():
     """Says in one line what the jobs that are about to start will take, if that can be told."""
-    from dyna_td import costs, estimate  # with SciPy's solver, which jobs and dry runs need not wait for
+    from dyna_td.pipeline import costs
+    from dyna_td.pipeline import estimate# with SciPy's solver, which jobs and dry runs need not wait for
 
     files = {Path(str(job.benchmark)) for job in workflow.dag.needrun_jobs() if job.benchmark}
     jobs = [str(file.relative_to(f"results/{SCALE}/benchmarks").with_suffix("")) for file in files]
@@ -123,8 +125,8 @@ def tell_estimate():
 
 
 onstart:
-    in_one_sentence(pipeline_lock.hold)
-    compiled_programs.remove_old()
+    in_one_sentence(lock.hold)
+    program_cache.remove_old()
     tell_estimate()
 
 
@@ -153,7 +155,7 @@ rule select_learning_rate:
     priority: longest_first
     params:
         runs=candidates_of,
-        rule=provenance.source_digest("dyna_td.selection"),
+        rule=code_digest.code_digest(("dyna_td.pipeline.selection:select_learning_rate",)),
     conda:
         "environment.yaml"
     shell:
@@ -205,7 +207,7 @@ rule aggregate_figure:
         "results/{scale}/benchmarks/{figure}.aggregate.tsv"
     params:
         panels=lambda wildcards: PLAN.drawn[wildcards.figure].as_plain_data(),
-        code=provenance.source_digest("dyna_td.aggregate", "dyna_td.theory"),
+        code=code_digest.code_digest(("dyna_td.pipeline.aggregate:curves_text", "dyna_td.pipeline.aggregate:states_text")),
     group:
         "drawing"
     conda:
@@ -240,7 +242,7 @@ rule claims:
         results=what_is_there,
         # One that is missing is told of by the command, and keeps no figure from being drawn.
         claims=[hashlib.sha256(path.read_bytes()).hexdigest() for path in CLAIMS if path.exists()],
-        code=provenance.source_digest("dyna_td.evidence.readings"),
+        code=code_digest.code_digest(("dyna_td.evidence.readings:judged", "dyna_td.evidence.scorecard:scorecard")),
     conda:
         "environment.yaml"
     shell:
@@ -276,7 +278,7 @@ for figure in PLAN.drawn:
         params:
             script=f"{ROOT}/figures/{figure}.py",
             scale=SCALE,
-            code=provenance.code_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
+            code=code_digest.files_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
         group:
             "drawing"
         conda:

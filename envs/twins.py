@@ -10,7 +10,6 @@ from math import pi
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.errors import require_choice
 from envs import TIME_LIMITS
 from envs.grid_world import (
     GRID_WALLS,
@@ -242,16 +241,3 @@ def _runge_kutta(derivatives, state, dt):
     k4 = derivatives(ahead(k3, dt))
     mean = [(a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
     return ahead(mean, dt)
-
-
-_TWINS = {twin.name: twin for twin in (GridWorldTwin, MazeGridWorldTwin, MountainCarTwin, CartPoleTwin, AcrobotTwin)}
-TWINS = tuple(_TWINS)
-
-
-def make_twin(environment: str) -> Twin:
-    """The twin of an environment, one of `TWINS`.
-
-    Raises:
-      UserError: the environment has no twin.
-    """
-    return _TWINS[require_choice(environment, TWINS, "environment with known dynamics")]()

@@ -13,7 +13,7 @@ from rendering import render
 from style import CURVES, FOREST_GREEN, CurveStyle
 from tables import Tables, curve_rows, require_curve
 
-from dyna_td.aggregate import LESS, OVER_LEARNING
+from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "dyna_td"
 

@@ -8,7 +8,7 @@ from panels import Panel
 from rendering import render
 from style import FOREST_GREEN, CurveStyle, graded
 
-from dyna_td.theory import STARTS, TARGETS, start_curve, target_curve
+from dyna_td.measures.hitting_times import STARTS, TARGETS, start_curve, target_curve
 
 OBJECTIVES = {"square": CurveStyle("square, $x^2$", "black"), "cubic": CurveStyle("cubic, $x^3$", FOREST_GREEN)}
 SLOPES = {"square": CurveStyle("square, $2x$", "black"), "cubic": CurveStyle("cubic, $3x^2$", FOREST_GREEN)}

@@ -17,8 +17,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from style import CURVES, CurveStyle
 from tables import REBUILD, Tables, curve_rows, require_curve
 
-from dyna_td.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.errors import UserError
+from dyna_td.pipeline.aggregate import SMOOTHED, SMOOTHING
 
 UPDATES = "mini-batch updates"
 ENVIRONMENT_STEPS = "environment steps"

@@ -17,7 +17,7 @@ from style import DOTS_PER_INCH, PANEL_SIZE
 from tables import Tables, read_curves, read_states, states_beside
 
 from dyna_td.errors import UserError
-from dyna_td.files import partial_of
+from dyna_td.pipeline.files import partial_of
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
 LEGEND_ENTRY_WIDTH = 1.9  # inches, of the longest label

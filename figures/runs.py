@@ -10,10 +10,10 @@ from panels import thousands
 from rendering import save
 from style import CURVES, PANEL_SIZE
 
-from dyna_td import results
-from dyna_td.aggregate import smoothed, summarise
 from dyna_td.errors import UserError, require_choice
-from dyna_td.remedies import told_if_damaged
+from dyna_td.pipeline import results
+from dyna_td.pipeline.aggregate import smoothed, summarise
+from dyna_td.pipeline.remedies import told_if_damaged
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td.arguments import Parser, require_output
-from dyna_td.catalog import settings_type
 from dyna_td.errors import UserError
-from dyna_td.files import write_whole
-from dyna_td.quietly import import_quietly
-from dyna_td.runs import ControlSettings, Run, Settings
+from dyna_td.pipeline.arguments import Parser, require_output
+from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.registry import settings_type
+from dyna_td.settings import ControlSettings, Run, Settings
 
 SEEDS = 20
 FILL = 50_000  # environment steps that fill the buffer before anything is timed
@@ -208,7 +208,7 @@ def _measure_step(repeats: int) -> list[dict]:
 def _step_parts(repeats: int) -> list[dict]:
     import tensorflow as tf
 
-    from dyna_td.training import make_program
+    from dyna_td.training.trainer import make_program
 
     settings = settings_type(HOPPER, "er")(warm_up_steps=300 * (repeats + 2))
     program = make_program(Run(HOPPER, "er", settings, tuple(range(5)), steps=50_000))
@@ -303,7 +303,7 @@ def _measure_products(program, case: Case) -> dict[str, float]:
     """The last two attributes of a case's `Measurement`; search control and the model are no part of an update."""
     import tensorflow as tf
 
-    from dyna_td.graph import xla_function
+    from dyna_td.learning.xla import xla_function
     from dyna_td.products import best_seconds, products_of
 
     step, k = tf.constant(1, tf.int64), tf.constant(0)
@@ -320,7 +320,7 @@ def _program(case: Case) -> tuple[object, Callable[[], None], int]:
     """A compiled program, a function that trains some steps of all seeds, and its number of seed-updates."""
     import tensorflow as tf
 
-    from dyna_td.training import make_program
+    from dyna_td.training.trainer import make_program
 
     slow = case.agent.startswith("full") or case.agent == "cubic"
     steps = max(10, 1500 // case.updates // (10 if slow else 1))
@@ -366,6 +366,6 @@ def _measure_keras(repeats: int) -> Measurement:
 
 
 def _peak_memory_mib() -> float:
-    from dyna_td.training import peak_memory_bytes
+    from dyna_td.training.trainer import peak_memory_bytes
 
     return peak_memory_bytes() / 2**20

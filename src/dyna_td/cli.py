@@ -14,20 +14,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, catalog, costs, experiments, pipeline_lock, provenance, remedies, results, verify
-from dyna_td.arguments import Parser, require_output
-from dyna_td.checked_yaml import check
-from dyna_td.checkpoint import INTERVAL, Checkpoint
+from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
 from dyna_td.evidence.scores import reader
-from dyna_td.files import write_whole
-from dyna_td.progress import progress
+from dyna_td.pipeline import aggregate, costs, lock, plans, provenance, remedies, results, verify
+from dyna_td.pipeline.arguments import Parser, require_output
+from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.pipeline.yaml_files import check
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import marked_text, reference
-from dyna_td.quietly import import_quietly
-from dyna_td.runs import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
-from dyna_td.selection import select_learning_rate
+from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.training.checkpoint import INTERVAL, Checkpoint
+from dyna_td.training.progress import progress
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more
@@ -69,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
     plan = argparse.ArgumentParser(add_help=False)
     plan.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
-    plan.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
+    plan.add_argument("--experiments", type=Path, default=plans.DIRECTORY, help="folder of the YAML files")
     plan.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder that results are written to")
 
     kept = argparse.ArgumentParser(add_help=False)
@@ -82,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "try a run's learning rates on selection seeds and choose one"
     select = add("select", _select, text, parents=[plan, kept])
     select.add_argument("name", help="the run's name, see `list`")
-    studies = f"{', '.join(experiments.STUDIES[:-1])} or {experiments.STUDIES[-1]}"
+    studies = f"{', '.join(plans.STUDIES[:-1])} or {plans.STUDIES[-1]}"
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help=f"figure_1, ..., {studies}")
     text = "judge the paper's claims by the runs that are there; trains nothing"
@@ -97,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
     target.add_argument("figure", help=f"figure_1, ..., all_figures, {studies}")
     target.add_argument("scale", help="smoke, quick or paper")
-    target.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
+    target.add_argument("--experiments", type=Path, default=plans.DIRECTORY, help="folder of the YAML files")
     _add_cost_options(add, plan)
     add("benchmark", _benchmark, "measure the speed of training", add_help=False)
     return parser
@@ -117,9 +118,9 @@ def _add_cost_options(add: Callable, plan: argparse.ArgumentParser) -> None:
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
-    environments = f"{', '.join(catalog.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
+    environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
     train.add_argument("--env", required=True, metavar="ID", help=environments)
-    agents = f"{', '.join(catalog.CONTROL_AGENTS)}; on {catalog.SUPERVISED_TASK}: {', '.join(catalog.LEARNERS)}"
+    agents = f"{', '.join(registry.CONTROL_AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
     train.add_argument("--agent", required=True, metavar="NAME", help=agents)
     train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
     train.add_argument("--seeds", type=_seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")
@@ -127,7 +128,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.add_argument("--steps", type=_positive_integer, default=50_000, metavar="N", help=steps)
     every = "steps between two evaluations (default: 500)"
     train.add_argument("--evaluate-every", type=_positive_integer, default=500, metavar="N", help=every)
-    for name, meaning in catalog.SETTINGS.items():
+    for name, meaning in registry.SETTINGS.items():
         train.add_argument(_option(name), metavar="X", help=f"{meaning} ({_defaults_text(name)})")
 
 
@@ -138,7 +139,7 @@ def _option(setting: str) -> str:
 def _defaults_text(setting: str) -> str:
     """The default of `setting` on each kind of environment that has it, and of the agents that have another."""
     kinds = {
-        f"on {catalog.SUPERVISED_TASK}": RegressionSettings(),
+        f"on {registry.SUPERVISED_TASK}": RegressionSettings(),
         "on discrete actions": DynaSettings(),
         "on action vectors": DDPGDynaSettings(),
     }
@@ -148,8 +149,8 @@ def _defaults_text(setting: str) -> str:
     discrete = texts.get("on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
-    for agent in catalog.CONTROL_AGENTS:
-        value = getattr(catalog.settings_type("GridWorld", agent), setting, None)
+    for agent in registry.CONTROL_AGENTS:
+        value = getattr(registry.settings_type("GridWorld", agent), setting, None)
         if value is not None and (text := _setting_text(value)) != discrete:
             texts[f"of {agent}"] = text
     return f"default: {', '.join(f'{text} {kind}'.rstrip() for kind, text in texts.items())}"
@@ -190,8 +191,8 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 
 def _train(options: argparse.Namespace) -> None:
-    environment = catalog.require_environment(options.env)
-    agent = catalog.require_agent(options.agent, environment)
+    environment = registry.require_environment(options.env)
+    agent = registry.require_agent(options.agent, environment)
     if options.output.suffix != ".csv":
         raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
     run = Run(
@@ -212,8 +213,8 @@ def _train(options: argparse.Namespace) -> None:
 
 def _settings_by_hand(environment: str, agent: str, options: argparse.Namespace):
     """The settings that the options ask for; those that are not given keep the paper's values."""
-    given = {name: text for name in catalog.SETTINGS if (text := getattr(options, name)) is not None}
-    defaults = {setting.name: setting.default for setting in fields(catalog.settings_type(environment, agent))}
+    given = {name: text for name in registry.SETTINGS if (text := getattr(options, name)) is not None}
+    defaults = {setting.name: setting.default for setting in fields(registry.settings_type(environment, agent))}
     numbers = {}
     for name, text in given.items():
         if name not in defaults:
@@ -224,7 +225,7 @@ def _settings_by_hand(environment: str, agent: str, options: argparse.Namespace)
             example = _setting_text(defaults[name])
             raise UserError(f"{_option(name)} is {text!r}, expected a number such as {example}.") from error
     check(numbers, "settings", "train")
-    return experiments.make_settings(environment, agent, numbers)
+    return plans.make_settings(environment, agent, numbers)
 
 
 def _number(text: str, default: object) -> int | float | list[int]:
@@ -238,7 +239,7 @@ def _number(text: str, default: object) -> int | float | list[int]:
 
 
 def _run(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     run = plan.run(options.name)
     csv = results.run_csv(plan.scale, run.name, options.results)
     results.require_writable(csv)
@@ -255,7 +256,7 @@ def _run(options: argparse.Namespace) -> None:
     checkpoint.remove()
 
 
-def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespace) -> dict:
+def _read_selection(plan: plans.Plan, run: Run, options: argparse.Namespace) -> dict:
     csv = results.selection_csv(plan.scale, run.name, options.results)
     rebuild = remedies.training(run.name, plan.scale, options.results, "select")
     _, details = results.read(csv, rebuild)
@@ -267,7 +268,7 @@ def _read_selection(plan: experiments.Plan, run: Run, options: argparse.Namespac
 
 
 def _select(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     run = plan.run(options.name)
     candidates = plan.selection_runs(run)
     if not candidates:
@@ -275,7 +276,7 @@ def _select(options: argparse.Namespace) -> None:
     csv = results.selection_csv(plan.scale, run.name, options.results)
     results.require_writable(csv)
     machine = provenance.machine()
-    training = import_quietly("dyna_td.training")
+    training = import_quietly("dyna_td.training.trainer")
     checkpoint = _checkpoint(csv, candidates, machine, options)
     with progress(run.name) as show:
         outcomes = training.execute_sweep(candidates, show, checkpoint)
@@ -309,7 +310,7 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
 
 def _execute(run: Run, checkpoint: Checkpoint):
     """Trains `run` and returns its `training.Outcome`; tells on standard error which seeds diverged."""
-    trainer = import_quietly(catalog.trainer_of(run))
+    trainer = import_quietly("dyna_td.training.trainer")
     with progress(run.name) as show:
         outcome = trainer.execute(run, show, checkpoint)
     for seed, step in outcome.cost["diverged_seeds"].items():
@@ -322,7 +323,7 @@ def _execute(run: Run, checkpoint: Checkpoint):
 
 
 def _aggregate(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     figure = plan.figure(options.figure)
     output = results.curves_csv(plan.scale, figure.name, options.results)
     results.require_writable(output)
@@ -347,7 +348,7 @@ def _aggregate(options: argparse.Namespace) -> None:
 
 
 def _verify(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     checked, faults = verify.findings(plan, options.results)
     if not checked:
         raise remedies.nothing_there("results", plan.scale, options.results)
@@ -360,7 +361,7 @@ def _verify(options: argparse.Namespace) -> None:
 
 def _claims(options: argparse.Namespace) -> None:
     scale = scorecard.EVIDENCE_SCALE if options.reference else options.scale
-    plan = experiments.load_plan(scale, options.experiments)
+    plan = plans.load_plan(scale, options.experiments)
     stated = claims.load_claims(plan, options.experiments)
     if options.reference:
         table, read = reference.claims_csv(options.reference), reference.reader(options.reference)
@@ -385,9 +386,9 @@ def _claims(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from dyna_td import report  # with the libraries that only a page needs
+    from dyna_td.publishing import report  # with the libraries that only a page needs
 
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     stated = claims.load_claims(plan, options.experiments)
     page = results.report_html(plan.scale, options.results)
     results.require_writable(page)
@@ -399,35 +400,37 @@ def _report(options: argparse.Namespace) -> None:
         print(f"  {what}: {command or 'not available yet'}")
 
 
-def _evidence(plan: experiments.Plan) -> str:
+def _evidence(plan: plans.Plan) -> str:
     return "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
 
 
 def _check(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     if options.figure != "all_figures":
         plan.figure(options.figure)
-    pipeline_lock.require_free()
+    lock.require_free()
 
 
 def _list(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     print(f"figures at scale {plan.scale}:")
     for figure in plan.drawn.values():
         print(f"  {figure.name}: {figure.title}")
         for run in figure.runs:
             print(f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)")
-    print(f"environments: {', '.join(catalog.ENVIRONMENTS)}; by hand any that Gymnasium can make")
-    print(f"agents: {', '.join(catalog.CONTROL_AGENTS)}; on {catalog.SUPERVISED_TASK}: {', '.join(catalog.LEARNERS)}")
+    print(f"environments: {', '.join(registry.ENVIRONMENTS)}; by hand any that Gymnasium can make")
+    print(
+        f"agents: {', '.join(registry.CONTROL_AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
+    )
     print("metrics:")
-    for name, metric in catalog.METRICS.items():
+    for name, metric in registry.METRICS.items():
         print(f"  {name} [{metric.unit}]: {metric.meaning}")
 
 
 def _estimate(options: argparse.Namespace) -> None:
-    from dyna_td import estimate  # with SciPy's solver, which the other commands need not wait for
+    from dyna_td.pipeline import estimate  # with SciPy's solver, which the other commands need not wait for
 
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     names = list(dict.fromkeys(options.figures)) or list(plan.figures)
     for name in names:
         plan.figure(name)
@@ -441,9 +444,9 @@ def _estimate(options: argparse.Namespace) -> None:
 
 
 def _costs(options: argparse.Namespace) -> None:
-    from dyna_td import cost_table
+    from dyna_td.pipeline import cost_table
 
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     text = cost_table.markdown(plan, costs.read_table(options.costs))
     if options.write:
         marked_text.replace(options.write, {cost_table.part(plan.scale): text})

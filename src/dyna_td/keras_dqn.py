@@ -9,7 +9,7 @@ TARGET_PERIOD = 1_000
 
 
 class KerasDQN:
-    """Learns from a full buffer of random transitions; see `dyna_td.q_learning.DQN` for what it computes.
+    """Learns from a full buffer of random transitions; see `dyna_td.learning.q_learning.DQN` for what it computes.
 
     Attributes:
       q, q_target: Keras models of 32x32 ReLU units, states [B, 2] to values [B, 4].

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.graph import with_tensor_loops, xla_function
+from dyna_td.learning.xla import with_tensor_loops, xla_function
 
 _SECONDS = 0.02  # of products in one timed chunk
 _REPEATS = 5  # timed chunks, of which the fastest counts

@@ -2,13 +2,13 @@
 
 import pytest
 
-from dyna_td import costs
-from dyna_td.catalog import has_twin, settings_type
-from dyna_td.runs import Run
-from dyna_td.training import make_program
+from dyna_td.pipeline import costs
+from dyna_td.registry import has_twin, settings_type
+from dyna_td.settings import Run
+from dyna_td.training.program import make_program
+from dyna_td.training.twin_program import make_twin
 from envs import make
 from envs.spaces import GymSpace
-from envs.twins import make_twin
 
 
 @pytest.mark.parametrize("environment", costs.DIMENSIONS)

@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 import envs
-from dyna_td.control import ControlProgram
-from dyna_td.runs import DQNSettings, Run
-from dyna_td.streams import Purpose
+from dyna_td.learning.streams import Purpose
+from dyna_td.settings import DQNSettings, Run
+from dyna_td.training.twin_program import ControlProgram
 
 SETTINGS = DQNSettings(planning_updates=2, warm_up_steps=50, evaluation_exploration=0.0)
 SEEDS = 3

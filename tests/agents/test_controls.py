@@ -7,12 +7,12 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from dyna_td.catalog import require_agent, settings_type
 from dyna_td.errors import UserError
-from dyna_td.replay import Transition
-from dyna_td.runs import Run
-from dyna_td.sampling import CELLS, SamplingDistributions, histogram
-from dyna_td.training import make_program
+from dyna_td.learning.replay import Transition
+from dyna_td.measures.sampling import CELLS, SamplingDistributions, histogram
+from dyna_td.registry import require_agent, settings_type
+from dyna_td.settings import Run
+from dyna_td.training.program import make_program
 
 SEEDS = 3
 STORED = 40

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dyna_td.ddpg import DDPG
-from dyna_td.gym_control import GymProgram
-from dyna_td.replay import Transition
-from dyna_td.runs import DDPGDynaSettings, DDPGSettings, Run
-from dyna_td.streams import Streams
+from dyna_td.learning.ddpg import DDPG
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Streams
+from dyna_td.settings import DDPGDynaSettings, DDPGSettings, Run
+from dyna_td.training.gym_program import GymProgram
 from envs.spaces import Space
 
 D, A, B, SEEDS = 3, 2, 5, 2

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from dyna_td.catalog import settings_type
-from dyna_td.runs import Run
-from dyna_td.training import execute, execute_sweep, make_program
+from dyna_td.registry import settings_type
+from dyna_td.settings import Run
+from dyna_td.training.trainer import execute, execute_sweep, make_program
 
 STEPS = 160
 SEEDS = 3

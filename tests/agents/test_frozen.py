@@ -9,11 +9,22 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from dyna_td import catalog, cli, control, frozen
-from dyna_td.catalog import FROZEN_METRICS, FROZEN_SOURCES
-from dyna_td.frozen import CHAINS, SIDE, SNAPSHOTS, FrozenProgram, FrozenPurpose, FrozenQ, bound_metrics, chain_metrics
-from dyna_td.runs import FrozenSettings, Run
-from dyna_td.streams import Purpose
+from dyna_td import cli, registry
+from dyna_td.learning.streams import Purpose
+from dyna_td.measures import frozen_q
+from dyna_td.measures.frozen_q import (
+    CHAINS,
+    SIDE,
+    SNAPSHOTS,
+    FrozenProgram,
+    FrozenPurpose,
+    FrozenQ,
+    bound_metrics,
+    chain_metrics,
+)
+from dyna_td.registry import FROZEN_METRICS, FROZEN_SOURCES
+from dyna_td.settings import FrozenSettings, Run
+from dyna_td.training.trainer import twin_program
 from envs.grid_world import GRID_WALLS, in_goal, transition
 
 STEP = tf.constant(900, tf.int64)
@@ -79,7 +90,7 @@ def test_everything_is_measured_of_every_seed():
 def test_the_numbers_of_a_seed_do_not_depend_on_its_neighbours(monkeypatch):
     metrics, states = measured()
     # Two kinds are enough, and compile in half the time.
-    monkeypatch.setattr(frozen, "KINDS", {kind: frozen.KINDS[kind] for kind in ("langevin", "released")})
+    monkeypatch.setattr(frozen, "KINDS", {kind: frozen_q.KINDS[kind] for kind in ("langevin", "released")})
     probe = probe_of(program_of((3, 4, 5)))
     visits, shown = probe._run_chains()
     errors = [error.numpy()[:, probe.is_open] for error in probe._cell_errors()]
@@ -112,7 +123,7 @@ class SmoothQ(FrozenQ):
 
 
 def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb(monkeypatch):
-    monkeypatch.setattr(frozen, "KINDS", {"langevin": ("langevin", frozen.LANGEVIN_STEP, True)})
+    monkeypatch.setattr(frozen, "KINDS", {"langevin": ("langevin", frozen_q.LANGEVIN_STEP, True)})
     program = program_of((0, 1), probe_steps=4000)
     probe = SmoothQ(program.agent, program.streams, program.sampling)
     visits, shown = probe._run_chains()
@@ -276,7 +287,7 @@ class FakeProbe:
     lacks = ()  # a metric, and the place of the seed that has no number for it
 
     def measure(self, step):
-        metrics = {f"variation_{kind}": np.full(self.count, 0.5) for kind in ("uniform", *frozen.KINDS)}
+        metrics = {f"variation_{kind}": np.full(self.count, 0.5) for kind in ("uniform", *frozen_q.KINDS)}
         if self.lacks:
             metric, place = self.lacks
             metrics[metric][place] = np.nan
@@ -285,7 +296,7 @@ class FakeProbe:
 
 def test_a_program_measures_its_q_at_the_last_step_alone(monkeypatch):
     monkeypatch.setattr(
-        control.ControlProgram, "measure", lambda self: ({"entropy_10": tf.ones([2])}, {"own": "states"})
+        twin_program.ControlProgram, "measure", lambda self: ({"entropy_10": tf.ones([2])}, {"own": "states"})
     )
     monkeypatch.setattr(frozen, "FrozenQ", FakeProbe)
     program = program_of((4, 9))
@@ -298,11 +309,11 @@ def test_a_program_measures_its_q_at_the_last_step_alone(monkeypatch):
 
 
 def test_chains_that_stay_nowhere_in_the_space_are_a_remark_and_no_divergence(monkeypatch):
-    monkeypatch.setattr(control.ControlProgram, "measure", lambda self: ({}, {}))
+    monkeypatch.setattr(twin_program.ControlProgram, "measure", lambda self: ({}, {}))
     monkeypatch.setattr(frozen, "FrozenQ", FakeProbe)
     monkeypatch.setattr(FakeProbe, "lacks", ("variation_algorithm_4", 1))
     run = Run("GridWorld", "dyna_td_frozen", FrozenSettings(warm_up_steps=200), (4, 9), 20, evaluate_every=10)
-    outcome = frozen.execute(run)
+    outcome = frozen_q.execute(run)
     last = outcome.records[outcome.records["step"] == 20].set_index(["seed", "metric"])["value"]
     assert np.isnan(last[9, "variation_algorithm_4"]) and last[4, "variation_algorithm_4"] == 0.5
     assert outcome.cost["diverged_seeds"] == {}
@@ -317,11 +328,11 @@ def test_by_hand_it_is_trained_by_its_own_module_and_by_no_other(tmp_path, monke
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "dyna_td.frozen", types.SimpleNamespace(execute=execute))
+    monkeypatch.setitem(sys.modules, "dyna_td.measures.frozen_q", types.SimpleNamespace(execute=execute))
     train = ["train", "--env", "GridWorld", "--output", "x.csv", "--agent"]
     assert cli.main([*train, "dyna_td_frozen"]) == 130 and asked == ["dyna_td_frozen"]
     assert cli.main([*train, "dyna_td_frozen", "--model", "true"]) == 2
     assert capsys.readouterr().err.endswith(
         "error: model is true, but dyna_td_frozen measures a learned one: leave it out.\n"
     )
-    assert catalog.trainer_of(Run("GridWorld", "dyna_td", FrozenSettings(), (0,), 10)) == "dyna_td.training"
+    assert registry.trainer_of(Run("GridWorld", "dyna_td", FrozenSettings(), (0,), 10)) == "dyna_td.training.trainer"

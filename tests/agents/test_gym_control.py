@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from dyna_td.checkpoint import Checkpoint
 from dyna_td.errors import UserError
-from dyna_td.gym_control import GymProgram
-from dyna_td.runs import DDPGDynaSettings, DDPGSettings, DQNSettings, DynaSettings, Run
-from dyna_td.training import execute
-from envs.stack import EnvironmentStack
+from dyna_td.settings import DDPGDynaSettings, DDPGSettings, DQNSettings, DynaSettings, Run
+from dyna_td.training.checkpoint import Checkpoint
+from dyna_td.training.environments import EnvironmentStack
+from dyna_td.training.gym_program import GymProgram
+from dyna_td.training.trainer import execute
 
 SEEDS = 2
 WARM_UP = 10**6
@@ -304,7 +304,7 @@ def test_a_snapshot_holds_the_remarks_of_training_and_of_evaluation(monkeypatch)
 
 
 def test_an_evaluation_without_end_is_cut(monkeypatch):
-    monkeypatch.setattr("dyna_td.gym_control.LONGEST_EVALUATION", 25)
+    monkeypatch.setattr("dyna_td.training.gym_program.LONGEST_EVALUATION", 25)
     metrics = GymProgram(run_of(register(monkeypatch, Counter))).evaluate()
     np.testing.assert_array_equal(metrics["episode_length"], [25, 25])
     np.testing.assert_array_equal(metrics["return"], [25 * 26 / 2] * 2)

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dyna_td import control, search_control
 from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.dyna_frequency import DynaFrequency
-from dyna_td.catalog import CONTROL_AGENTS, DYNA_AGENTS, settings_type
-from dyna_td.runs import Run
+from dyna_td.registry import CONTROL_AGENTS, DYNA_AGENTS, settings_type
+from dyna_td.search import rules
+from dyna_td.settings import Run
+from dyna_td.training.trainer import twin_program
 from envs.spaces import Space
 
 DISCOUNT = 0.8
@@ -128,12 +129,12 @@ def trained(agent: str):
         planning_updates=8, learning_rate=5e-3, warm_up_steps=200, exploration=0.5, discount=DISCOUNT, target_period=12
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(control, "make_twin", lambda environment: Rooms())
+        patch.setattr(twin_program, "make_twin", lambda environment: Rooms())
         # Chain steps as long as the distance between two states.
-        patch.setattr(search_control, "NOISE_SCALE", 0.5)
+        patch.setattr(rules, "NOISE_SCALE", 0.5)
         patch.setattr(Dyna, "step_size", 1.0)
         patch.setattr(DynaFrequency, "step_size", 1.0)
-        program = control.ControlProgram(Run("rooms", agent, settings, (0, 1, 2), steps=1500))
+        program = twin_program.ControlProgram(Run("rooms", agent, settings, (0, 1, 2), steps=1500))
         program.train(tf.constant(1500))
     return program.agent
 

@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from dyna_td.catalog import LEARNERS, load
-from dyna_td.regression import RegressionProgram, f_sin
-from dyna_td.runs import RegressionSettings, Run
-from dyna_td.streams import Streams
+from dyna_td.learning.regression import RegressionProgram, f_sin
+from dyna_td.learning.streams import Streams
+from dyna_td.registry import LEARNERS, load
+from dyna_td.settings import RegressionSettings, Run
 
 SETTINGS = RegressionSettings(examples=260, batch_size=8, hidden=(6, 6), learning_rate=1e-2)
 

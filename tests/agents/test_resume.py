@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.checkpoint import Checkpoint
-from dyna_td.runs import DDPGSettings, DQNSettings, DynaSettings, RegressionSettings, Run
-from dyna_td.training import execute, execute_sweep, make_program
+from dyna_td.settings import DDPGSettings, DQNSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.training.checkpoint import Checkpoint
+from dyna_td.training.trainer import execute, execute_sweep, make_program
 
 DYNA = {"model": "learned", "model_start": 90, "chain_steps": 20, "model_batch_size": 32, "model_hidden": (16, 16)}
 RUNS = {

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
-from dyna_td.runs import DQNSettings, DynaFrequencySettings, DynaSettings, RegressionSettings, Run
-from dyna_td.training import LARGEST_STACK, diverged_seeds, execute, execute_sweep, make_program, stack_seeds
+from dyna_td.settings import DQNSettings, DynaFrequencySettings, DynaSettings, RegressionSettings, Run
+from dyna_td.training.trainer import LARGEST_STACK, diverged_seeds, execute, execute_sweep, make_program, stack_seeds
 
 REGRESSION = RegressionSettings(examples=300, learning_rate=1e-2)
 CONTROL = DQNSettings(planning_updates=4, warm_up_steps=100, buffer_capacity=130, target_period=50, discount=0.9)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dyna_td.control import ControlProgram
-from dyna_td.replay import Transition
-from dyna_td.runs import DQNSettings, Run
+from dyna_td.learning.replay import Transition
+from dyna_td.settings import DQNSettings, Run
+from dyna_td.training.twin_program import ControlProgram
 
 SETTINGS = DQNSettings(planning_updates=0, warm_up_steps=10**6, hidden=(8, 8), buffer_capacity=60, target_period=3)
 SEEDS = 2

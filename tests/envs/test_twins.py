@@ -12,7 +12,8 @@ import tensorflow as tf
 
 import envs
 from dyna_td.errors import UserError
-from envs.twins import TWINS, make_twin
+from dyna_td.registry import TWIN_ENVIRONMENTS as TWINS
+from dyna_td.training.twin_program import make_twin
 
 TRANSITIONS = int(os.environ.get("TRANSITIONS", "100000"))
 NOISE_SEED = 7

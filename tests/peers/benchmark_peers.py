@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 import work
 
-from dyna_td import results
 from dyna_td.errors import UserError
-from dyna_td.files import write_whole
+from dyna_td.pipeline import results
+from dyna_td.pipeline.files import write_whole
 
 FOLDER = Path(__file__).parent
 DIFFERENCE = 1e-3  # of the learned weights from NumPy's, as a share of the way that they have gone

@@ -21,7 +21,7 @@ from stable_baselines3.common.policies import ContinuousCritic
 from stable_baselines3.td3.policies import TD3Policy
 from torch import nn
 
-from dyna_td import results
+from dyna_td.pipeline import results
 
 HIDDEN = (200, 100)
 ACTOR_RATE, CRITIC_RATE = 1e-4, 1e-3

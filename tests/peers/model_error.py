@@ -14,11 +14,11 @@ import pandas as pd
 import tensorflow as tf
 
 import envs
-from dyna_td.checkpoint import Checkpoint
-from dyna_td.experiments import load_plan
-from dyna_td.runs import Run
-from dyna_td.streams import Purpose
-from dyna_td.training import make_program, stack_seeds
+from dyna_td.learning.streams import Purpose
+from dyna_td.pipeline.plans import load_plan
+from dyna_td.settings import Run
+from dyna_td.training.checkpoint import Checkpoint
+from dyna_td.training.trainer import make_program, stack_seeds
 
 DOMAINS = ("Hopper-v4", "Walker2d-v4")
 

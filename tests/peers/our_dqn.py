@@ -4,12 +4,12 @@ import numpy as np
 import tensorflow as tf
 import work
 
-from dyna_td.catalog import settings_type
-from dyna_td.program import make_agent
-from dyna_td.replay import Replay, Transition
-from dyna_td.runs import Run
-from dyna_td.streams import Streams
-from envs.twins import make_twin
+from dyna_td.learning.replay import Replay, Transition
+from dyna_td.learning.streams import Streams
+from dyna_td.registry import settings_type
+from dyna_td.settings import Run
+from dyna_td.training.program import make_agent
+from dyna_td.training.twin_program import make_twin
 
 
 class OurDQN:

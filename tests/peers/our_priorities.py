@@ -4,9 +4,9 @@ import tensorflow as tf
 import work
 from our_dqn import fill
 
-from dyna_td.replay import Replay
-from dyna_td.streams import Purpose, Streams
-from dyna_td.sum_tree import SumTree
+from dyna_td.learning.replay import Replay
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.sum_tree import SumTree
 
 
 class OurPriorities:

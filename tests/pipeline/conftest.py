@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import experiments, results
-from dyna_td.selection import select_learning_rate
+from dyna_td.pipeline import plans, results
+from dyna_td.pipeline.selection import select_learning_rate
 
 ROOT = Path(__file__).parents[2]
 COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50}
@@ -67,7 +67,7 @@ def fake_training(monkeypatch):
         return [execute(run, progress) for run in runs]
 
     training = types.SimpleNamespace(execute=execute, execute_sweep=execute_sweep)
-    monkeypatch.setitem(sys.modules, "dyna_td.training", training)
+    monkeypatch.setitem(sys.modules, "dyna_td.training.trainer", training)
     return executed
 
 
@@ -94,7 +94,7 @@ def _finish(run, directory, digest=None, level=0.0, also=()):
 
     Its metrics are those that figures show, and `also`.
     """
-    plan = experiments.load_plan("paper")
+    plan = plans.load_plan("paper")
     rng = np.random.default_rng(zlib.crc32(run.name.encode()))
     steps = sorted({0, run.steps // 2, *run.moments.values()})
     panels = [panel for figure in plan.drawn.values() for panel in figure.panels.values()]

@@ -14,13 +14,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from dyna_td import cli, results
+from dyna_td import cli
 from dyna_td.evidence.claims import Claim, MeasuredTest, Term, load_claims
 from dyna_td.evidence.scorecard import as_csv, as_markdown, next_steps, scorecard
 from dyna_td.evidence.scores import Measured, reader
 from dyna_td.evidence.verdicts import judge
-from dyna_td.experiments import DIRECTORY, load_plan
-from dyna_td.runs import ControlSettings, Run
+from dyna_td.pipeline import results
+from dyna_td.pipeline.plans import DIRECTORY, load_plan
+from dyna_td.settings import ControlSettings, Run
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from dyna_td import cli
-from dyna_td.experiments import load_plan
+from dyna_td.pipeline.plans import load_plan
 
 ROOT = Path(__file__).parents[2]
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
@@ -127,7 +127,7 @@ def test_a_failure_in_training_leaves_an_older_result_as_it_was(monkeypatch):
         def execute(run, progress, checkpoint):
             raise KeyboardInterrupt
 
-    monkeypatch.setitem(sys.modules, "dyna_td.training", Broken)
+    monkeypatch.setitem(sys.modules, "dyna_td.training.trainer", Broken)
     assert cli.main(train()) == 130
     assert Path("x.csv").read_text() == "old" and not Path("x.json").exists()
 
@@ -220,7 +220,7 @@ def test_planning_does_not_import_tensorflow(command):
 
 
 def test_training_imports_tensorflow_without_keras_which_stays_at_hand():
-    code = "import os, sys; from dyna_td.quietly import import_quietly; import_quietly('dyna_td.training')\n"
+    code = "import os, sys; from dyna_td.pipeline.quiet_import import import_quietly; import_quietly('dyna_td.training.trainer')\n"
     code += "assert 'tensorflow' in sys.modules and 'keras' not in sys.modules\n"
     code += "assert 'TF_USE_LEGACY_KERAS' not in os.environ\n"
     code += "import_quietly('dyna_td.keras_dqn').KerasDQN().learn(1)"
@@ -255,7 +255,7 @@ def test_an_interrupt_from_a_shell_ends_with_status_130():
         "import sys, types, os, signal\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore it
         "def execute(run, progress, checkpoint): os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.modules['dyna_td.training'] = types.SimpleNamespace(execute=execute)\n"
+        "sys.modules['dyna_td.training.trainer'] = types.SimpleNamespace(execute=execute)\n"
         "from dyna_td.cli import main\n"
         f"sys.exit(main({train()}))\n"
     )
@@ -301,9 +301,9 @@ def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsy
 def test_provenance_is_that_of_the_moment_before_training(fake_training, monkeypatch):
     order = []
     monkeypatch.setattr(cli.provenance, "machine", lambda: order.append("machine") or {"versions": {}, "cpu": ""})
-    execute = sys.modules["dyna_td.training"].execute
+    execute = sys.modules["dyna_td.training.trainer"].execute
     monkeypatch.setattr(
-        sys.modules["dyna_td.training"], "execute", lambda *args: order.append("training") or execute(*args)
+        sys.modules["dyna_td.training.trainer"], "execute", lambda *args: order.append("training") or execute(*args)
     )
     assert cli.main(train()) == 0
     assert order == ["machine", "training"]

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dyna_td import catalog, checked_yaml, drawings, experiments, results
-from dyna_td.checked_yaml import check
+from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.experiments import load_plan
-from dyna_td.runs import (
+from dyna_td.pipeline import drawings, plans, results, yaml_files
+from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.yaml_files import check
+from dyna_td.settings import (
     AcceptanceSettings,
     ChainNoiseSettings,
     DDPGDynaSettings,
@@ -112,7 +113,7 @@ def test_the_schema_knows_every_setting_and_no_other():
     kinds = (RegressionSettings, DDPGDynaSettings, ChainNoiseSettings, AcceptanceSettings)
     kinds += (PriorityExponentSettings, FrozenSettings)
     settings = [setting for kind in kinds for setting in fields(kind)]
-    assert {setting.name for setting in settings} == set(catalog.SETTINGS)
+    assert {setting.name for setting in settings} == set(registry.SETTINGS)
     defaults = {setting.name: setting.default for setting in settings} | {"hidden": [32, 32], "model_hidden": [64, 64]}
     check(defaults, "settings", "the defaults")
     with pytest.raises(UserError, match="unknown key 'momentum'"):
@@ -120,7 +121,7 @@ def test_the_schema_knows_every_setting_and_no_other():
 
 
 def test_every_agent_names_a_module_that_exists():
-    modules = {path.partition(":")[0] for path in (catalog.LEARNERS | catalog.CONTROL_AGENTS).values()}
+    modules = {path.partition(":")[0] for path in (registry.LEARNERS | registry.CONTROL_AGENTS).values()}
     missing = [name for name in modules if not (ROOT / "src" / name.replace(".", "/")).with_suffix(".py").exists()]
     assert not missing
 
@@ -280,14 +281,14 @@ BAD_NAMES = [
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_leads_out_of_the_results_or_is_no_file_name_is_refused(name, experiments_copy):
     with pytest.raises(UserError, match=r"^the run's name is .* with '/' between words: .*\.$"):
-        experiments.require_file_name(name)
+        plans.require_file_name(name)
     edit(experiments_copy / "figure_1.yaml", "environment: sin", f"environment: {json.dumps(name)}")
     assert "figure_1.yaml: panels.a.environment is " in refusal(experiments_copy)
 
 
 def test_the_name_of_every_run_is_checked(experiments_copy, monkeypatch):
-    experiments.require_file_name("ALE/Pong-v5/er/n10-lr1e-05-net64x64")
-    monkeypatch.setattr(experiments, "LONGEST_NAME", 40)
+    plans.require_file_name("ALE/Pong-v5/er/n10-lr1e-05-net64x64")
+    monkeypatch.setattr(plans, "LONGEST_NAME", 40)
     assert "figure_1.yaml: panels.a: curves.prioritized_l2: the run's name is 'sin/prior" in refusal(experiments_copy)
 
 
@@ -351,10 +352,10 @@ def test_the_experiments_are_found_from_any_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", ["{", "{}", "[]"])
 def test_a_damaged_schema_is_told_in_one_sentence(monkeypatch, tmp_path, content):
     (tmp_path / "schema.json").write_text(content)
-    monkeypatch.setattr(checked_yaml, "_SCHEMA", tmp_path / "schema.json")
-    checked_yaml._validator.cache_clear()
+    monkeypatch.setattr(yaml_files, "_SCHEMA", tmp_path / "schema.json")
+    yaml_files._validator.cache_clear()
     try:
         with pytest.raises(UserError, match=r"schema\.json cannot be read .*get it again with git"):
-            checked_yaml.check({}, "figure", "here")
+            yaml_files.check({}, "figure", "here")
     finally:
-        checked_yaml._validator.cache_clear()
+        yaml_files._validator.cache_clear()

@@ -19,8 +19,8 @@ import style
 from matplotlib.colors import to_rgb
 from tables import Tables
 
-from dyna_td.experiments import load_plan
-from dyna_td.theory import CLOSED_FORMS
+from dyna_td.measures.hitting_times import CLOSED_FORMS
+from dyna_td.pipeline.plans import load_plan
 from envs import grid_world
 from envs.roundabout import Roundabout
 

@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from dyna_td import cli, results
+from dyna_td import cli
+from dyna_td.pipeline import results
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_results_wait_for_space_and_their_checkpoint_is_kept(fake_training, disk
 
 def test_curves_wait_for_space(fake_training, disk, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    from dyna_td.experiments import load_plan
+    from dyna_td.pipeline.plans import load_plan
 
     for run in load_plan("smoke").figure("figure_9").runs:
         if run.sweep:
@@ -65,7 +66,7 @@ def test_a_picture_waits_for_space(tmp_path, monkeypatch, capsys):
     import figure_7
     from matplotlib.figure import Figure
 
-    from dyna_td.theory import CLOSED_FORMS
+    from dyna_td.measures.hitting_times import CLOSED_FORMS
 
     curves = CLOSED_FORMS["figure_7a"]()
     table = curves.assign(panel="a", standard_error=0.0, low95=0.0, high95=0.0, iqm=0.0, n=1)

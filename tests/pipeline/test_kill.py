@@ -8,7 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from dyna_td import cli, compiled_programs
+from dyna_td import cli
+from dyna_td.pipeline import program_cache
 
 KILLS = 20
 TRAIN = ["train", "--env", "sin", "--agent", "l2", "--examples", "200", "--seeds", "0-1", "--steps", "12000"]
@@ -18,7 +19,7 @@ TRAIN += ["--evaluate-every", "50", "--checkpoint-every", "0", "--output"]
 def train(output):
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 2)
-    os.environ["TF_XLA_FLAGS"] = compiled_programs.flags(output.parent / "programs")  # as the pipeline does
+    os.environ["TF_XLA_FLAGS"] = program_cache.flags(output.parent / "programs")  # as the pipeline does
     raise SystemExit(cli.main([*TRAIN, str(output)]))
 
 
@@ -26,7 +27,7 @@ def train(output):
 def processes():
     """Starts trainings from a process that has imported TensorFlow already, which would take most of their time."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["dyna_td.training", "dyna_td.regression"])
+    context.set_forkserver_preload(["dyna_td.training.trainer", "dyna_td.learning.regression"])
     return context
 
 

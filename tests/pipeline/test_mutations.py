@@ -10,10 +10,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dyna_td import drawings, results
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import load_claims
-from dyna_td.experiments import load_plan
+from dyna_td.pipeline import drawings, results
+from dyna_td.pipeline.plans import load_plan
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 MUTATED = tuple(f"figure_{number}.yaml" for number in (1, 3, 5, 6, 7, 9, 13, 14))

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import aggregate, cli, experiments, provenance, results
+from dyna_td import cli
+from dyna_td.pipeline import aggregate, plans, provenance, results
 from dyna_td.publishing import comparison, gallery, reference
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = reference.published(ROOT / "reference")
-PLAN = experiments.load_plan("paper")
+PLAN = plans.load_plan("paper")
 
 
 @pytest.fixture
@@ -321,7 +322,7 @@ def against(tmp_path):
     """Compares two tables of a curve, fresh and published; returns its row."""
 
     def call(fresh, published, published_rate=0.001, place=("figure_11", "a", "full_prioritized_l2")):
-        plan = experiments.load_plan("quick")
+        plan = plans.load_plan("quick")
         figure, panel, curve = place
         content = plan.figure(figure).panels[panel]
         settings = results.describe(content.curves[curve])["settings"] | {"learning_rate": published_rate}

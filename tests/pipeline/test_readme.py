@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from dyna_td import cli, estimate, results
-from dyna_td.costs import read_table
+from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.evidence import readings, scorecard
 from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.findings import load_findings
-from dyna_td.experiments import load_plan
+from dyna_td.pipeline import estimate, results
+from dyna_td.pipeline.costs import read_table
+from dyna_td.pipeline.plans import load_plan
 from dyna_td.publishing import marked_text, readme, reference
 
 ROOT = Path(__file__).parents[2]

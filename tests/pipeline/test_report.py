@@ -16,9 +16,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dyna_td import cli, report, results
+from dyna_td import cli
 from dyna_td.errors import UserError
-from dyna_td.experiments import FIGURES_OF_THE_PAPER, load_plan
+from dyna_td.pipeline import results
+from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, load_plan
+from dyna_td.publishing import report
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "img", "br", "hr"}

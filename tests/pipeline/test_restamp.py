@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import cli, experiments, provenance, results
+from dyna_td import cli
 from dyna_td.errors import UserError
-from dyna_td.publishing import finished, restamp
-from dyna_td.runs import DQNSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.pipeline import finished, plans, provenance, results
+from dyna_td.publishing import restamp
+from dyna_td.settings import DQNSettings, DynaSettings, RegressionSettings, Run
 
 ROOT = Path(__file__).parents[2]
-PLAN = experiments.load_plan("paper")
+PLAN = plans.load_plan("paper")
 SWEPT = PLAN.figure("figure_9").runs[0]
 
 
@@ -87,7 +88,7 @@ def test_trainings_end_two_evaluations_after_learning_has_begun(run, step):
 
 @pytest.mark.parametrize("count", [1, 2, 20, 21, 30, 50])
 def test_the_compared_seeds_are_those_of_the_first_program(count):
-    from dyna_td.training import stack_seeds
+    from dyna_td.training.trainer import stack_seeds
 
     run = Run("sin", "l2", RegressionSettings(), tuple(range(count)), 1000)
     assert set(restamp.compared_seeds(run)) == set(stack_seeds(run.seeds)[0]) & set(run.seeds)
@@ -248,7 +249,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from dyna_td.regression import CONSTANT
+from dyna_td.learning.regression import CONSTANT
 
 
 def execute(run, progress, checkpoint):
@@ -264,7 +265,7 @@ def test_snakemake_plans_nothing_after_a_stamp_but_trains_anew_where_a_number_ch
     training.write_text(TRAINING)
     regression.write_text("CONSTANT = 2.0\n")
     edit(tmp_path / "experiments" / "scales.yaml", "learning_rates: 2", "learning_rates: 1")  # nothing to select
-    run = experiments.load_plan("smoke", tmp_path / "experiments").figure("figure_9").runs[0]
+    run = plans.load_plan("smoke", tmp_path / "experiments").figure("figure_9").runs[0]
     wanted = (str(results.run_csv("smoke", run.name)), "--config", "scale=smoke")
     status, said = project("snakemake", "--cores", "1", *wanted)
     assert status == 0, said
@@ -287,7 +288,7 @@ def test_what_another_cpu_changed_is_compared_with_the_older_sources(project, tm
     training.write_text(TRAINING)
     regression.write_text("CONSTANT = 2.0\n")
     edit(tmp_path / "experiments" / "scales.yaml", "learning_rates: 2", "learning_rates: 1")  # nothing to select
-    run = experiments.load_plan("smoke", tmp_path / "experiments").figure("figure_9").runs[0]
+    run = plans.load_plan("smoke", tmp_path / "experiments").figure("figure_9").runs[0]
     csv = tmp_path / results.run_csv("smoke", run.name)
     wanted = (str(results.run_csv("smoke", run.name)), "--config", "scale=smoke")
     status, said = project("snakemake", "--cores", "1", *wanted)

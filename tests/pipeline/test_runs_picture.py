@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import runs
 
-from dyna_td import results
+from dyna_td.pipeline import results
 
 ROOT = Path(__file__).parents[2]
 

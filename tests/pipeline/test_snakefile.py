@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dyna_td.experiments import FIGURES_OF_THE_PAPER, load_plan
+from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, load_plan
 
 ROOT = Path(__file__).parents[2]
 PLAN = load_plan("smoke")

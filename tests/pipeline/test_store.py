@@ -5,10 +5,11 @@ import lzma
 
 import pytest
 
-from dyna_td import cli, experiments, provenance, results, verify
-from dyna_td.publishing import finished, restamp, store
+from dyna_td import cli
+from dyna_td.pipeline import finished, plans, provenance, results, verify
+from dyna_td.publishing import restamp, store
 
-PLAN = experiments.load_plan("paper")
+PLAN = plans.load_plan("paper")
 SWEPT = PLAN.figure("figure_9").runs[0]
 SAMPLED = PLAN.run("GridWorld/dyna_td/n10-lr0.001")
 UNSAMPLED = PLAN.run("GridWorld/dyna_td/n30-lr0.001")

@@ -13,11 +13,11 @@ import rendering
 import yaml
 from tables import Tables
 
-from dyna_td import drawings
-from dyna_td.catalog import FROZEN_METRICS
 from dyna_td.errors import UserError
-from dyna_td.experiments import STUDIES, load_plan
+from dyna_td.pipeline import drawings
+from dyna_td.pipeline.plans import STUDIES, load_plan
 from dyna_td.publishing import reference
+from dyna_td.registry import FROZEN_METRICS
 
 SCALES = ("smoke", "quick", "paper")
 PAPER = load_plan("paper")

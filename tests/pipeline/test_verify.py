@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dyna_td import cli
-from dyna_td.experiments import load_plan
-from dyna_td.results import curves_csv, run_csv
+from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.results import curves_csv, run_csv
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 from scipy import optimize, stats
 
-from dyna_td.runs import DynaSettings
-from dyna_td.search_control import SearchControl
-from dyna_td.streams import Purpose, Streams
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.search.chain import SearchControl
+from dyna_td.settings import DynaSettings
 
 CHAINS = 200
 

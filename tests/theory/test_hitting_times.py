@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
-from dyna_td import theory
 from dyna_td.errors import UserError
+from dyna_td.measures import hitting_times
 
 
 def time_to_reach(errors, threshold, slope):
@@ -23,7 +23,10 @@ def time_to_reach(errors, threshold, slope):
 @pytest.mark.parametrize("rate_ratio", [1.0, 0.25, 3.0])
 def test_f_is_largest_where_the_error_equals_the_ratio_of_the_rates(rate_ratio):
     peak = minimize_scalar(
-        lambda x: -theory.gap_function(x, rate_ratio), bounds=(1e-3, 50.0), method="bounded", options={"xatol": 1e-10}
+        lambda x: -hitting_times.gap_function(x, rate_ratio),
+        bounds=(1e-3, 50.0),
+        method="bounded",
+        options={"xatol": 1e-10},
     )
     assert peak.x == pytest.approx(rate_ratio, rel=1e-6)
     assert -peak.fun == pytest.approx(np.log(1 / rate_ratio) - 1, rel=1e-12)
@@ -33,8 +36,8 @@ def test_f_is_largest_where_the_error_equals_the_ratio_of_the_rates(rate_ratio):
 def test_hitting_times_of_one_example_agree_with_an_ode_solver(initial, threshold, rate):
     square = time_to_reach(initial, threshold, lambda error: -rate * error)
     cubic = time_to_reach(initial, threshold, lambda error: -rate * error**2)
-    assert theory.square_hitting_time(initial, threshold, rate) == pytest.approx(square, rel=1e-8)
-    assert theory.cubic_hitting_time(initial, threshold, rate) == pytest.approx(cubic, rel=1e-8)
+    assert hitting_times.square_hitting_time(initial, threshold, rate) == pytest.approx(square, rel=1e-8)
+    assert hitting_times.cubic_hitting_time(initial, threshold, rate) == pytest.approx(cubic, rel=1e-8)
 
 
 @pytest.mark.parametrize("fraction", [0.9, 0.3, 0.01])
@@ -43,30 +46,32 @@ def test_hitting_times_of_a_sum_of_unequal_errors_agree_with_an_ode_solver(fract
     threshold = fraction * errors.sum()
     square = time_to_reach(errors, threshold, lambda error: -0.5 * error)
     cubic = time_to_reach(errors, threshold, lambda error: -2.0 * error**2)
-    assert theory.total_square_hitting_time(errors, threshold, rate=0.5) == pytest.approx(square, rel=1e-8)
-    assert theory.total_cubic_hitting_time(errors, threshold, rate=2.0) == pytest.approx(cubic, rel=1e-8)
+    assert hitting_times.total_square_hitting_time(errors, threshold, rate=0.5) == pytest.approx(square, rel=1e-8)
+    assert hitting_times.total_cubic_hitting_time(errors, threshold, rate=2.0) == pytest.approx(cubic, rel=1e-8)
 
 
 @pytest.mark.parametrize("threshold", [1e-6, 1.999999999, 2.0])
 def test_the_sum_of_one_error_takes_the_time_of_that_error(threshold):
     single = 1 / threshold - 1 / 2.0
-    assert theory.total_cubic_hitting_time([2.0], threshold) == pytest.approx(single, rel=1e-10, abs=1e-14)
+    assert hitting_times.total_cubic_hitting_time([2.0], threshold) == pytest.approx(single, rel=1e-10, abs=1e-14)
 
 
 def test_the_example_after_theorem_2_meets_the_condition_and_its_conclusion():
     errors = np.full(1000, 2.0)
-    assert theory.theorem_2_condition(errors, 570.0)
+    assert hitting_times.theorem_2_condition(errors, 570.0)
     square = time_to_reach(2.0, 0.57, lambda error: -error)
     cubic = time_to_reach(2.0, 0.57, lambda error: -(error**2))
     assert square > cubic
-    assert theory.total_square_hitting_time(errors, 570.0) == pytest.approx(square, rel=1e-8)
-    assert theory.total_cubic_hitting_time(errors, 570.0) == pytest.approx(cubic, rel=1e-8)
+    assert hitting_times.total_square_hitting_time(errors, 570.0) == pytest.approx(square, rel=1e-8)
+    assert hitting_times.total_cubic_hitting_time(errors, 570.0) == pytest.approx(cubic, rel=1e-8)
 
 
 def test_the_condition_fails_for_the_example_just_below_the_crossover():
     errors = np.full(1000, 2.0)
-    assert not theory.theorem_2_condition(errors, 569.0)
-    assert theory.total_square_hitting_time(errors, 569.0) < theory.total_cubic_hitting_time(errors, 569.0)
+    assert not hitting_times.theorem_2_condition(errors, 569.0)
+    assert hitting_times.total_square_hitting_time(errors, 569.0) < hitting_times.total_cubic_hitting_time(
+        errors, 569.0
+    )
 
 
 def test_the_square_loss_is_never_faster_where_the_condition_of_theorem_2_holds():
@@ -76,10 +81,10 @@ def test_the_square_loss_is_never_faster_where_the_condition_of_theorem_2_holds(
         errors = rng.lognormal(mean=rng.uniform(-1, 2), sigma=rng.uniform(0, 1), size=rng.integers(1, 30))
         threshold = errors.sum() * rng.uniform(0.01, 1.0)
         square_rate, cubic_rate = rng.uniform(0.2, 3.0, size=2)
-        square = theory.total_square_hitting_time(errors, threshold, square_rate)
-        cubic = theory.total_cubic_hitting_time(errors, threshold, cubic_rate)
+        square = hitting_times.total_square_hitting_time(errors, threshold, square_rate)
+        cubic = hitting_times.total_cubic_hitting_time(errors, threshold, cubic_rate)
         faster_square += square < cubic
-        if theory.theorem_2_condition(errors, threshold, square_rate, cubic_rate):
+        if hitting_times.theorem_2_condition(errors, threshold, square_rate, cubic_rate):
             held += 1
             assert square >= cubic * (1 - 1e-12)
     # Both outcomes must be common, or the loop above would have shown nothing.
@@ -89,9 +94,9 @@ def test_the_square_loss_is_never_faster_where_the_condition_of_theorem_2_holds(
 
 def test_the_condition_at_the_initial_error_itself_compares_the_mean_inverse_error_with_the_rates():
     errors = np.array([1.0, 4.0])  # mean inverse error 0.625
-    assert theory.theorem_2_condition(errors, 5.0, cubic_rate=0.63)
-    assert not theory.theorem_2_condition(errors, 5.0, cubic_rate=0.62)
-    assert theory.theorem_2_condition(errors, 5.0, square_rate=1 / 0.63)
+    assert hitting_times.theorem_2_condition(errors, 5.0, cubic_rate=0.63)
+    assert not hitting_times.theorem_2_condition(errors, 5.0, cubic_rate=0.62)
+    assert hitting_times.theorem_2_condition(errors, 5.0, square_rate=1 / 0.63)
 
 
 def test_the_inequality_of_theorem_2_as_printed_is_refuted_at_unequal_rates():
@@ -101,11 +106,11 @@ def test_the_inequality_of_theorem_2_as_printed_is_refuted_at_unequal_rates():
     square = time_to_reach(error, threshold, lambda e: -square_rate * e)
     cubic = time_to_reach(error, threshold, lambda e: -cubic_rate * e**2)
     assert square < cubic
-    assert not theory.theorem_2_condition([error], threshold, square_rate, cubic_rate)
+    assert not hitting_times.theorem_2_condition([error], threshold, square_rate, cubic_rate)
 
 
 def test_the_crossover_of_an_initial_error_of_two_is_0_5693():
-    assert theory.crossover_error(2.0) == pytest.approx(0.5693, abs=5e-5)
+    assert hitting_times.crossover_error(2.0) == pytest.approx(0.5693, abs=5e-5)
 
 
 @pytest.mark.parametrize("initial, rate_ratio", [(1.01, 1.0), (2.0, 1.0), (100.0, 1.0), (2.0, 0.5), (7.0, 3.0)])
@@ -113,28 +118,28 @@ def test_the_crossover_is_the_root_that_separates_the_faster_losses(initial, rat
     def head_start(error):
         return np.log(initial / error) - rate_ratio * (1 / error - 1 / initial)
 
-    crossover = theory.crossover_error(initial, rate_ratio)
+    crossover = hitting_times.crossover_error(initial, rate_ratio)
     assert crossover == pytest.approx(brentq(head_start, 1e-4 * rate_ratio, rate_ratio), rel=1e-6)
     assert head_start(1.001 * crossover) > 0 > head_start(0.999 * crossover)
 
 
 @pytest.mark.parametrize("excess", [1e-6, 1e-9, 1e-15])
 def test_the_crossover_of_an_initial_error_beside_the_peak_lies_beside_the_peak(excess):
-    assert theory.crossover_error(1 + excess) == pytest.approx(1.0, abs=2e-6)
-    assert theory.crossover_error(1 + excess) < 1.0
+    assert hitting_times.crossover_error(1 + excess) == pytest.approx(1.0, abs=2e-6)
+    assert hitting_times.crossover_error(1 + excess) < 1.0
 
 
 def test_a_small_initial_error_has_no_crossover():
     with pytest.raises(UserError, match="above eta / eta' = 1"):
-        theory.crossover_error(1.0)
+        hitting_times.crossover_error(1.0)
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 2.5, np.nan])
 def test_a_threshold_that_no_error_can_reach_is_refused(threshold):
-    for hitting_time in (theory.square_hitting_time, theory.cubic_hitting_time):
+    for hitting_time in (hitting_times.square_hitting_time, hitting_times.cubic_hitting_time):
         with pytest.raises(UserError, match="no hitting time"):
             hitting_time(2.0, threshold)
-    for total_hitting_time in (theory.total_square_hitting_time, theory.total_cubic_hitting_time):
+    for total_hitting_time in (hitting_times.total_square_hitting_time, hitting_times.total_cubic_hitting_time):
         with pytest.raises(UserError, match="no hitting time"):
             total_hitting_time([1.5, 0.5], threshold)
 
@@ -142,14 +147,14 @@ def test_a_threshold_that_no_error_can_reach_is_refused(threshold):
 @pytest.mark.parametrize("bad_error", [0.0, -0.5, np.inf])
 def test_an_initial_error_that_is_not_positive_and_finite_is_refused(bad_error):
     with pytest.raises(UserError, match="no hitting time"):
-        theory.total_cubic_hitting_time([2.0, bad_error], 0.5)
+        hitting_times.total_cubic_hitting_time([2.0, bad_error], 0.5)
     with pytest.raises(UserError, match="no hitting time"):
-        theory.theorem_2_condition([2.0, bad_error], 0.5)
+        hitting_times.theorem_2_condition([2.0, bad_error], 0.5)
 
 
-@pytest.mark.parametrize("name", theory.CLOSED_FORMS)
+@pytest.mark.parametrize("name", hitting_times.CLOSED_FORMS)
 def test_every_closed_form_is_a_tidy_frame_of_finite_curves_of_equal_length(name):
-    frame = theory.CLOSED_FORMS[name]()
+    frame = hitting_times.CLOSED_FORMS[name]()
     assert list(frame.columns) == ["curve", "step", "metric", "mean"]
     assert np.isfinite(frame[["step", "mean"]]).all(axis=None)
     assert frame["metric"].nunique() == 1
@@ -158,13 +163,13 @@ def test_every_closed_form_is_a_tidy_frame_of_finite_curves_of_equal_length(name
 
 
 def test_figure_7_peaks_at_minus_one_over_x_equal_to_one():
-    frame = theory.CLOSED_FORMS["figure_7a"]()
+    frame = hitting_times.CLOSED_FORMS["figure_7a"]()
     peak = frame.loc[frame["mean"].idxmax()]
     assert (peak["step"], peak["mean"]) == pytest.approx((1.0, -1.0))
 
 
 def test_figure_8b_is_the_slope_of_figure_8a():
-    losses, slopes = theory.CLOSED_FORMS["figure_8a"](), theory.CLOSED_FORMS["figure_8b"]()
+    losses, slopes = hitting_times.CLOSED_FORMS["figure_8a"](), hitting_times.CLOSED_FORMS["figure_8b"]()
     for curve, loss in losses.groupby("curve"):
         numerical = np.gradient(loss["mean"], loss["step"], edge_order=2)
         drawn = slopes.loc[slopes["curve"] == curve, "mean"]
@@ -172,8 +177,8 @@ def test_figure_8b_is_the_slope_of_figure_8a():
 
 
 def test_figures_8c_and_8d_are_ratios_of_times_that_an_ode_solver_finds():
-    by_start = theory.CLOSED_FORMS["figure_8c"]().query("curve == 'target_0.5'").iloc[[20, 200]]
-    by_target = theory.CLOSED_FORMS["figure_8d"]().query("curve == 'start_5'").iloc[[20, 200]]
+    by_start = hitting_times.CLOSED_FORMS["figure_8c"]().query("curve == 'target_0.5'").iloc[[20, 200]]
+    by_target = hitting_times.CLOSED_FORMS["figure_8d"]().query("curve == 'start_5'").iloc[[20, 200]]
     points = [(row.step, 0.5, row.mean) for row in by_start.itertuples(index=False)]
     points += [(5.0, row.step, row.mean) for row in by_target.itertuples(index=False)]
     for start, target, ratio in points:

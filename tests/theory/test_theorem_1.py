@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dyna_td.regression import cubic_loss, squared_loss
+from dyna_td.learning.regression import cubic_loss, squared_loss
 
 
 def random_problem(seed, examples=300):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.checkpoint import Checkpoint, pack, unpack
+from dyna_td.training.checkpoint import Checkpoint, pack, unpack
 
 IDENTITY = {"settings": [{"seeds": (0, 1), "hidden": (32, 32)}], "source": "abc", "versions": {"numpy": "2"}}
 ARRAYS = {"variable.0": np.float32([[0.1, np.nan]]), "variable.1": np.int64(2**40), "empty": np.zeros((0, 3))}
@@ -125,7 +125,7 @@ def test_one_that_takes_long_to_write_is_due_after_ten_minutes_all_the_same(path
 
 def test_what_killed_saves_leave_goes_in_the_end_and_nothing_else(path):
     code = (
-        "import os, sys, pathlib, numpy, dyna_td.checkpoint as checkpoint\n"
+        "import os, sys, pathlib, numpy, dyna_td.training.checkpoint as checkpoint\n"
         "os.fsync = lambda handle: os._exit(9)\n"
         "checkpoint.Checkpoint(pathlib.Path(sys.argv[1]), {}).save({'x': numpy.zeros(9)}, {})\n"
     )
@@ -142,7 +142,7 @@ def test_what_killed_saves_leave_goes_in_the_end_and_nothing_else(path):
 
 def test_two_trainings_of_one_run_write_the_same_checkpoint_without_harm(path):
     code = (
-        "import sys, pathlib, numpy, dyna_td.checkpoint as checkpoint\n"
+        "import sys, pathlib, numpy, dyna_td.training.checkpoint as checkpoint\n"
         "mine = checkpoint.Checkpoint(pathlib.Path(sys.argv[1]), {})\n"
         "for _ in range(20):\n"
         "    mine.save({'x': numpy.arange(99_999)}, {})\n"

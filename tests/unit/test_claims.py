@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dyna_td import theory
 from dyna_td.errors import UserError
 from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.scores import WINDOWS
 from dyna_td.evidence.verdicts import combined
-from dyna_td.experiments import DIRECTORY, load_plan
+from dyna_td.measures import hitting_times
+from dyna_td.pipeline.plans import DIRECTORY, load_plan
 
 PLAN = load_plan("quick")
 
@@ -174,11 +174,11 @@ def test_every_identity_holds_and_some_claim_rests_on_it(name):
         ("theorem_2", "theorem_2_condition", lambda *case: True),
         ("theorem_2", "theorem_2_condition", lambda *case: False),
         ("theorem_2", "total_cubic_hitting_time", lambda *case: math.inf),
-        ("sharper_cubic_gradient", "figure_8b", theory.figure_8a),  # x^2 and x^3 cross at 1
+        ("sharper_cubic_gradient", "figure_8b", hitting_times.figure_8a),  # x^2 and x^3 cross at 1
         ("gap_maximum", "gap_function", lambda x: -abs(x - 1.5)),
         ("cubic_slower_near_minimum", "hitting_time_ratio", lambda start, target: 1.0 / target),
     ],
 )
 def test_an_identity_that_were_wrong_would_be_found_out(monkeypatch, name, function, wrong):
-    monkeypatch.setattr(theory, function, wrong)
+    monkeypatch.setattr(hitting_times, function, wrong)
     assert not identities.IDENTITIES[name](PLAN).holds

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from dyna_td import compiled_programs
+from dyna_td.pipeline import program_cache
 
 OPTION = "--tf_xla_persistent_cache_directory="
 
@@ -22,31 +22,31 @@ def machine(tmp_path, monkeypatch):
 
 def test_each_start_of_a_machine_has_a_folder(machine):
     folder, boot = machine
-    first = compiled_programs.flags(folder, boot)
+    first = program_cache.flags(folder, boot)
     assert first.startswith(f"{OPTION}{folder}/")
-    assert compiled_programs.flags(folder, boot) == first
+    assert program_cache.flags(folder, boot) == first
     boot.write_text("second\n")
-    assert compiled_programs.flags(folder, boot) != first
+    assert program_cache.flags(folder, boot) != first
 
 
 def test_other_compiler_options_make_other_programs(machine, monkeypatch):
-    plain = compiled_programs.flags(*machine)
+    plain = program_cache.flags(*machine)
     monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")
-    assert compiled_programs.flags(*machine) != plain
+    assert program_cache.flags(*machine) != plain
 
 
 def test_flags_from_another_machine_are_replaced(machine, monkeypatch):
     folder, boot = machine
-    here = compiled_programs.flags(folder, boot)
+    here = program_cache.flags(folder, boot)
     monkeypatch.setenv("TF_XLA_FLAGS", f"{OPTION}{folder}/elsewhere")
-    assert compiled_programs.flags(folder, boot) == here
+    assert program_cache.flags(folder, boot) == here
 
 
 @pytest.mark.parametrize("given", ["--tf_xla_clustering_debug", f"{OPTION}/my/own"])
 def test_a_persons_flags_stay(machine, monkeypatch, given):
     folder, boot = machine
     monkeypatch.setenv("TF_XLA_FLAGS", given)
-    flags = compiled_programs.flags(folder, boot).split()
+    flags = program_cache.flags(folder, boot).split()
     assert flags[0] == given
     assert len(flags) == (1 if given.startswith(OPTION) else 2)
 
@@ -54,7 +54,7 @@ def test_a_persons_flags_stay(machine, monkeypatch, given):
 def test_nothing_is_kept_where_a_start_has_no_name(machine):
     folder, boot = machine
     boot.unlink()
-    assert compiled_programs.flags(folder, boot) == ""
+    assert program_cache.flags(folder, boot) == ""
 
 
 def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
@@ -63,15 +63,15 @@ def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
         program.parent.mkdir()
         program.touch()
         os.utime(program, (time.time() - days * 24 * 3600,) * 2)
-    compiled_programs.remove_old(tmp_path)
+    program_cache.remove_old(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["now"]
-    compiled_programs.remove_old(tmp_path / "nothing")
+    program_cache.remove_old(tmp_path / "nothing")
 
 
 @pytest.mark.slow(30)
 def test_runs_that_differ_in_n_seeds_and_learning_rate_share_their_programs(machine):
     folder, boot = machine
-    kept = compiled_programs.flags(folder, boot)
+    kept = program_cache.flags(folder, boot)
 
     def train(name, flags, *options):
         output = folder.parent / f"{name}.csv"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dyna_td import costs
 from dyna_td.errors import UserError
-from dyna_td.experiments import load_plan
-from dyna_td.runs import DDPGSettings, DQNSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.pipeline import costs
+from dyna_td.pipeline.plans import load_plan
+from dyna_td.settings import DDPGSettings, DQNSettings, DynaSettings, RegressionSettings, Run
 
 ROOT = Path(__file__).parents[2]
 ER = Run("GridWorld", "er", DQNSettings(warm_up_steps=1_000), (0, 1, 2), steps=2_000, evaluate_every=300)

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dyna_td import cli, cost_table, costs, estimate
-from dyna_td.costs import Job
+from dyna_td import cli
 from dyna_td.errors import UserError
-from dyna_td.experiments import load_plan
+from dyna_td.pipeline import cost_table, costs, estimate
+from dyna_td.pipeline.costs import Job
+from dyna_td.pipeline.plans import load_plan
 from dyna_td.publishing import marked_text
 
 ROOT = Path(__file__).parents[2]

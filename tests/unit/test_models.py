@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dyna_td.control import ControlProgram
-from dyna_td.gym_control import GymProgram
-from dyna_td.models import LearnedModel, TrueModel, make_model
-from dyna_td.replay import Replay, Transition
-from dyna_td.runs import DDPGDynaSettings, DynaSettings, Run
-from dyna_td.streams import Streams
+from dyna_td.learning.models import LearnedModel, TrueModel, make_model
+from dyna_td.learning.replay import Replay, Transition
+from dyna_td.learning.streams import Streams
+from dyna_td.registry import TWIN_ENVIRONMENTS as TWINS
+from dyna_td.settings import DDPGDynaSettings, DynaSettings, Run
+from dyna_td.training.gym_program import GymProgram
+from dyna_td.training.twin_program import ControlProgram, make_twin
 from envs.spaces import Space
-from envs.twins import TWINS, make_twin
 
 SEEDS = 2
 D, ACTIONS = 3, 2

@@ -2,8 +2,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.networks import Adam, StackedNetwork, as_columns, map_blocks
-from dyna_td.streams import Streams
+from dyna_td.learning.networks import Adam, StackedNetwork, as_columns, map_blocks
+from dyna_td.learning.streams import Streams
 
 
 def test_each_seed_is_an_ordinary_perceptron():

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from dyna_td import pipeline_lock
 from dyna_td.errors import UserError
+from dyna_td.pipeline import lock
 
-SOURCES = Path(pipeline_lock.__file__).parents[1]
+SOURCES = Path(lock.__file__).parents[1]
 HOLDER = """
 import subprocess
-from dyna_td import pipeline_lock
+from dyna_td.pipeline import lock
 
-pipeline_lock.hold()
+lock.hold()
 job = subprocess.Popen(["sleep", "60"])
 print(job.pid, flush=True)
 job.wait()
@@ -39,7 +39,7 @@ def holder(tmp_path, monkeypatch):
     os.kill(job, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("take", [pipeline_lock.hold, pipeline_lock.require_free])
+@pytest.mark.parametrize("take", [lock.hold, lock.require_free])
 def test_a_second_pipeline_is_told_who_is_at_work(holder, take):
     with pytest.raises(UserError, match=rf"^another pipeline is at work .*\(process {holder.pid} on .*\): .*\.$"):
         take()
@@ -48,13 +48,13 @@ def test_a_second_pipeline_is_told_who_is_at_work(holder, take):
 def test_a_killed_process_leaves_no_lock_behind_even_if_its_job_lives_on(holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
-    pipeline_lock.require_free()
-    pipeline_lock.require_free()  # asking takes nothing
+    lock.require_free()
+    lock.require_free()  # asking takes nothing
 
 
 def test_a_folder_in_which_no_pipeline_ever_ran_is_free_and_stays_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    pipeline_lock.require_free()
+    lock.require_free()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -63,5 +63,5 @@ def test_a_file_system_without_locks_is_a_warning(tmp_path, monkeypatch, capsys)
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    pipeline_lock.hold(tmp_path / "pipeline.lock")
+    lock.hold(tmp_path / "pipeline.lock")
     assert "No locks available; start one pipeline at a time" in capsys.readouterr().err

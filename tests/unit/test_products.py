@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.graph import with_tensor_loops, xla_function
-from dyna_td.networks import StackedNetwork, map_blocks
+from dyna_td.learning.networks import StackedNetwork, map_blocks
+from dyna_td.learning.streams import Streams
+from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.products import Product, best_seconds, products_of
-from dyna_td.streams import Streams
 
 
 def test_operations_are_a_multiplication_and_an_addition_for_each_pair():

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from dyna_td import progress
+from dyna_td.training.trainer import progress
 
 
 class Terminal(io.StringIO):

@@ -4,8 +4,9 @@ import ast
 
 import pytest
 
-from dyna_td import catalog, provenance
-from dyna_td.runs import Run
+from dyna_td import registry
+from dyna_td.pipeline import provenance
+from dyna_td.settings import Run
 
 MODULES = {
     "dyna_td/__init__.py": "",
@@ -14,9 +15,9 @@ MODULES = {
     "dyna_td/catalog.py": "AGENTS = {}\n",
     "dyna_td/runs.py": "DEFAULT = 1\n",
     "dyna_td/agents/__init__.py": "",
-    "dyna_td/agents/er.py": '"""ER."""\nimport dyna_td.replay\nfrom dyna_td.catalog import AGENTS\n',
+    "dyna_td/agents/er.py": '"""ER."""\nimport dyna_td.replay\nfrom dyna_td.registry import AGENTS\n',
     "dyna_td/agents/other.py": "from . import er\n",
-    "dyna_td/replay.py": "import numpy as np\nfrom dyna_td.runs import DEFAULT\n\nclass Replay:\n    SIZE = 1\n",
+    "dyna_td/replay.py": "import numpy as np\nfrom dyna_td.settings import DEFAULT\n\nclass Replay:\n    SIZE = 1\n",
     "envs/__init__.py": "KNOWN = 1\n",
     "envs/twins.py": "GRAVITY = 1\n",
 }
@@ -35,7 +36,7 @@ def project(tmp_path, monkeypatch):
             (tmp_path / name).write_text(text)
         provenance.source_digest.cache_clear()
         provenance._code.cache_clear()
-        return provenance.source_digest("dyna_td.training", module)
+        return provenance.source_digest("dyna_td.training.trainer", module)
 
     yield digest
     provenance.source_digest.cache_clear()
@@ -97,21 +98,21 @@ def function_level_imports(module):
 
 
 RUNS = [
-    Run(environment, agent, catalog.settings_type(environment, agent)(), (0,), 1)
+    Run(environment, agent, registry.settings_type(environment, agent)(), (0,), 1)
     for environment, agents in {
-        "sin": catalog.LEARNERS,
-        "GridWorld": catalog.CONTROL_AGENTS,
+        "sin": registry.LEARNERS,
+        "GridWorld": registry.CONTROL_AGENTS,
         "Hopper-v4": ("er", "dyna_td"),
         "roundabout-paper-v0": ("er", "dyna_td"),
     }.items()
     for agent in agents
 ]
-CHOICES = {"dyna_td.regression", "dyna_td.control", "dyna_td.gym_control"}
+CHOICES = {"dyna_td.learning.regression", "dyna_td.training.twin_program", "dyna_td.training.gym_program"}
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_training_chooses_nothing_but_the_program_inside_a_function(run):
-    roots = set(catalog.modules_of(run))
+    roots = set(registry.modules_of(run))
     assert len(roots & CHOICES) == 1
     chosen = {name for module in roots | provenance.imported_by(roots) for name in function_level_imports(module)}
     assert chosen == CHOICES
@@ -119,13 +120,19 @@ def test_training_chooses_nothing_but_the_program_inside_a_function(run):
 
 def test_a_run_depends_on_its_program_and_agent_and_not_on_the_others():
     code = {
-        run.environment: provenance.imported_by(catalog.modules_of(run)) | set(catalog.modules_of(run))
+        run.environment: provenance.imported_by(registry.modules_of(run)) | set(registry.modules_of(run))
         for run in RUNS
         if run.agent in ("l2", "er")
     }
-    assert all({"dyna_td.networks", "dyna_td.streams"} <= modules for modules in code.values())
+    assert all({"dyna_td.learning.networks", "dyna_td.learning.streams"} <= modules for modules in code.values())
     assert not any("dyna_td.agents.dyna" in modules for modules in code.values())
-    learners = ("dyna_td.q_learning", "dyna_td.ddpg", "envs.twins", "envs.stack", "envs.roundabout")
+    learners = (
+        "dyna_td.learning.q_learning",
+        "dyna_td.learning.ddpg",
+        "envs.twins",
+        "dyna_td.training.environments",
+        "envs.roundabout",
+    )
     assert {environment: [name in modules for name in learners] for environment, modules in code.items()} == {
         "sin": [False] * 5,
         "GridWorld": [True, False, True, False, False],

@@ -12,7 +12,7 @@ from dyna_td.evidence import readings
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.scorecard import as_csv
 from dyna_td.evidence.scores import Measured
-from dyna_td.experiments import DIRECTORY, load_plan
+from dyna_td.pipeline.plans import DIRECTORY, load_plan
 
 PLAN = load_plan("quick")
 CLAIMS = load_claims(PLAN)

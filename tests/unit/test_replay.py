@@ -1,7 +1,7 @@
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.replay import Replay, Transition
+from dyna_td.learning.replay import Replay, Transition
 
 
 def transition(number, seeds=2, state_dim=3):

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import results
 from dyna_td.errors import UserError
-from dyna_td.files import write_whole
-from dyna_td.runs import RegressionSettings, Run
+from dyna_td.pipeline import results
+from dyna_td.pipeline.files import write_whole
+from dyna_td.settings import RegressionSettings, Run
 
 RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)
 

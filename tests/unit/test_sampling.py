@@ -7,14 +7,13 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from dyna_td.catalog import METRICS
-from dyna_td.control import ControlProgram
-from dyna_td.replay import Transition
-from dyna_td.runs import DQNSettings, DynaSettings, Run
-from dyna_td.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, entropy, histogram
-from dyna_td.streams import Purpose, Streams
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.measures.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, entropy, histogram
+from dyna_td.registry import METRICS
+from dyna_td.settings import DQNSettings, DynaSettings, Run
+from dyna_td.training.twin_program import ControlProgram, make_twin
 from envs.grid_world import GRID_WALLS, in_goal, transition
-from envs.twins import make_twin
 
 SEEDS = 2
 STORED = 400

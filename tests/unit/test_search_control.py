@@ -11,20 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dyna_td.replay import Transition
-from dyna_td.runs import DynaSettings
-from dyna_td.search_control import (
-    COUNTERS,
-    LANGEVIN_STEP,
-    Algorithm4,
-    Langevin,
-    Released,
-    SearchControl,
-    StateQueue,
-    VisitedStates,
-    cholesky,
-)
-from dyna_td.streams import Purpose, Streams
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.search.chain import COUNTERS, SearchControl
+from dyna_td.search.queue import StateQueue
+from dyna_td.search.rules import LANGEVIN_STEP, Algorithm4, Langevin, Released, cholesky
+from dyna_td.search.visited import VisitedStates
+from dyna_td.settings import DynaSettings
 
 RULES = ("released", "algorithm_4", "langevin")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import provenance
 from dyna_td.errors import UserError
-from dyna_td.runs import DQNSettings, RegressionSettings, Run
-from dyna_td.selection import select_learning_rate
+from dyna_td.pipeline import provenance
+from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
 CONTROL = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
@@ -63,4 +63,4 @@ def test_a_sweep_in_which_every_rate_diverged_is_refused():
 
 
 def test_no_other_module_outdates_a_choice():
-    assert not set(provenance.imported_by(["dyna_td.selection"]))
+    assert not set(provenance.imported_by(["dyna_td.pipeline.selection"]))

@@ -4,7 +4,7 @@ import tensorflow as tf
 from scipy import stats
 
 from dyna_td.errors import UserError
-from dyna_td.streams import SEEDS, STEPS, Purpose, Streams
+from dyna_td.learning.streams import SEEDS, STEPS, Purpose, Streams
 
 
 def test_a_seeds_draws_do_not_depend_on_its_neighbours():

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dyna_td.sum_tree import SumTree, build_levels, draw_leaves
+from dyna_td.learning.sum_tree import SumTree, build_levels, draw_leaves
 
 BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
 

@@ -3,11 +3,13 @@
 import tensorflow as tf
 
 from dyna_td.agents.er import ER
-from dyna_td.models import make_model
-from dyna_td.replay import Transition
-from dyna_td.runs import SearchControlSettings
-from dyna_td.search_control import STEP_SIZE, SearchControl, StateQueue
-from dyna_td.streams import Purpose, Streams
+from dyna_td.learning.models import make_model
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.search.chain import SearchControl
+from dyna_td.search.queue import StateQueue
+from dyna_td.search.rules import STEP_SIZE
+from dyna_td.settings import SearchControlSettings
 
 
 class Dyna(ER):

@@ -3,9 +3,9 @@
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
-from dyna_td.criteria import frequency, gradient
-from dyna_td.runs import DynaFrequencySettings
-from dyna_td.streams import Purpose, Streams
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.search.criteria import frequency, gradient
+from dyna_td.settings import DynaFrequencySettings
 
 # What is counted of the fills that climb the frequency, and in which counter of all fills it is contained.
 COUNTED = {

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
-from dyna_td.criteria import gradient, log_td_error
+from dyna_td.search.criteria import gradient, log_td_error
 
 
 class DynaTD(Dyna):

@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from dyna_td.graph import with_tensor_loops
-from dyna_td.replay import Replay, Transition
-from dyna_td.runs import ControlSettings
-from dyna_td.streams import Purpose, Streams
+from dyna_td.learning.replay import Replay, Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.xla import with_tensor_loops
+from dyna_td.settings import ControlSettings
 
 
 class ER(tf.Module):

@@ -3,12 +3,12 @@
 import tensorflow as tf
 
 from dyna_td.agents.prioritized_er import PrioritizedER
-from dyna_td.graph import with_tensor_loops
-from dyna_td.networks import map_blocks
-from dyna_td.replay import Transition
-from dyna_td.runs import ControlSettings
-from dyna_td.streams import Purpose, Streams
-from dyna_td.sum_tree import build_levels, draw_leaves
+from dyna_td.learning.networks import map_blocks
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.sum_tree import build_levels, draw_leaves
+from dyna_td.learning.xla import with_tensor_loops
+from dyna_td.settings import ControlSettings
 
 
 class FullPrioritizedER(PrioritizedER):

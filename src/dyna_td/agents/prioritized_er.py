@@ -3,10 +3,10 @@
 import tensorflow as tf
 
 from dyna_td.agents.er import ER
-from dyna_td.replay import Transition
-from dyna_td.runs import ControlSettings
-from dyna_td.streams import Purpose, Streams
-from dyna_td.sum_tree import SumTree
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.sum_tree import SumTree
+from dyna_td.settings import ControlSettings
 
 
 class PrioritizedER(ER):

@@ -3,9 +3,9 @@
 import tensorflow as tf
 
 from dyna_td.agents.prioritized_er import PrioritizedER
-from dyna_td.replay import Transition
-from dyna_td.runs import ControlSettings
-from dyna_td.streams import Purpose, Streams
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.settings import ControlSettings
 
 PRIORITY_EXPONENT = 0.6  # alpha (Schaul et al., Table 3, proportional variant)
 FIRST_BETA = 0.4  # importance-sampling exponent at the first step; rises linearly to 1 at the last

@@ -9,10 +9,10 @@ from dyna_td.agents.dyna_frequency import DynaFrequency
 from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.agents.dyna_value import DynaValue
 from dyna_td.agents.prioritized_er import PrioritizedER
-from dyna_td.runs import DynaSettings, PriorityExponentSettings
-from dyna_td.search_control import SearchControl
-from dyna_td.streams import Streams
-from dyna_td.sum_tree import SumTree
+from dyna_td.learning.streams import Streams
+from dyna_td.learning.sum_tree import SumTree
+from dyna_td.search.chain import SearchControl
+from dyna_td.settings import DynaSettings, PriorityExponentSettings
 
 
 class DynaTDNoise(DynaTD):

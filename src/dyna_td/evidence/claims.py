@@ -19,12 +19,12 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyna_td.catalog import METRICS, require_metric
-from dyna_td.checked_yaml import read_checked
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.identities import IDENTITIES
-from dyna_td.experiments import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES, Plan
-from dyna_td.runs import Run
+from dyna_td.pipeline.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES, Plan
+from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.registry import METRICS, require_metric
+from dyna_td.settings import Run
 
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below")
 _TWO_CURVES = ("more_often", "share_below")

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyna_td.checked_yaml import read_checked
 from dyna_td.errors import UserError
-from dyna_td.experiments import DIRECTORY
+from dyna_td.pipeline.plans import DIRECTORY
+from dyna_td.pipeline.yaml_files import read_checked
 
 
 @dataclass(frozen=True)

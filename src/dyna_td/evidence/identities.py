@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # whose parts are loaded when they are used
 
-from dyna_td import theory
-from dyna_td.experiments import Plan
+from dyna_td.measures import hitting_times
+from dyna_td.pipeline.plans import Plan
 
 _NETWORKS = 10  # random ones
 _STEP = 1e-30  # of complex differentiation, which has no rounding error to balance against
@@ -49,11 +49,11 @@ def theorem_2(plan: Plan) -> Finding:
     for _ in range(2000):
         errors = rng.lognormal(1.0, 1.0, rng.integers(1, 20))
         cases.append((errors, rng.uniform(0.05, 1.0) * errors.sum(), *rng.uniform(0.2, 5.0, 2)))
-    covered = [case for case in cases if theory.theorem_2_condition(*case)]
+    covered = [case for case in cases if hitting_times.theorem_2_condition(*case)]
     leads = []
     for errors, threshold, square_rate, cubic_rate in covered:
-        square = theory.total_square_hitting_time(errors, threshold, square_rate)
-        leads.append(1.0 - theory.total_cubic_hitting_time(errors, threshold, cubic_rate) / square)
+        square = hitting_times.total_square_hitting_time(errors, threshold, square_rate)
+        leads.append(1.0 - hitting_times.total_cubic_hitting_time(errors, threshold, cubic_rate) / square)
     holds = bool(covered) and covered[0] is cases[0] and min(leads) > -1e-9
     note = f"smallest lead of the cubic loss, as a share of the time, in {len(covered)} cases that the theorem covers"
     return Finding(holds, float(min(leads, default=np.nan)), note)
@@ -61,7 +61,7 @@ def theorem_2(plan: Plan) -> Finding:
 
 def sharper_cubic_gradient(plan: Plan) -> Finding:
     """In the upper half of figure 8b, the cubic loss has the larger derivative."""
-    curves = theory.figure_8b().pivot(index="step", columns="curve", values="mean")
+    curves = hitting_times.figure_8b().pivot(index="step", columns="curve", values="mean")
     upper = curves[curves.index >= curves.index.max() / 2]
     ratio = float((upper["cubic"] / upper["square"]).min())
     return Finding(ratio > 1.0, ratio, "smallest ratio of the derivatives, cubic to square, for errors of 1 to 2")
@@ -69,7 +69,9 @@ def sharper_cubic_gradient(plan: Plan) -> Finding:
 
 def gap_maximum(plan: Plan) -> Finding:
     """f(x) = ln(1/x) - 1/x is largest at x = 1, where it is -1."""
-    largest = scipy.optimize.minimize_scalar(lambda x: -theory.gap_function(x), bounds=(1e-2, 1e2), method="bounded")
+    largest = scipy.optimize.minimize_scalar(
+        lambda x: -hitting_times.gap_function(x), bounds=(1e-2, 1e2), method="bounded"
+    )
     error = max(abs(largest.x - 1.0), abs(largest.fun - 1.0))
     return Finding(bool(error < 1e-4), float(error), "error of the maximum's place and height, found numerically")
 
@@ -87,7 +89,7 @@ def cubic_sooner_at_targets(plan: Plan) -> Finding:
 def cubic_slower_near_minimum(plan: Plan) -> Finding:
     """From every start of figure 8d, the cubic loss takes longer to errors that are small enough."""
     thresholds = np.geomspace(1e-8, 1e-2, 100)
-    ratio = float(np.max([theory.hitting_time_ratio(start, thresholds) for start in theory.STARTS]))
+    ratio = float(np.max([hitting_times.hitting_time_ratio(start, thresholds) for start in hitting_times.STARTS]))
     return Finding(ratio < 1.0, ratio, "largest ratio of the hitting times, square to cubic, for targets up to 0.01")
 
 
@@ -130,7 +132,7 @@ IDENTITIES: dict[str, Callable[[Plan], Finding]] = {
 
 
 def _share_of_faster_points(form: str) -> Finding:
-    share = float((theory.CLOSED_FORMS[form]()["mean"] > 1.0).mean())
+    share = float((hitting_times.CLOSED_FORMS[form]()["mean"] > 1.0).mean())
     return Finding(share > 0.5, share, f"share of the points of {form.replace('_', ' ')} with a ratio above 1")
 
 

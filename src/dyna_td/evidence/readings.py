@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td.checked_yaml import read_checked
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term, term_at
 from dyna_td.evidence.scorecard import COLUMNS as CARD_COLUMNS
 from dyna_td.evidence.scorecard import data_words, read_rows, scorecard, table_head, table_line, verdict_words
 from dyna_td.evidence.verdicts import Read
-from dyna_td.experiments import DIRECTORY, Plan
+from dyna_td.pipeline.plans import DIRECTORY, Plan
+from dyna_td.pipeline.yaml_files import read_checked
 
 COLUMNS = ["reading", *CARD_COLUMNS]
 

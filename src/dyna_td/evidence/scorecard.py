@@ -10,7 +10,7 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.verdicts import VERDICTS, Outcome, Read, judge, weakest
-from dyna_td.experiments import FIGURES_OF_THE_PAPER, STUDIES, Plan
+from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES, Plan
 
 EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
 COLUMNS = [

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td import results
 from dyna_td.errors import UserError
-from dyna_td.runs import Run
+from dyna_td.pipeline import results
+from dyna_td.settings import Run
 
 WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
 SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`

@@ -19,8 +19,8 @@ from dyna_td.evidence import statistics
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.evidence.scores import SOURCES, Measured, common_seconds, score, steps_in
-from dyna_td.experiments import Plan
-from dyna_td.runs import Run
+from dyna_td.pipeline.plans import Plan
+from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
 _LEAST_SECONDS = 1.0  # of training, below which a share of it is not measured

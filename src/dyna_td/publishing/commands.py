@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dyna_td import costs, experiments, pipeline_lock, provenance, remedies, results
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import claims, findings, readings, scorecard
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
-from dyna_td.files import write_whole
-from dyna_td.publishing import comparison, finished, gallery, marked_text, reference, restamp, store
-from dyna_td.quietly import import_quietly
+from dyna_td.pipeline import costs, finished, lock, plans, provenance, remedies, results
+from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.publishing import comparison, gallery, marked_text, reference, restamp, store
 
 
 def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     text = "show the published figures and the claims judged by them as tables in Markdown"
     told = add("readme", _readme, text)
     told.add_argument("--reference", type=Path, default=reference.DIRECTORY, help="folder of the published results")
-    told.add_argument("--experiments", type=Path, default=experiments.DIRECTORY, help="folder of the YAML files")
+    told.add_argument("--experiments", type=Path, default=plans.DIRECTORY, help="folder of the YAML files")
     told.add_argument("--write", type=Path, metavar="FILE", help="put them between the file's marks")
     add("compare", _compare, "hold fresh curves against the published ones", parents=[plan, place])
     text = "show that changed code makes the same numbers, and keep the finished runs"
@@ -68,7 +68,7 @@ def _reference(options: argparse.Namespace) -> None:
 def _restore(options: argparse.Namespace) -> None:
     plan = _published_plan(options)
     home = restamp.require_pipelines_folder(options.results)
-    pipeline_lock.require_free()
+    lock.require_free()
     back = store.restore(plan, options.reference, options.results, options.outdated)
     for name in back.outdated:
         print(f"left out: {name} was made by other sources than those that are here.")
@@ -86,17 +86,17 @@ def _restore(options: argparse.Namespace) -> None:
         raise UserError(f"{len(back.damaged)} of the stored runs are damaged and did not come back.")
 
 
-def _published_plan(options: argparse.Namespace) -> experiments.Plan:
+def _published_plan(options: argparse.Namespace) -> plans.Plan:
     """The plan of the scale whose results are published, if it is the one that is asked for."""
     if options.scale != EVIDENCE_SCALE:
         raise UserError(
             f"scale is {options.scale}, but only results of scale {EVIDENCE_SCALE} are published: "
             f"add --scale {EVIDENCE_SCALE}."
         )
-    return experiments.load_plan(options.scale, options.experiments)
+    return plans.load_plan(options.scale, options.experiments)
 
 
-def _complete_figures(plan: experiments.Plan, options: argparse.Namespace) -> list[experiments.Figure]:
+def _complete_figures(plan: plans.Plan, options: argparse.Namespace) -> list[plans.Figure]:
     """The figures of which every run, or without runs every curve, is there; of the others it says what is missing."""
     complete = []
     for figure in plan.drawn.values():
@@ -119,10 +119,10 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td import estimate
+    from dyna_td.pipeline import estimate
     from dyna_td.publishing import readme  # with SciPy's solver, which the other commands need not wait for
 
-    plan = experiments.load_plan(EVIDENCE_SCALE, options.experiments)
+    plan = plans.load_plan(EVIDENCE_SCALE, options.experiments)
     stated = claims.load_claims(plan, options.experiments)
     found = findings.load_findings([claim.number for claim in stated], options.experiments)
     judged = reference.claims_csv(options.reference)
@@ -144,7 +144,7 @@ def _readme(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    plan = experiments.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale, options.experiments)
     figures = [plan.figure(name).name for name in options.figures]
     if not figures:
         there = [name for name in plan.drawn if results.curves_csv(plan.scale, name, options.results).exists()]
@@ -165,13 +165,13 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _restamp(options: argparse.Namespace) -> None:
     restamp.require_pipelines_folder(options.results)
-    pipeline_lock.require_free()
+    lock.require_free()
     if options.against and not (options.against / "src" / "dyna_td").is_dir():
         raise UserError(
             f"--against is {options.against}, expected a checkout of this project: make one, for example with "
             f"`git worktree add {options.against} COMMIT`."
         )
-    plan = experiments.load_plan(options.scale)
+    plan = plans.load_plan(options.scale)
     found = restamp.survey(plan, options.results)
     if not (found.current or found.outdated or found.left_out):
         raise remedies.nothing_there("runs", plan.scale, options.results)
@@ -181,7 +181,7 @@ def _restamp(options: argparse.Namespace) -> None:
     if options.every_run:
         witness_of = {made.run.name: made for made in found.outdated}
     witnesses = list({made.run.name: made for made in witness_of.values()}.values())
-    quietly = partial(import_quietly, "dyna_td.training")
+    quietly = partial(import_quietly, "dyna_td.training.trainer")
     differing, older = [], None
     for made, difference in restamp.first_differences(witnesses, quietly, options.cores):
         if difference and not options.against:

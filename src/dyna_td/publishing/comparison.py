@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
-from dyna_td import results
-from dyna_td.experiments import Figure, Plan
+from dyna_td.pipeline import results
+from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.pipeline.remedies import told_if_damaged
 from dyna_td.publishing import reference
-from dyna_td.remedies import told_if_damaged
 
 COLUMNS = ["figure", "panel", "curve", "metric", "seeds", "last_step", "evaluations", "inside", "largest", "at_step"]
 COLUMNS += ["verdict", "other_settings"]

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from dyna_td import results
-from dyna_td.drawings import DIRECTORY as SCRIPTS
 from dyna_td.errors import UserError
+from dyna_td.pipeline import results
+from dyna_td.pipeline.drawings import DIRECTORY as SCRIPTS
+from dyna_td.pipeline.remedies import told_if_damaged
 from dyna_td.publishing import reference
-from dyna_td.remedies import told_if_damaged
 
 
 def draw_all(figures: Sequence[str], directory: Path = reference.DIRECTORY, output: Path | None = None) -> list[Path]:

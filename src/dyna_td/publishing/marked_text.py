@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.files import write_whole
+from dyna_td.pipeline.files import write_whole
 
 
 def marks(part: str) -> tuple[str, str]:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td.cost_table import costs_of, two_digits
-from dyna_td.costs import jobs_of
-from dyna_td.estimate import CostModel
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim
 from dyna_td.evidence.findings import Finding
 from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.experiments import Figure, Plan
+from dyna_td.pipeline.cost_table import costs_of, two_digits
+from dyna_td.pipeline.costs import jobs_of
+from dyna_td.pipeline.estimate import CostModel
+from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.publishing import reference
 
 # What the parts are called, see `marked_text`.

@@ -21,15 +21,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import aggregate, costs, provenance, results
 from dyna_td.errors import UserError
 from dyna_td.evidence.scores import Measured
-from dyna_td.experiments import Figure, Plan
-from dyna_td.files import write_whole
-from dyna_td.publishing import finished
-from dyna_td.publishing.finished import Finished
-from dyna_td.remedies import told_if_damaged
-from dyna_td.runs import Run
+from dyna_td.pipeline import aggregate, costs, finished, provenance, results
+from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.finished import Finished
+from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.settings import Run
 
 DIRECTORY = Path("reference")
 SOURCES = ("src", "envs", "experiments", "figures")  # what makes numbers and pictures

@@ -24,17 +24,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import catalog, provenance, results
-from dyna_td.checkpoint import unpack
-from dyna_td.costs import LARGEST_STACK
+from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.experiments import Plan
-from dyna_td.publishing import finished
-from dyna_td.publishing.finished import Finished, Table
-from dyna_td.runs import Run
+from dyna_td.pipeline import finished, provenance, results
+from dyna_td.pipeline.costs import LARGEST_STACK
+from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.finished import Finished, Table
+from dyna_td.pipeline.plans import Plan
+from dyna_td.settings import Run
+from dyna_td.training.checkpoint import unpack
 
 EVALUATIONS = 2  # after learning has begun
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def survey(plan: Plan, directory: Path) -> Outdated:
             continue
         if made.is_current:
             found.current.append(made)
-        elif catalog.trainer_of(run) == "dyna_td.training":
+        elif run.agent != "dyna_td_frozen":
             found.outdated.append(made)
         else:
             found.left_out.append(f"{made.table.csv} is measured at its last step alone, which no beginning can show.")
@@ -77,9 +77,9 @@ def sample(outdated: Iterable[Finished]) -> dict[str, Finished]:
         run = made.run
         words = tuple(value for value in asdict(run.settings).values() if isinstance(value, str | bool))
         code = tuple(table.details.get("source_digest") for table in made.tables)
-        groups.setdefault((catalog.modules_of(run), run.environment, run.agent, words, code), []).append(made)
+        groups.setdefault((registry.entries_of(run), run.environment, run.agent, words, code), []).append(made)
     return {
-        made.run.name: min(group, key=lambda other: catalog.work(other.run))
+        made.run.name: min(group, key=lambda other: registry.work(other.run))
         for group in groups.values()
         for made in group
     }
@@ -130,11 +130,13 @@ def _differs(whose: str, old: str, new: str) -> str | None:
 _BEGIN = """
 import sys
 from pathlib import Path
-from dyna_td import experiments, results
-from dyna_td.publishing import finished, restamp
+from dyna_td.pipeline import plans
+from dyna_td.pipeline import results
+from dyna_td.pipeline import finished
+from dyna_td.publishing import restamp
 
 scale, name, directory, output = sys.argv[1:]
-plan = experiments.load_plan(scale)
+plan = plans.load_plan(scale)
 run = plan.all_runs.get(name)
 made = run and finished.read(plan, run, Path(directory))
 if not (made and made.is_current):
@@ -210,7 +212,7 @@ class _UntilStep:
 
 
 def compared_seeds(run: Run) -> tuple[int, ...]:
-    """The seeds of the first of the programs that train `run` (`training.stack_seeds`)."""
+    """The seeds of the first of the programs that train `run` (`trainer.stack_seeds`)."""
     return run.seeds[: len(run.seeds) // -(-len(run.seeds) // LARGEST_STACK)]
 
 
@@ -220,15 +222,15 @@ def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
     The run keeps its own number of steps, by which its buffers are sized. Without `measures`, it is trained as in a
     sweep.
     """
-    from dyna_td import training
+    from dyna_td.training.trainer import trainer
 
     beginning = replace(run, seeds=compared_seeds(run))
     stop = _UntilStep(until)
     try:
         if measures:
-            outcome = training.execute(beginning, stop.show, stop)
+            outcome = trainer.execute(beginning, stop.show, stop)
         else:
-            outcome = training.execute_sweep([beginning], stop.show, stop)[0]
+            outcome = trainer.execute_sweep([beginning], stop.show, stop)[0]
     except _Enough:
         return stop.records[stop.records["seed"].isin(beginning.seeds)]
     return outcome.records

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyna_td import results
 from dyna_td.errors import UserError
-from dyna_td.experiments import Plan
-from dyna_td.files import write_whole
-from dyna_td.publishing import finished, reference, restamp
-from dyna_td.publishing.finished import Finished
-from dyna_td.remedies import told_if_damaged
-from dyna_td.runs import Run
+from dyna_td.pipeline import finished, results
+from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.finished import Finished
+from dyna_td.pipeline.plans import Plan
+from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.publishing import reference, restamp
+from dyna_td.settings import Run
 
 
 @dataclass(frozen=True)

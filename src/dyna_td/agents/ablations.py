@@ -1,0 +1,148 @@
+"""Controls, which the paper does not have: Dyna-TD, Dyna-Value or ER with one part replaced, to tell which part helps.
+
+Chains that follow something else than the TD error (`DescendTD`, `RandomSign`, `DescendValue`, `RandomDirection`,
+`NoiseOnly`; ascending V is `dyna_value.DynaValue`), states without chains (`UniformStates`, `ReplayedStates`,
+`IdealStates`), and the cubic loss without any prioritized draw (`CubicDQN`).
+"""
+
+import tensorflow as tf
+
+from dyna_td.agents.dyna import Dyna
+from dyna_td.agents.dyna_td import DynaTD
+from dyna_td.agents.dyna_value import DynaValue
+from dyna_td.agents.er import ER
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose
+from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
+from dyna_td.learning.xla import with_tensor_loops
+from dyna_td.measures.sampling import CELLS, SamplingDistributions
+
+
+class DescendValue(DynaValue):
+    """This is Dyna-Value with: h(s) = -max_a Q(s, a), so that its chains descend where Dyna-Value's ascend."""
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        return -super().criterion_gradient(state, step, i)
+
+
+class DescendTD(DynaTD):
+    """This is Dyna-TD with: h(s) = -log |delta(s)|, so that its chains go where the TD error is small."""
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        return -super().criterion_gradient(state, step, i)
+
+
+class RandomSign(DynaTD):
+    """This is Dyna-TD with: all gradients of a fill multiplied by +1 or -1, as a fair coin says.
+
+    A normalised gradient of log |delta| is that of V but for its sign, which only the TD error gives. Half of the fills
+    go where Dyna-TD's would, the others where `DescendTD`'s would: the coin is tossed once a fill, because Dyna-TD's
+    sign too rarely changes along a chain.
+    """
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        return self.sign(step)[:, None] * super().criterion_gradient(state, step, i)
+
+    def sign(self, step: tf.Tensor) -> tf.Tensor:
+        """The coin of this environment step's fill, -1 or 1: [S]."""
+        coin = self.streams.uniform(Purpose.CHAIN_CRITERION, (1,), step=step)[:, 0]
+        return tf.where(coin < 0.5, -1.0, 1.0)
+
+
+class RandomDirection(Dyna):
+    """This is HC-Dyna with: a linear h, whose direction is drawn at random for each fill: chains go far, for no reason.
+
+    Directions are isotropic in the units that the released rule makes of them: standard deviations of the visited
+    states, or the unit that all parts of a state share.
+    """
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        direction = self.streams.normal(Purpose.CHAIN_CRITERION, (state.shape[1],), step=step)  # [S, d]
+        if self.search_control.space.shares_one_unit:
+            return direction
+        variance = tf.linalg.diag_part(self.search_control.visited.covariance)
+        return tf.math.divide_no_nan(direction, tf.sqrt(tf.maximum(variance, 0.0)))
+
+
+class NoiseOnly(Dyna):
+    """This is HC-Dyna with: a constant h, so that the noise alone moves its chains away from states of B_er.
+
+    With the 0.1 of a step they lose most of their travel too, which `RandomDirection` keeps.
+    """
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        return tf.zeros_like(state)
+
+
+class _WithoutChains(Dyna):
+    """This is HC-Dyna with: m states drawn at once in the place of a chain; terminal ones are not queued."""
+
+    def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        """`count` states of this environment step, terminal ones among them: [S, count, d]."""
+        raise NotImplementedError
+
+    @with_tensor_loops
+    def search(self, step: tf.Tensor, chain_steps: tf.Tensor) -> None:
+        # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
+        is_due = chain_steps > 0
+        while is_due:
+            states, count = self.first_alive(self.draw_states(step, 2 * self.settings.states_per_fill))
+            self.queue.add(states, count)
+            self.search_control.counters["chain_states"].assign_add(tf.cast(count, tf.int64))
+            is_due = tf.constant(False)
+
+    def first_alive(self, states: tf.Tensor) -> tf.Tensor:
+        """The first m of `states` [S, N, d] that are not terminal, and how many there are: [S, m, d], int32 [S]."""
+        m = self.settings.states_per_fill
+        is_terminal = tf.cast(self.search_control.space.is_terminal(states), tf.int32)  # [S, N]
+        order = tf.argsort(is_terminal, axis=1, stable=True)[:, :m]
+        alive = tf.reduce_sum(1 - is_terminal, axis=1)
+        return tf.gather(states, order, batch_dims=1), tf.minimum(alive, m)
+
+
+class UniformStates(_WithoutChains):
+    """This is HC-Dyna with: states drawn uniformly from the box of states, the widest coverage that there is."""
+
+    def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        space = self.search_control.space
+        uniforms = self.streams.uniform(Purpose.CHAIN_START, (count, space.state_dim), step=step)
+        return space.nearest_state(space.low + (space.high - space.low) * uniforms)
+
+
+class ReplayedStates(_WithoutChains):
+    """This is HC-Dyna with: states of B_er as they are: new are only their actions, and the model's answers."""
+
+    def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        return self.replay.gather(
+            self.streams.integers(Purpose.CHAIN_START, (count,), self.replay.size, step=step)
+        ).state
+
+
+class IdealStates(_WithoutChains):
+    """This is HC-Dyna with: states drawn from p* itself, as far as 50x50 cells tell it (Section 4.2), on GridWorld.
+
+    p* is that of `sampling.SamplingDistributions`, without terminal states; in its cell a state is drawn uniformly. By
+    default B_sc holds the states of the newest 50 steps alone, else it would mix p* of all the training
+    (`runs.IdealStatesSettings`).
+    """
+
+    def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        sampling = SamplingDistributions(self, self.streams, self.search_control.space)
+        uniforms = self.streams.uniform(Purpose.CHAIN_START, (count, 3), step=step)
+        cells, _ = draw_leaves(build_levels(sampling.absolute_td_errors(step)), uniforms[..., 0])
+        return self.search_control.space.nearest_state(tf.gather(sampling.corners, cells) + uniforms[..., 1:] / CELLS)
+
+
+class CubicDQN(ER):
+    """This is ER with: the cubic loss, whose gradient prioritized sampling has on average (Theorem 1).
+
+    A transition counts |delta| / c in the squared loss, held constant, with c the mini-batch's mean |delta|: that gives
+    the gradient of 2/3 |delta|^3 / c, the mean of draws from the mini-batch in proportion to |delta|. So priorities are
+    never outdated, but reach no further than a uniform mini-batch.
+    """
+
+    def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
+        batch, places, _ = super().mini_batch(step, k)
+        error = tf.abs(self.learner.td_target(batch) - self.learner.q_value(batch.state, batch.action))  # [S, b]
+        c = total(error)[:, None] / self.settings.batch_size
+        return batch, places, tf.math.divide_no_nan(error, c)

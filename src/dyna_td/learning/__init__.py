@@ -1,0 +1,1 @@
+"""Learning: random streams, stacked networks, replay, values, models and the regression task; imports no other room."""

@@ -1,0 +1,108 @@
+"""The model M(s, a) that completes states of search control: the environment's twin, or a network that learns it."""
+
+import tensorflow as tf
+
+from dyna_td.learning.networks import Adam, StackedNetwork, as_columns, as_rows
+from dyna_td.learning.replay import Replay
+from dyna_td.learning.streams import STEPS, Purpose, Streams
+from dyna_td.learning.xla import with_tensor_loops
+from dyna_td.settings import SearchControlSettings
+
+_NETWORK_INDEX = 1  # its initial weights are other draws than the value network's
+
+
+class TrueModel(tf.Module):
+    """The environment's own dynamics, with fresh noise at each query where they are noisy.
+
+    Args:
+      twin: the environment's twin (`envs.twins.Twin`).
+    """
+
+    def __init__(self, twin):
+        super().__init__()
+        self.twin = twin
+
+    def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """(s', r, whether s' is terminal, 0 to 1) of [S, B, d], int32 [S, B] and standard normals [S, B, noise_dim].
+
+        Returns float32 [S, B, d], [S, B] and [S, B].
+        """
+        next_state, reward, terminated = self.twin.step(state, action, noise)
+        return next_state, reward, tf.cast(terminated, tf.float32)
+
+    def is_ready(self, step: tf.Tensor) -> tf.Tensor:
+        """Whether the model may be used at this environment step: scalar bool."""
+        return tf.constant(True)
+
+    def learn(self, step: tf.Tensor, replay: Replay) -> None:
+        """Nothing: the truth needs no experience."""
+        return
+
+
+class LearnedModel(tf.Module):
+    """A network that predicts s' - s and r, trained online by mean squared error (appendix "Hyper-parameter settings").
+
+    The prediction is deterministic; s' is brought to where the environment can be. Whether it is terminal is decided by
+    the environment's rule; where none is known, the network predicts that too, as a probability.
+
+    Args:
+      settings: the network's size, step size, mini-batch and the step from which it is used.
+      streams: the S seeds.
+      space: the environment's states, actions and termination rule.
+    """
+
+    def __init__(self, settings: SearchControlSettings, streams: Streams, space):
+        super().__init__()
+        self.settings = settings
+        self.streams = streams
+        self.space = space
+        self.place = space.nearest_state if getattr(settings, "clip_to_box", False) else space.nearest_observation
+        self.stop = getattr(settings, "model_stop", 0) or STEPS
+        outputs = space.state_dim + (1 if space.knows_termination else 2)  # s' - s, r, and P(terminal)
+        sizes = (space.state_dim + (space.actions or space.action_dim), *settings.model_hidden, outputs)
+        self.network = StackedNetwork(streams, sizes, tf.nn.relu, index=_NETWORK_INDEX)
+        self.optimizer = Adam(settings.model_learning_rate, self.network.parameters)
+
+    def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """See `TrueModel.predict`; `noise` is not used."""
+        outputs, d = as_rows(self._outputs(state, action)), self.space.state_dim
+        next_state = self.place(state + outputs[..., :d])
+        if self.space.knows_termination:
+            terminated = tf.cast(self.space.is_terminal(next_state), tf.float32)
+        else:
+            terminated = tf.clip_by_value(outputs[..., -1], 0.0, 1.0)
+        return next_state, outputs[..., d], terminated
+
+    def is_ready(self, step: tf.Tensor) -> tf.Tensor:
+        """See `TrueModel.is_ready`."""
+        return (step >= self.settings.model_start) & (step < self.stop)
+
+    @with_tensor_loops
+    def learn(self, step: tf.Tensor, replay: Replay) -> None:
+        """One mini-batch update, once B_er holds a mini-batch, and until `model_stop`."""
+        # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
+        is_due = (replay.size >= min(self.settings.model_batch_size, replay.capacity)) & (step < self.stop)
+        while is_due:
+            self._update(step, replay)
+            is_due = tf.constant(False)
+
+    def _update(self, step, replay):
+        shape = (self.settings.model_batch_size,)
+        batch = replay.gather(self.streams.integers(Purpose.MODEL_BATCH, shape, replay.size, step=step))
+        ends = [] if self.space.knows_termination else [batch.terminated[:, None]]
+        wanted = tf.concat([as_columns(batch.next_state - batch.state), batch.reward[:, None], *ends], axis=1)
+        with tf.GradientTape() as tape:
+            error = self._outputs(batch.state, batch.action) - wanted
+            loss = tf.reduce_sum(tf.reduce_mean(error**2, axis=[1, 2]))  # seeds share no parameter
+        self.optimizer.descend(tape.gradient(loss, self.network.parameters))
+
+    def _outputs(self, state, action):
+        """The network's s' - s, r and, where no rule is known, P(terminal) in columns: [S, d + 1 or 2, B]."""
+        actions = self.space.actions
+        action = tf.one_hot(action, actions, axis=1) if actions else as_columns(action)
+        return self.network(tf.concat([as_columns(state), action], axis=1))
+
+
+def make_model(settings: SearchControlSettings, streams: Streams, space) -> TrueModel | LearnedModel:
+    """The model that `settings.model` names; the true one needs a twin for a space."""
+    return TrueModel(space) if settings.model == "true" else LearnedModel(settings, streams, space)

@@ -1,0 +1,130 @@
+"""Deep Q-learning (Mnih et al., 2015): the values of discrete actions, and the policy that is greedy in them.
+
+What `DQN` and `ddpg.DDPG` have in common is what the agents ask of a learner, whatever the actions are. Agents decide
+which transitions a mini-batch holds; the learner decides what is learned from them, and how to act. Actions are
+int32 [S, B] here and vectors [S, B, a] in DDPG.
+"""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from dyna_td.learning.networks import ACTIVATIONS, OUTPUT_LIMIT, Adam, StackedNetwork, all_finite, as_columns
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.settings import DQNSettings
+
+
+class DQN(tf.Module):
+    """Q(s, .) for each of S seeds, and its target network.
+
+    Args:
+      settings: the networks' size, step size, epsilon, discount and tau.
+      streams: the S seeds.
+      space: state_dim d and the number of actions A of the environment.
+    """
+
+    def __init__(self, settings: DQNSettings, streams: Streams, space):
+        super().__init__()
+        self.settings = settings
+        self.streams = streams
+        self.actions = space.actions
+        sizes = (space.state_dim, *settings.hidden, space.actions)
+        activation = ACTIVATIONS[settings.activation]
+        self.q = StackedNetwork(streams, sizes, activation, OUTPUT_LIMIT)
+        self.q_target = StackedNetwork(streams, sizes, activation, OUTPUT_LIMIT)  # the same draws, so the same weights
+        self.optimizer = Adam(settings.learning_rate, self.q.parameters)
+        self.updates = tf.Variable(0, dtype=tf.int64)  # n_tau of Algorithm 4
+
+    @property
+    def optimizers(self) -> list[Adam]:
+        """All optimizers; a sweep changes the step size of the first."""
+        return [self.optimizer]
+
+    # Acting.
+
+    def explore(self, state: tf.Tensor, step: tf.Tensor, warming_up: tf.Tensor) -> tf.Tensor:
+        """The behaviour policy's action in the state [S, d] of each seed, int32 [S]; random while warming up."""
+        epsilon = tf.where(warming_up, 1.0, self.settings.exploration)
+        return self.act(state[:, None], epsilon, self.streams.uniform(Purpose.EXPLORE, (1, 2), step=step))[:, 0]
+
+    def exploit(self, state: tf.Tensor, step: tf.Tensor, t: tf.Tensor) -> tf.Tensor:
+        """The evaluated policy's actions in states [S, B, d] at the t-th step of an evaluation: int32 [S, B]."""
+        shape = (state.shape[1], 2)
+        explore = self.streams.uniform(Purpose.EVALUATION_EXPLORE, shape, step=step, inner=t)
+        return self.act(state, self.settings.evaluation_exploration, explore)
+
+    def simulate(self, state: tf.Tensor, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
+        """On-policy actions in the states [S, B, d] of the k-th simulated mini-batch: int32 [S, B]."""
+        explore = self.streams.uniform(Purpose.SIMULATED_EXPLORE, (state.shape[1], 2), step=step, inner=k)
+        return self.act(state, self.settings.exploration, explore)
+
+    def greedy(self, state: tf.Tensor) -> tf.Tensor:
+        """argmax_a Q(s, a): [S, B, d] -> int32 [S, B]."""
+        return tf.argmax(self.q(as_columns(state)), axis=1, output_type=tf.int32)
+
+    def act(self, state: tf.Tensor, epsilon, uniforms: tf.Tensor) -> tf.Tensor:
+        """Epsilon-greedy actions.
+
+        Args:
+          state: [S, B, d].
+          epsilon: probability of a uniformly random action.
+          uniforms: [S, B, 2] in [0, 1).
+
+        Returns:
+          int32 [S, B].
+        """
+        random = tf.cast(uniforms[..., 1] * self.actions, tf.int32)
+        return tf.where(uniforms[..., 0] < epsilon, random, self.greedy(state))
+
+    # Values.
+
+    def value(self, columns: tf.Tensor) -> tf.Tensor:
+        """V(s) = max_a Q(s, a), of which search control takes gradients: columns [S, d, B] -> [S, B]."""
+        return value(self.q, columns)
+
+    def q_value(self, state: tf.Tensor, action: tf.Tensor) -> tf.Tensor:
+        """Q(s, a): [S, B, d] and int32 [S, B] -> [S, B]."""
+        q = self.q(as_columns(state))  # [S, A, B]
+        return tf.reduce_sum(q * tf.one_hot(action, self.actions, axis=1), axis=1)
+
+    def td_target(self, batch: Transition, online: bool = False) -> tf.Tensor:
+        """y = r + gamma max_a Q_target(s', a), without the bootstrap at a terminal s': [S, B]; or with Q itself."""
+        network = self.q if online else self.q_target
+        bootstrap = tf.reduce_max(network(as_columns(batch.next_state)), axis=1)
+        return batch.reward + self.settings.discount * (1.0 - batch.terminated) * bootstrap
+
+    # Learning.
+
+    def improve(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
+        """One update of theta; every tau updates the target network follows.
+
+        Args:
+          batch: [S, b].
+          weight: what each transition counts in the loss, [S, b] or a scalar.
+
+        Returns:
+          delta, the TD errors before the update: [S, b].
+        """
+        target = self.td_target(batch)
+        with tf.GradientTape() as tape:
+            td_error = target - self.q_value(batch.state, batch.action)  # delta, [S, b]
+            loss = tf.reduce_mean(weight * td_error**2, axis=1)  # [S]; mean squared error, neither clipped nor Huber's
+            loss = tf.reduce_sum(loss)  # seeds share no parameter, so the sum parts again
+        self.optimizer.descend(tape.gradient(loss, self.q.parameters))
+        self.updates.assign_add(1)
+        self.q_target.copy_from(self.q, when=self.target_has_moved())
+        return td_error
+
+    def target_has_moved(self) -> tf.Tensor:
+        """Whether the target network was copied at the latest update: scalar bool (tau parameter updates)."""
+        return tf.equal(self.updates % self.settings.target_period, 0)
+
+    def is_finite(self) -> tf.Tensor:
+        """Whether all of a seed's parameters are finite: bool [S]."""
+        return all_finite(self.q.parameters)
+
+
+def value(q: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tensor:
+    """V(s) = max_a Q(s, a), Dyna-Value's criterion, of a network Q with outputs [S, A, B]: [S, d, B] -> [S, B]."""
+    return tf.reduce_max(q(states), axis=1)

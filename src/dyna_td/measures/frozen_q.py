@@ -1,0 +1,328 @@
+"""Measurements on the Q of a finished training (Section 4.1; appendix, Theorem 3): where long chains go on it, what is
+lost by holding y constant, and how far a learned model moves the distribution.
+
+A run of `dyna_td_frozen` is one of `dyna_td` with the learned model, to the last bit, and then this, once. Its random
+numbers have purposes of their own, which stand here and not in `streams`: what that file says is part of the digest of
+every finished run.
+"""
+
+import enum
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+import tensorflow as tf
+from scipy.special import ndtri
+
+from dyna_td.learning.networks import as_columns, as_rows, map_blocks
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Streams
+from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
+from dyna_td.learning.xla import with_tensor_loops, xla_function
+from dyna_td.measures import densities
+from dyna_td.measures.sampling import CELLS, SHOWN, SamplingDistributions
+from dyna_td.registry import FROZEN_SOURCES
+from dyna_td.search.criteria import SMOOTHING, gradient, log_td_error
+from dyna_td.search.rules import LANGEVIN_STEP, STEP_SIZE, VANISHED, Algorithm4, Langevin, Released
+
+CHAINS = 64  # of each kind and seed, side by side
+SIDE = 20  # cells a side of the chains' histograms: a cell is as wide as a step, and one of them is the goal
+POINTS = 5  # a side of a cell, over which |delta| is averaged
+SNAPSHOTS = -(-SHOWN // CHAINS)  # moments of the chains at which their states are shown
+PROBED = 2_000  # states at which the two gradients are compared
+CLOSE = 0.9  # a cosine above which two gradients are close
+QUANTILES = 64  # of GridWorld's noise, equally likely, that stand for its transition
+
+SMALL_STEP = LANGEVIN_STEP / 100
+
+# Kinds of chains: rule, step size, and whether the gradient goes through y too. The last two tell what a constant y
+# does, and what the size of the steps.
+KINDS = {
+    "langevin": ("langevin", LANGEVIN_STEP, True),
+    "released": ("released", STEP_SIZE, False),
+    "algorithm_4": ("algorithm_4", STEP_SIZE, False),
+    "langevin_constant_y": ("langevin", LANGEVIN_STEP, False),
+    "langevin_small_steps": ("langevin", SMALL_STEP, True),
+}
+
+
+class FrozenPurpose(enum.IntEnum):
+    """What a draw is for; numbered from the top, so that it never meets a `streams.Purpose`."""
+
+    IDEAL_STATES = 60
+    UNIFORM_STATES = 61
+    CHAIN_STARTS = 62
+    CHAIN_NOISE = 63
+
+
+class FrozenQ(tf.Module):
+    """Measures a trained agent on GridWorld; changes nothing.
+
+    Args:
+      agent: Dyna-TD with a learned model.
+      streams: the S seeds.
+      sampling: the program's, whose twin is GridWorld's.
+    """
+
+    def __init__(self, agent, streams: Streams, sampling: SamplingDistributions):
+        super().__init__()
+        self.agent = agent
+        self.streams = streams
+        self.twin = sampling.twin
+        self.corners = sampling.corners
+        side = (np.arange(SIDE * POINTS, dtype=np.float32) + 0.5) / (SIDE * POINTS)
+        points = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)  # [x, y, 2]
+        by_cell = points.reshape(SIDE, POINTS, SIDE, POINTS, 2).swapaxes(1, 2)
+        self.points = by_cell.reshape(-1, 2)  # cell number SIDE * column + row, POINTS^2 rows each
+        self.is_open = ~np.all(self.twin.is_terminal(by_cell.reshape(-1, POINTS**2, 2)), axis=1)  # not the goal
+
+    def measure(self, step: tf.Tensor) -> tuple[dict[str, np.ndarray], dict[str, tf.Tensor]]:
+        """Everything that is measured when training ends.
+
+        Args:
+          step: environment steps of the whole training.
+
+        Returns:
+          The metrics of `catalog.FROZEN_METRICS`, each [S], and by kind of chain some of its states, each [S, 2000, 2].
+        """
+        counts, shown = self._run_chains()
+        counts = {kind: visits.numpy()[:, self.is_open] for kind, visits in counts.items()}
+        error, online_error = (each.numpy()[:, self.is_open] for each in self._cell_errors())
+        metrics = chain_metrics(counts, error, online_error)
+        metrics |= {name: value.numpy() for name, value in self._compare_gradients(step).items()}
+        metrics |= bound_metrics(*(each.numpy() for each in self._compare_models()), self._largest_value())
+        return metrics, {kind: shown[kind] for kind in FROZEN_SOURCES}
+
+    def targets(self, columns: tf.Tensor, online: bool = False) -> tf.Tensor:
+        """y of the greedy action by the learned model, as `Dyna.target_by_model`: [S, d, B] -> [S, B]."""
+        state = as_rows(columns)
+        action = self.agent.learner.greedy(state)
+        next_state, reward, terminated = self.agent.model.predict(state, action, tf.zeros([*action.shape, 0]))
+        return self.agent.learner.td_target(Transition(state, action, reward, next_state, terminated), online)
+
+    def slope(self, columns: tf.Tensor, through_y: bool, online: bool = False) -> tf.Tensor:
+        """grad h of Dyna-TD, with y held constant or through it too: [S, d, B] -> [S, d, B]."""
+        y = self.targets(columns, online)
+        return gradient(
+            lambda s: log_td_error(self.agent.learner.value, s, self.targets(s, online) if through_y else y), columns
+        )
+
+    # Claim 45: long chains.
+
+    @xla_function
+    def _run_chains(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        """By kind: visits of each cell, [S, SIDE^2], and states, [S, 2000, 2]."""
+        found = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(KINDS)}
+        found["ideal"] = self._visit(self._ideal_draws(), len(KINDS))
+        return {kind: visits for kind, (visits, _) in found.items()}, {
+            kind: shown for kind, (_, shown) in found.items()
+        }
+
+    @with_tensor_loops
+    def _visit(self, advance: Callable, number: int) -> tuple[tf.Tensor, tf.Tensor]:
+        """Lets all chains of one kind take `probe_steps` steps after a fifth as many that do not count.
+
+        Args:
+          advance: maps states [S, C, d] and the step's number t to the next states, and which of them count, [S, C].
+          number: of the kind.
+        """
+        steps = self.agent.settings.probe_steps
+        burn_in = steps // 5
+        seeds, d = self.streams.count, self.twin.state_dim
+        state = self._starts(tf.constant(-1), number)
+        last = state  # that counts
+        visits = tf.zeros([seeds, SIDE**2])
+        shown = tf.zeros([SNAPSHOTS, seeds, CHAINS, d])
+        t = tf.constant(0)
+        while t < burn_in + steps:
+            state, counts = advance(state, t)
+            last = tf.where(counts[..., None], state, last)
+            visits = _add_visits(visits, last, counts & (t >= burn_in))
+            snapshot = tf.maximum(t - burn_in, 0) * SNAPSHOTS // steps
+            shown = tf.tensor_scatter_nd_update(shown, [[snapshot]], last[None])
+            t += 1
+        by_seed = tf.transpose(shown, [1, 0, 2, 3])
+        return visits, tf.reshape(by_seed, [seeds, SNAPSHOTS * CHAINS, d])[:, :SHOWN]
+
+    def _chain(self, kind: str, number: int) -> Callable:
+        """What takes a step of `kind` (see `SearchControl.fill`), except that every state counts, not the accepted."""
+        name, step_size, through_y = KINDS[kind]
+        rule, d = self._rule(name, step_size), self.twin.state_dim
+
+        def advance(state, t):
+            slope = as_rows(self.slope(as_columns(state), through_y, online=name == "algorithm_4"))
+            slope = tf.where(tf.math.is_finite(slope), slope, 0.0)
+            normals = self.streams.normal(FrozenPurpose.CHAIN_NOISE, (CHAINS, 2 * d), step=t, inner=number)
+            noise, restart_noise = _flat(normals[..., :d]), _flat(normals[..., d:])
+            moved, leaves, _ = rule.move(_flat(state), _flat(slope), noise)
+            fresh = rule.first(_flat(self._starts(t, number)), restart_noise)
+            next_state = tf.where(leaves[:, None], fresh, moved)
+            return tf.reshape(next_state, state.shape), tf.reshape(~leaves, state.shape[:2])
+
+        return advance
+
+    def _rule(self, name: str, step_size: float) -> Released | Algorithm4 | Langevin:
+        """The rule with the agent's statistics, which all chains of a seed share."""
+        visited = self.agent.search_control.visited
+        spread = SimpleNamespace(
+            **{
+                statistic: tf.repeat(getattr(visited, statistic), CHAINS, axis=0)
+                for statistic in ("covariance", "mean_move", "recent_move")
+            }
+        )
+        if name == "langevin":
+            return Langevin(self.twin, self.agent.settings, step_size)
+        return {"released": Released, "algorithm_4": Algorithm4}[name](self.twin, spread, step_size)
+
+    def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
+        """States of B_er, where search control starts chains too: [S, C, d]."""
+        replay = self.agent.replay
+        places = self.streams.integers(FrozenPurpose.CHAIN_STARTS, (CHAINS,), replay.size, step=t, inner=number)
+        return replay.gather(places).state
+
+    def _ideal_draws(self) -> Callable:
+        """What draws states from |delta| itself, as far as cells tell it: no sampler can be expected to fit better."""
+        error = tf.where(self.is_open, self._errors_of_cells(online=False), 0.0)
+        levels = build_levels(error)
+
+        def advance(state, t):
+            uniforms = self.streams.uniform(FrozenPurpose.IDEAL_STATES, (CHAINS, 3), step=t)
+            cells, _ = draw_leaves(levels, uniforms[..., 0])
+            corner = tf.cast(tf.stack([cells // SIDE, cells % SIDE], axis=-1), tf.float32)
+            return (corner + uniforms[..., 1:]) / SIDE, tf.ones(state.shape[:2], tf.bool)
+
+        return advance
+
+    @xla_function
+    def _cell_errors(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """|delta| of the cells with the target network in y, and with Q itself, as `algorithm_4` has it."""
+        return self._errors_of_cells(online=False), self._errors_of_cells(online=True)
+
+    def _errors_of_cells(self, online: bool) -> tf.Tensor:
+        """The mean of exp h, the density that chains are to have, over the points of each cell: [S, SIDE^2]."""
+        settings, seeds = self.agent.settings, self.streams.count
+
+        def errors(start, size):
+            points = tf.slice(tf.constant(self.points), [start, 0], [size, 2])
+            columns = as_columns(tf.broadcast_to(points, [seeds, size, 2]))
+            return tf.abs(self.targets(columns, online) - self.agent.learner.value(columns)) + SMOOTHING
+
+        values = map_blocks(errors, len(self.points), max(*settings.hidden, *settings.model_hidden))
+        return total(tf.reshape(values, [seeds, SIDE**2, POINTS**2])) / POINTS**2
+
+    # Claim 46: y constant.
+
+    @xla_function
+    def _compare_gradients(self, step: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Of the cosines of both gradients over states: the mean, and the shares above 0 and above 0.9; each [S]."""
+        states = {
+            "uniform": self.streams.uniform(FrozenPurpose.UNIFORM_STATES, (PROBED, self.twin.state_dim)),
+            "queue": self.agent.sample_states(step, PROBED),
+        }
+        metrics = {}
+        for source, rows in states.items():
+            cosine, is_defined = self.cosines(as_columns(rows))
+            for name, values in {
+                "cosine": cosine,
+                "cosine_positive": tf.cast(cosine > 0.0, tf.float32),
+                "cosine_close": tf.cast(cosine > CLOSE, tf.float32),
+            }.items():
+                metrics[f"{name}_{source}"] = total(tf.where(is_defined, values, 0.0)) / total(is_defined)
+        return metrics
+
+    def cosines(self, columns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Cosine of grad h with y constant and through y, and whether both can be followed: [S, d, B] -> [S, B]."""
+        constant, whole = self.slope(columns, through_y=False), self.slope(columns, through_y=True)
+        lengths = tf.norm(constant, axis=1), tf.norm(whole, axis=1)
+        is_defined = (lengths[0] > VANISHED) & (lengths[1] > VANISHED)
+        product = tf.reduce_sum(constant * whole, axis=1)
+        return tf.math.divide_no_nan(product, lengths[0] * lengths[1]), is_defined
+
+    # Claim 47: Theorem 3.
+
+    @xla_function
+    def _compare_models(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """u, u^ and eps_s of Theorem 3 on GridWorld with 50x50 states, the cells' lower left corners: each [S, 2500].
+
+        An outcome of the greedy action is the cell of s', whether it is terminal, and the reward, -1 or 0, whichever is
+        nearer. The learned model gives one outcome, the true one a distribution.
+        """
+        learner = self.agent.learner
+        state = tf.broadcast_to(self.corners, [self.streams.count, *self.corners.shape])
+        value = tf.reduce_max(learner.q(as_columns(state)), axis=1)  # [S, 2500]
+        bootstrap = tf.reduce_max(learner.q_target(as_columns(state)), axis=1)
+        action = learner.greedy(state)
+        noise = tf.constant(ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES), tf.float32)[:, None]
+        true = self.twin.step(state[:, :, None], action[:, :, None], noise)  # [S, 2500, QUANTILES]
+        learned = self.agent.model.predict(state, action, tf.zeros([*action.shape, 0]))
+        (cell, reward, terminal), predicted = _outcome(*true), _outcome(*(part[:, :, None] for part in learned))
+        agrees = (cell == predicted[0]) & (reward == predicted[1]) & (terminal == predicted[2])
+
+        def error(cell, reward, terminal):
+            values = tf.gather(bootstrap, cell, batch_dims=1)
+            y = reward + self.agent.settings.discount * tf.where(terminal, 0.0, values)
+            return tf.abs(total(y) / y.shape[2] - value)
+
+        return error(cell, reward, terminal), error(*predicted), 1.0 - total(agrees) / QUANTILES
+
+    def _largest_value(self) -> float:
+        """Vmax: GridWorld's rewards are -1 and 0."""
+        return 1.0 / (1.0 - self.agent.settings.discount)
+
+
+def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error: np.ndarray) -> dict[str, np.ndarray]:
+    """How far visits [S, cells] follow |delta|, which is `online_error` to `algorithm_4`, else `error`; each [S].
+
+    NaN where no state counts, because every step leads out of the space.
+    """
+    metrics = {"variation_uniform": densities.total_variation(1.0 / error.shape[1], densities.power_density(error))}
+    for kind, counts in visits.items():
+        climbed = online_error if kind == "algorithm_4" else error
+        with np.errstate(invalid="ignore"):
+            shares = counts / counts.sum(axis=1, keepdims=True)
+        beta = densities.fitted_exponent(shares, climbed)
+        metrics |= {
+            f"beta_{kind}": beta,
+            f"variation_{kind}": densities.total_variation(shares, densities.power_density(climbed)),
+            f"variation_fitted_{kind}": densities.total_variation(shares, densities.power_density(climbed, beta)),
+        }
+    return metrics
+
+
+def bound_metrics(
+    error: np.ndarray, learned_error: np.ndarray, model_error: np.ndarray, largest_value: float
+) -> dict[str, np.ndarray]:
+    """What Theorem 3's two sides say, each [S]; the arguments are those of `densities.theorem_3`."""
+    left, right = densities.theorem_3(error, learned_error, model_error, largest_value)
+    p, learned_p = (each / each.sum(axis=1, keepdims=True) for each in (error, learned_error))
+    return {
+        "bound_left": left.mean(axis=1),
+        "bound_right": right.mean(axis=1),
+        "bound_ratio": right.mean(axis=1) / left.mean(axis=1),
+        "bound_slack": (1.0 - left / right).min(axis=1),
+        "bound_trivial": (right >= np.maximum(p, learned_p)).mean(axis=1),
+        "bound_model_error": model_error.mean(axis=1),
+    }
+
+
+def _flat(rows: tf.Tensor) -> tf.Tensor:
+    """All chains of all seeds one after the other, as the rules take them: [S, C, d] -> [S C, d]."""
+    return tf.reshape(rows, [-1, rows.shape[-1]])
+
+
+def _add_visits(visits: tf.Tensor, states: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
+    """The visits [S, SIDE^2] and one for each state [S, C, 2] that counts (bool [S, C])."""
+    cell = _cells(states, SIDE)
+    seed = tf.broadcast_to(tf.range(cell.shape[0])[:, None], cell.shape)
+    return tf.tensor_scatter_nd_add(visits, tf.stack([seed, cell], axis=-1), tf.cast(counts, tf.float32))
+
+
+def _cells(states: tf.Tensor, side: int) -> tf.Tensor:
+    """The number of the cell in which each state lies, as in `sampling.histogram`: [..., 2] -> int32 [...]."""
+    place = tf.clip_by_value(tf.cast(states * side, tf.int32), 0, side - 1)
+    return place[..., 0] * side + place[..., 1]
+
+
+def _outcome(next_state, reward, terminated) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """What a model brings, discretised: the cell of s', the nearer reward of -1 and 0, and whether s' is terminal."""
+    return _cells(next_state, CELLS), tf.where(reward > -0.5, 0.0, -1.0), tf.cast(terminated, tf.float32) > 0.5

@@ -1,0 +1,1 @@
+"""From YAML files to results: settings, names, plans, files, aggregation, provenance; imports no TensorFlow."""

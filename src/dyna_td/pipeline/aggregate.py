@@ -1,0 +1,188 @@
+"""From runs to curves: statistics over seeds at every evaluation."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+import scipy  # whose parts are loaded when they are used
+
+from dyna_td.evidence.scores import Measured, score
+from dyna_td.pipeline.plans import Figure, Panel
+from dyna_td.registry import is_supervised
+from dyna_td.settings import Run
+
+COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95", "high95", "iqm", "n"]
+
+SMOOTHING = 30  # evaluations in the moving average of figures on control (paper, figure 4's caption)
+SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
+
+# What follows a metric's name where a panel has baselines: a seed's mean over the whole of learning, and this less that
+# of the baseline whose name comes after.
+OVER_LEARNING = "_over_learning"
+LESS = "_less_"
+
+
+def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
+    """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first, and in control smoothed too.
+
+    Two metrics are no evaluations: a row `diverged_seed` names, as its mean, a seed whose training diverged, with the
+    step at which it was noticed; and in a panel against training seconds, the one number here that no seed determines,
+    `train_seconds` is the job's training time up to `step`, divided by its seeds. In a panel against driving steps,
+    the `step` of its metric is `crashes_by_driving_step`'s. A panel with baselines has the rows of `_comparisons`
+    too, but no other metric than its own.
+
+    Args:
+      figure: what to show.
+      read: gives the records `seed,step,metric,value` of a run and the contents of its JSON file.
+    """
+    parts = []
+    for panel_key, panel in figure.panels.items():
+        if panel.closed_form:
+            parts.append(_exact_curves(panel_key, panel))
+        scores = {}
+        for curve_key, run in panel.curves.items():
+            records, details = read(run)
+            trained = details.get("trained_seeds", len(run.seeds))
+            seconds = {step: total / trained for step, total in details.get("train_seconds_at", [])}
+            diverged = [(step, int(seed)) for seed, step in details.get("diverged_seeds", {}).items()]
+            own = records["metric"] == panel.metric
+            facts = [summarise(records[own])]
+            if not panel.baselines:
+                facts.append(summarise(records[~own]))
+            facts += (_exact("diverged_seed", [fact]) for fact in diverged)
+            if not is_supervised(run.environment):
+                facts.append(summarise(smoothed(records[own])))
+            if panel.against == "driving_steps":
+                facts.insert(0, summarise(crashes_by_driving_step(records)))
+            if panel.against == "train_seconds":
+                facts.append(_exact("train_seconds", list(seconds.items()), n=len(run.seeds)))
+            parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
+            if panel.baselines:
+                scores[curve_key] = score(Measured(run, records, details, rebuild=""), panel.metric, "auc")
+        parts += [part.assign(panel=panel_key) for part in _comparisons(panel, scores)]
+    return pd.concat(parts)[COLUMNS]
+
+
+def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
+    """The states that the panels of `figure` show: panel, curve, seed, x, y.
+
+    Args:
+      figure: what to show.
+      read: gives the states `seed,step,source,x,y` of a run.
+    """
+    parts = []
+    for panel_key, panel in figure.panels.items():
+        for curve_key, run in panel.curves.items() if panel.states else ():
+            states = read(run)
+            moment = run.moments[panel.states["moment"]]
+            shown = states[(states["step"] == moment) & (states["source"] == panel.states["source"])]
+            parts.append(shown.assign(panel=panel_key, curve=curve_key))
+    return pd.concat(parts)[["panel", "curve", "seed", "x", "y"]]
+
+
+def curves_text(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> str:
+    """The contents of the figure's curves.csv, see `learning_curves`."""
+    return learning_curves(figure, read).to_csv(index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
+
+
+def states_text(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> str:
+    """The contents of the figure's states.csv, see `sampled_states`."""
+    return sampled_states(figure, read).to_csv(index=False, lineterminator="\n")
+
+
+def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:
+    """Crashes in evaluation episodes so far, against the environment steps that evaluations drove (figure 13b).
+
+    A crash ends its episode, so seeds have driven different distances after equally many evaluations. They are compared
+    at equal ones: at up to 200 steps, as far as the seed that drove the least.
+
+    Args:
+      records: of a run, with the metrics crashed and episode_length.
+
+    Returns:
+      seed, step, metric (`crashes`), value.
+    """
+    by_evaluation = records.pivot(index="step", columns=["metric", "seed"], values="value").sort_index()
+    driven, crashes = by_evaluation["episode_length"].cumsum(), by_evaluation["crashed"].cumsum()  # [evaluations, S]
+    shortest = int(driven.iloc[-1].min())
+    steps = np.unique(np.linspace(0, shortest, min(shortest, 200) + 1).astype(int))
+    parts = []
+    for seed in driven.columns:
+        so_far = np.concatenate([[0.0], crashes[seed]])  # before the first episode has ended, there is none
+        value = so_far[np.searchsorted(driven[seed], steps, side="right")]
+        parts.append(pd.DataFrame({"seed": seed, "step": steps, "metric": "crashes", "value": value}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def smoothed(records: pd.DataFrame, window: int = SMOOTHING) -> pd.DataFrame:
+    """Each seed's mean over an evaluation and the `window` - 1 before it, or as many as there are; a gap stays a gap.
+
+    The paper averages over seeds after smoothing; the standard error of such averages is not that of one evaluation.
+
+    Args:
+      records: seed, step, metric, value; a value that is not finite is a gap.
+      window: evaluations.
+
+    Returns:
+      The same columns, the metrics' names ending in `SMOOTHED`.
+    """
+    finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
+    table = finite.pivot(index="step", columns=["metric", "seed"], values="value").sort_index()
+    averages = table.rolling(window, min_periods=1).mean().where(table.notna())
+    long = averages.stack(["metric", "seed"], future_stack=True).rename("value").reset_index()
+    return long.assign(metric=long["metric"] + SMOOTHED)
+
+
+def summarise(records: pd.DataFrame) -> pd.DataFrame:
+    """Statistics over seeds for each step and metric.
+
+    `low95` and `high95` bound Student's 95% interval of the mean; `iqm` is the mean of the middle half of the seeds.
+    A value that is not finite, of a seed that diverged, is left out, and `n` counts the others. With one seed the
+    standard error and the interval are not defined (NaN).
+    """
+    finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
+    table = finite.pivot(index="seed", columns=["metric", "step"], values="value").sort_index(axis="columns")
+    count = table.count()
+    mean = table.mean()
+    error = table.std(ddof=1) / np.sqrt(count)
+    half_width = scipy.stats.t.ppf(0.975, (count - 1).where(count > 1)) * error
+    columns = {
+        "mean": mean,
+        "standard_error": error,
+        "low95": mean - half_width,
+        "high95": mean + half_width,
+        "iqm": table.apply(
+            lambda values: scipy.stats.trim_mean(values.dropna(), 0.25) if values.notna().any() else np.nan
+        ),
+        "n": count,
+    }
+    return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})
+
+
+def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.DataFrame]:
+    """Of each curve, at its last step: its score, and this less that of each baseline, seed by seed.
+
+    Args:
+      panel: with baselines, or else nothing comes.
+      scores: of every curve, by seed: the mean over the evaluations of `scores.steps_in(run, "auc", ...)`.
+    """
+    for curve, mine in scores.items():
+        others = {f"{panel.metric}{LESS}{name}": mine - scores[name] for name in panel.baselines if name != curve}
+        values = pd.concat({f"{panel.metric}{OVER_LEARNING}": mine, **others}, names=["metric"]).rename("value")
+        yield summarise(values.reset_index().assign(step=panel.curves[curve].steps)).assign(curve=curve)
+
+
+def _exact(metric: str, points: list[tuple[int, float]], n: int = 1) -> pd.DataFrame:
+    """Numbers without spread, (step, value) each, in the columns of measured curves."""
+    points = pd.DataFrame(points, columns=["step", "mean"])
+    mean = points["mean"]
+    return points.assign(metric=metric, standard_error=0.0, low95=mean, high95=mean, iqm=mean, n=n)
+
+
+def _exact_curves(panel_key: str, panel: Panel) -> pd.DataFrame:
+    """A closed form in the columns of measured curves: one exact value, no spread."""
+    from dyna_td.measures.hitting_times import CLOSED_FORMS
+
+    curves = CLOSED_FORMS[panel.closed_form]()
+    mean = curves["mean"]
+    return curves.assign(panel=panel_key, standard_error=0.0, low95=mean, high95=mean, iqm=mean, n=1)

@@ -1,0 +1,341 @@
+"""A digest of the code that can change a run's numbers: the definitions that the run reaches, wherever they stand.
+
+A definition is a function, a method, a class (its header and constants) or a constant of a module. The search starts
+from the classes that a run loads by name. It follows names through imports, and methods by their name alone: of a class
+that is reached, those methods count that some reached code mentions. A class that extends another library's counts
+whole, because that library calls its methods.
+
+The text of a definition has no comments, docstrings, annotations, messages of errors, prints or warnings. In it, each
+name of another definition is replaced by that definition's own text, hashed. So a move or a rename changes nothing,
+and a changed body changes the digest of the runs that reach it, and no other.
+
+Left out are settings, which are compared as data, and what tests guard instead: checkpoints, progress, errors.
+"""
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from dyna_td.pipeline.files import ROOT
+
+PACKAGES = {"dyna_td": ROOT / "src" / "dyna_td", "envs": ROOT / "envs"}
+LEFT_OUT = (
+    *("dyna_td.settings", "dyna_td.registry", "dyna_td.errors"),
+    *("dyna_td.training.progress", "dyna_td.training.checkpoint"),
+)
+ENTRIES = ("train", "evaluate", "measure")  # methods of a program that the trainer calls
+_PLAIN_BASES = {"tf.Module", "NamedTuple", "ABC", "object"}  # libraries' classes that call no method of their own
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class Definition(NamedTuple):
+    """Where a definition stands: `dyna_td.replay`, `Replay.add`; of a class without a method, its header."""
+
+    module: str
+    name: str
+
+
+@cache
+def code_digest(entries: tuple[str, ...]) -> str:
+    """SHA-256 of all definitions that `entries` reach, each written as "module:name"."""
+    texts = sorted(_text(found) for found in reached(entries))
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def files_digest(paths: Iterable[Path]) -> str:
+    """SHA-256 of files."""
+    return hashlib.sha256(b"\n".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def reached(entries: Iterable[str]) -> set[Definition]:
+    """The definitions that `entries` ("module:name") reach, themselves included."""
+    found: set[Definition] = set()
+    methods: dict[str, list[Definition]] = {}  # of reached classes, by name, until some reached code mentions them
+    mentioned = set(ENTRIES)
+    waiting = [Definition(*entry.split(":")) for entry in entries]
+    while waiting:
+        new = waiting.pop()
+        if new in found:
+            continue
+        found.add(new)
+        references, names = _references(new)
+        waiting += references
+        mentioned |= names
+        for name, definition in _methods(new):
+            methods.setdefault(name, []).append(definition)
+        for name in mentioned & methods.keys():
+            waiting += methods.pop(name)
+    return found
+
+
+@cache
+def _module(name: str) -> "_Module | None":
+    """The module of this project called `name`, None for any other name."""
+    package, *parts = name.split(".")
+    if package not in PACKAGES:
+        return None
+    stem = PACKAGES[package].joinpath(*parts)
+    path = next((path for path in (stem / "__init__.py", stem.with_suffix(".py")) if path.is_file()), None)
+    return path and _Module(name, path)
+
+
+class _Module:
+    """A module's definitions by name, each as its statements, and what its imports bind."""
+
+    def __init__(self, name: str, path: Path):
+        self.name = name
+        self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        self.definitions: dict[str, list[ast.stmt]] = {}
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        self.imports = self.bound_by(body)
+        for statement in body:
+            for defined in _defined(statement):
+                self.definitions.setdefault(defined, []).append(statement)
+
+    def bound_by(self, body: Iterable[ast.stmt]) -> dict[str, str]:
+        """The names that the imports among statements bind, as "module" or "module:name", of this project alone."""
+        bound = {}
+        for node in body:
+            if isinstance(node, ast.Import):
+                bound |= {(each.asname or each.name): each.name for each in node.names if _module(each.name)}
+            elif isinstance(node, ast.ImportFrom):
+                base = node.module or ""
+                if node.level:
+                    package = self.package.split(".")
+                    base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+                for each in node.names:
+                    inside = f"{base}.{each.name}"
+                    if _module(inside):
+                        bound[each.asname or each.name] = inside
+                    elif _module(base):
+                        bound[each.asname or each.name] = f"{base}:{each.name}"
+        return bound
+
+    def resolve(self, dotted: str, imports: dict[str, str]) -> Definition | None:
+        """The definition of this project that a dotted name stands for; None if it is none, or a part of one."""
+        first, *rest = dotted.split(".")
+        target = imports.get(first) or (f"{self.name}:{first}" if first in self.definitions else "")
+        while target and ":" not in target:  # a module: what follows is in it
+            if not rest:
+                return None
+            target, rest = (
+                (f"{target}.{rest[0]}" if _module(f"{target}.{rest[0]}") else f"{target}:{rest[0]}"),
+                rest[1:],
+            )
+        if not target or rest:
+            return None
+        module, name = target.split(":")
+        home = _module(module)
+        if name in home.definitions:
+            return Definition(module, name)
+        return home.resolve(name, home.imports) if name in home.imports else None
+
+
+def _defined(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement at the top of a module defines or changes."""
+    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+        yield statement.name
+    elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def _statements(definition: Definition) -> list[ast.stmt]:
+    """The statements of a definition: of a method its own, of a class all but its methods."""
+    name, _, method = definition.name.partition(".")
+    statements = _module(definition.module).definitions[name]
+    if method:
+        return [each for each in statements[-1].body if isinstance(each, _FUNCTIONS) and each.name == method]
+    return statements
+
+
+def _methods(definition: Definition) -> Iterator[tuple[str, Definition]]:
+    """The methods of a class, by the name that mentions them; those that are always called, by one of `ENTRIES`."""
+    for statement in _statements(definition) if "." not in definition.name else ():
+        if isinstance(statement, ast.ClassDef):
+            is_foreign = any(
+                ast.unparse(base) not in _PLAIN_BASES and not _resolved(definition, base) for base in statement.bases
+            )
+            for method in statement.body:
+                if isinstance(method, _FUNCTIONS):
+                    is_called = is_foreign or method.name.startswith("__")
+                    place = Definition(definition.module, f"{definition.name}.{method.name}")
+                    yield ENTRIES[0] if is_called else method.name, place
+
+
+def _resolved(definition: Definition, base: ast.expr) -> Definition | None:
+    home = _module(definition.module)
+    return home.resolve(ast.unparse(base), home.imports)
+
+
+def _references(definition: Definition) -> tuple[list[Definition], set[str]]:
+    """The definitions that one mentions, and the names by which it may mention methods."""
+    found, names = [], set()
+
+    def note(reference: Definition) -> str:
+        found.append(reference)
+        return "_"
+
+    for node in _canonical(definition, note):
+        for part in ast.walk(node):
+            if isinstance(part, ast.Attribute):
+                names.add(part.attr)
+            elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+                names.add(part.value)  # getattr takes names as text
+    return [each for each in found if not each.module.startswith(LEFT_OUT)], names
+
+
+@cache
+def _text(definition: Definition, deep: bool = True) -> str:
+    """A definition's text, in which others are hashed (`deep`) or blank."""
+
+    def write(reference: Definition) -> str:
+        if not deep or reference.module.startswith(LEFT_OUT):
+            return "_"
+        return f"_{hashlib.sha256(_text(reference, False).encode()).hexdigest()[:16]}"
+
+    owner, _, method = definition.name.partition(".")
+    within = [_text(Definition(definition.module, owner), False)] if method else []
+    own = (ast.unparse(ast.fix_missing_locations(node)) for node in _canonical(definition, write))
+    return "\n".join([*within, *own])
+
+
+def _canonical(definition: Definition, write: Callable[[Definition], str]) -> Iterator[ast.stmt]:
+    home = _module(definition.module)
+    own = definition.name
+    for statement in _statements(definition):
+        copy = ast.parse(ast.unparse(statement)).body[0]
+        if isinstance(copy, ast.ClassDef):
+            copy.body = [each for each in copy.body if not isinstance(each, _FUNCTIONS)] or [ast.Pass()]
+        if "." not in own and isinstance(copy, (*_FUNCTIONS, ast.ClassDef)):
+            copy.name = "_"
+        yield _Canonical(home, own, write).visit(copy)
+
+
+class _Canonical(ast.NodeTransformer):
+    """Rewrites a statement so that its text says what it computes, and nothing else."""
+
+    def __init__(self, home: _Module, own: str, write: Callable[[Definition], str]):
+        self.home, self.own, self.write = home, own, write
+        self.imports = dict(home.imports)
+        self.scopes: list[set[str]] = []
+
+    def visit_ClassDef(self, node):
+        node.body = [self._field(each) for each in node.body]
+        return self._with_body(self.generic_visit(node))
+
+    def _field(self, statement: ast.stmt) -> ast.stmt:
+        """A field of a tuple or a dataclass: its name and its order count, its type does not."""
+        if isinstance(statement, ast.AnnAssign) and statement.value is None:
+            return ast.Expr(ast.List([ast.Constant(statement.target.id)], ast.Load()))
+        return statement
+
+    def visit_FunctionDef(self, node):
+        node.returns = None
+        inner = [each for each in ast.walk(node) if isinstance(each, (ast.Import, ast.ImportFrom))]
+        self.imports |= self.home.bound_by(inner)
+        return self._in_scope(node, self._bound(node), self._with_body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node):
+        return self._in_scope(node, self._bound(node))
+
+    def visit_comprehension_scope(self, node):
+        bound = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+        return self._in_scope(node, bound)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_scope
+
+    def _in_scope(self, node, bound: set[str], finish=lambda node: node):
+        decorators = [self.visit(each) for each in getattr(node, "decorator_list", ())]
+        if decorators:
+            node.decorator_list = []
+        self.scopes.append(bound)
+        node = finish(self.generic_visit(node))
+        self.scopes.pop()
+        if decorators:
+            node.decorator_list = decorators
+        return node
+
+    def _bound(self, node) -> set[str]:
+        """The parameters and local names of a function, not those of functions in it."""
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        bound = {argument.arg for argument in every if argument}
+        waiting = [*node.body] if isinstance(node.body, list) else [node.body]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, (*_FUNCTIONS, ast.ClassDef)):
+                bound.add(part.name)
+                continue
+            if isinstance(part, (ast.Lambda, *_COMPREHENSIONS)):
+                continue
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                bound.add(part.id)
+            waiting += ast.iter_child_nodes(part)
+        return bound
+
+    @staticmethod
+    def _with_body(node):
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_arg(self, node):
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node):
+        if node.value is None:
+            return None
+        return self.generic_visit(ast.Assign([node.target], node.value))
+
+    def visit_Import(self, node):
+        return None
+
+    visit_ImportFrom = visit_Import
+
+    def visit_Raise(self, node):
+        return ast.Raise(None, None)
+
+    def visit_Expr(self, node):
+        value = node.value
+        is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+        is_said = isinstance(value, ast.Call) and ast.unparse(value.func) in ("print", "warnings.warn")
+        return None if is_text or is_said else self.generic_visit(node)
+
+    def visit_If(self, node):
+        node = self.generic_visit(node)
+        return self._with_body(node)
+
+    visit_For = visit_While = visit_With = visit_ExceptHandler = visit_If
+
+    def visit_Attribute(self, node):
+        parts = ast.unparse(node)
+        first = parts.partition(".")[0]
+        if parts.replace(".", "_").isidentifier() and not self._is_local(first):
+            reference = self.home.resolve(parts, self.imports)
+            if reference:
+                return ast.Name(self._written(reference), ast.Load())
+        return self.generic_visit(node)
+
+    def visit_Name(self, node):
+        if self._is_local(node.id):
+            return node
+        reference = self.home.resolve(node.id, self.imports)
+        return ast.Name(self._written(reference), node.ctx) if reference else node
+
+    def _is_local(self, name: str) -> bool:
+        return any(name in scope for scope in self.scopes)
+
+    def _written(self, reference: Definition) -> str:
+        statement = _module(reference.module).definitions[reference.name][0]
+        place = [*_defined(statement)].index(reference.name)
+        if reference == (self.home.name, self.own.partition(".")[0]):
+            return f"_own{place}"
+        return f"{self.write(reference)}_{place}"

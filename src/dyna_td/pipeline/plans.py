@@ -1,0 +1,346 @@
+"""From the YAML files of `experiments/` to runs: what each figure needs, at a scale.
+
+A panel of a figure names its curves; a curve is a run (or a closed form). Figures that declare the same run share it.
+A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `selection_runs`).
+"""
+
+import difflib
+import re
+import reprlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+
+from dyna_td.errors import UserError, require_choice
+from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.registry import (
+    FROZEN_SOURCES,
+    ROUNDABOUT,
+    SAMPLED_ENVIRONMENT,
+    has_box_actions,
+    has_twin,
+    is_supervised,
+    require_agent,
+    require_environment,
+    require_metric,
+    settings_type,
+)
+from dyna_td.settings import Run
+
+DIRECTORY = ROOT / "experiments"
+FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
+# Beyond the paper; planned and drawn like its figures, but none of all_figures.
+STUDIES = ("controls", "sensitivity", "rates", "frozen")
+LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
+FILE_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*", re.ASCII)
+FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none.
+
+    A panel of sampled states says by `states` from which `source` (own or buffer) and at which `moment` (early, late);
+    `against` is what a panel's x-axis shows: `step`, `train_seconds`, or the evaluations' `driving_steps`. `baselines`
+    are curves that all curves of the panel are compared with, seed by seed, over the whole of learning.
+    """
+
+    metric: str
+    curves: dict[str, Run]
+    closed_form: str | None = None
+    states: dict[str, str] | None = None
+    against: str = "step"
+    baselines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper, or a study, as its YAML file declares it.
+
+    `shows` says what is in its panels, and `claim` what the paper says of it, in our words; a study may have neither.
+    """
+
+    name: str
+    title: str
+    source: Path
+    panels: dict[str, Panel]
+    shows: str = ""
+    claim: str = ""
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs that the figure shows, each once, in the order of its panels."""
+        return list(dict.fromkeys(run for panel in self.panels.values() for run in panel.curves.values()))
+
+    @property
+    def shows_states(self) -> bool:
+        """Whether a panel shows sampled states, which are then aggregated too."""
+        return bool(self.sampled_runs)
+
+    @property
+    def sampled_runs(self) -> list[Run]:
+        """The runs whose sampled states the figure shows, each once."""
+        panels = [panel for panel in self.panels.values() if panel.states]
+        return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
+
+    def as_plain_data(self) -> dict:
+        """What is drawn where: by panel its metric and its curves' runs, or its closed form."""
+        return {
+            key: {
+                "metric": panel.metric,
+                **({"states": panel.states} if panel.states else {}),
+                **({"against": panel.against} if panel.against != "step" else {}),
+                **({"baselines": list(panel.baselines)} if panel.baselines else {}),
+                "curves": panel.closed_form or {curve: run.name for curve, run in panel.curves.items()},
+            }
+            for key, panel in self.panels.items()
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is to be run at one scale.
+
+    Attributes:
+      scale: `smoke`, `quick` or `paper`.
+      figures: the available figures of the paper by name, in its order.
+      selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
+      studies: the available studies by name.
+    """
+
+    scale: str
+    figures: dict[str, Figure]
+    selection_seeds: dict[str, int]
+    studies: dict[str, Figure]
+
+    @property
+    def drawn(self) -> dict[str, Figure]:
+        """Everything that can be drawn, by name: the figures, then the studies."""
+        return self.figures | self.studies
+
+    def selection_runs(self, run: Run) -> list[Run]:
+        """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed."""
+        count = self.selection_seeds[kind_of(run.environment)]
+        seeds = tuple(range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + count))
+        return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
+
+    @cached_property
+    def runs(self) -> dict[str, Run]:
+        """Every run that a figure of the paper shows, by name."""
+        return {run.name: run for figure in self.figures.values() for run in figure.runs}
+
+    @cached_property
+    def all_runs(self) -> dict[str, Run]:
+        """Every run that a figure or a study shows, by name."""
+        return self.runs | {run.name: run for study in self.studies.values() for run in study.runs}
+
+    @property
+    def sampled_runs(self) -> set[str]:
+        """The names of the runs whose sampled states a figure shows."""
+        return {run.name for figure in self.drawn.values() for run in figure.sampled_runs}
+
+    def figure(self, name: str) -> Figure:
+        """The figure or study called `name`.
+
+        Raises:
+          UserError: if there is none.
+        """
+        return self.drawn[require_choice(name, self.drawn, "figure")]
+
+    def run(self, name: str) -> Run:
+        """The run called `name`.
+
+        Raises:
+          UserError: if no figure shows it.
+        """
+        if name not in self.all_runs:
+            nearest = difflib.get_close_matches(name, self.all_runs, n=1)
+            hint = f"did you mean {nearest[0]}? " if nearest else ""
+            raise UserError(
+                f"no figure shows a run {name!r} at scale {self.scale}: {hint}See `python -m dyna_td list`."
+            )
+        return self.all_runs[name]
+
+
+def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
+    """Reads every `figure_N.yaml` of `directory`, and the studies, at `scale`.
+
+    Raises:
+      UserError: for an unknown scale, a file that breaks the schema, an unknown name, or two files that give one run
+        name to different runs.
+    """
+    extents = read_scale(scale, directory)
+
+    def read(names: Iterable[str]) -> dict[str, Figure]:
+        paths = {name: Path(directory) / f"{name}.yaml" for name in names}
+        return {name: _read_figure(name, path, extents) for name, path in paths.items() if path.exists()}
+
+    figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
+    _refuse_conflicts((figures | studies).values())
+    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies)
+
+
+def read_scale(scale: str, directory: Path = DIRECTORY) -> dict[str, dict]:
+    """How much `scale` runs of the supervised task and of control, from `scales.yaml`.
+
+    Raises:
+      UserError: for an unknown scale.
+    """
+    scales = read_checked(Path(directory) / "scales.yaml", "scales")
+    return scales[require_choice(scale, scales, "scale")]
+
+
+def kind_of(environment: str) -> str:
+    """Which of a scale's extents bounds a run: supervised, control, continuous or roundabout."""
+    if is_supervised(environment):
+        return "supervised"
+    if environment == ROUNDABOUT:
+        return "roundabout"
+    return "continuous" if has_box_actions(environment) else "control"
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Says in front of a mistake where it is."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from error
+
+
+def _read_figure(name: str, path: Path, extents: dict[str, dict]) -> Figure:
+    content = read_checked(path, "figure")
+    panels = {}
+    for key, panel in content["panels"].items():
+        with _at(f"{path}: panels.{key}"):
+            panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents)
+    return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("claim", ""))
+
+
+def _closed_form(panel: dict) -> Panel:
+    from dyna_td.measures.hitting_times import CLOSED_FORMS
+
+    form = require_choice(panel["closed_form"], CLOSED_FORMS, "closed_form")
+    metrics = CLOSED_FORMS[form]()["metric"].unique()
+    return Panel(require_choice(panel["metric"], metrics, f"metric of {form}"), {}, form)
+
+
+def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
+    environment = require_environment(panel["environment"])
+    extent = extents[kind_of(environment)]
+    curves = {}
+    for key, curve in panel["curves"].items():
+        with _at(f"curves.{key}"):
+            curves[key] = _run(environment, key, curve or {}, panel, extent)
+    metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
+    against = panel.get("against", "step")
+    if (against == "driving_steps") != (metric == "crashes"):
+        raise UserError(f"metric {metric} is not drawn against {against}: crashes are, against driving_steps, alone.")
+    states = panel.get("states")
+    if states and environment != SAMPLED_ENVIRONMENT:
+        raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
+    if states and states["source"] in FROZEN_SOURCES:
+        _require_frozen(states, curves.values())
+    baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
+    return Panel(metric, curves, states=states, against=against, baselines=baselines)
+
+
+def _require_frozen(states: dict, runs: Iterable[Run]) -> None:
+    """Refuses states of long chains where there are none: of another agent, or before the end."""
+    if states["moment"] != "late" or {run.agent for run in runs} != {"dyna_td_frozen"}:
+        raise UserError(f"states of source {states['source']} are those of dyna_td_frozen at the moment late alone.")
+
+
+def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:
+    """The run of the curve `key`: the panel's numbers, the curve's own instead of them, bounded by the scale."""
+    agent = require_agent(curve.get("agent", key), environment)
+    seeds, steps, evaluate_every = (
+        min(panel[key], extent.get(key, panel[key])) for key in ("seeds", "steps", "evaluate_every")
+    )
+    kind = settings_type(environment, agent)
+    bounds = {name: value for name, value in extent.get("settings", {}).items() if hasattr(kind, name)}
+    numbers = {**panel.get("settings", {}), **curve.get("settings", {}), **bounds}
+    sweep = ()
+    if isinstance(numbers.get("learning_rate"), list):
+        sweep = numbers.pop("learning_rate")[: extent.get("learning_rates")]
+        if len({f"{rate:g}" for rate in sweep}) < len(sweep):
+            raise UserError(f"learning_rate is {sweep}, expected rates that differ in their first six digits.")
+    if len(sweep) == 1:
+        numbers["learning_rate"], sweep = sweep[0], ()
+    run = Run(
+        environment=environment,
+        agent=agent,
+        settings=make_settings(environment, agent, numbers),
+        seeds=tuple(range(seeds)),
+        steps=steps,
+        evaluate_every=evaluate_every,
+        sweep=tuple(float(rate) for rate in sweep),
+    )
+    require_file_name(run.name)
+    return run
+
+
+def require_file_name(name: str) -> None:
+    """Checks that `name`, of a run, is a path that stays inside the folder of the results.
+
+    Raises:
+      UserError: saying what such a name looks like.
+    """
+    if len(name) > LONGEST_NAME or not FILE_NAME.fullmatch(name):
+        raise UserError(
+            f"the run's name is {reprlib.repr(name)} of {len(name)} characters, expected at most {LONGEST_NAME} "
+            f"letters, digits, '_', '.', '+' and '-', with '/' between words: leave more settings at their defaults."
+        )
+
+
+def make_settings(environment: str, agent: str, numbers: dict):
+    """The settings of `agent` on `environment`, with `numbers` in the place of their defaults.
+
+    Raises:
+      UserError: for a number that the agent does not have there.
+    """
+    kind = settings_type(environment, agent)
+    known = {setting.name: setting for setting in fields(kind)}
+    for name in numbers:
+        if name not in known:
+            raise UserError(f"{name} is no setting of {agent} on {environment}: choose among {', '.join(known)}.")
+    if "model" in known and not has_twin(environment):
+        numbers = {"model": "learned", **numbers}
+        if numbers["model"] == "true":
+            raise UserError(
+                f"model is true, but the dynamics of {environment} are not known: leave it out, or: learned."
+            )
+    return kind(**{name: _as_type_of(known[name].default, value) for name, value in numbers.items()})
+
+
+def _as_type_of(default: object, value: object) -> object:
+    """Settings compare equal only if 1 and 1.0, or a list and a tuple, are written alike."""
+    return type(default)(value)
+
+
+def _refuse_conflicts(figures: Iterable[Figure]) -> None:
+    """Refuses two different runs under one name: their results would overwrite each other."""
+    seen: dict[str, tuple[Run, str]] = {}
+    for figure in figures:
+        for panel_key, panel in figure.panels.items():
+            for curve, run in panel.curves.items():
+                place = f"{figure.source}: panels.{panel_key}.curves.{curve}"
+                other, other_place = seen.setdefault(run.name, (run, place))
+                if other != run:
+                    raise UserError(
+                        f"{place} declares run {run.name} with {_differences(run, other)} at {other_place}: "
+                        f"make them equal, or change a setting that is part of the name."
+                    )
+
+
+def _differences(run: Run, other: Run) -> str:
+    """What `run` has and what `other` has instead, as "sweep (0.01, 0.001) instead of (0.01,)"."""
+    words = {"seeds": len}  # the seeds are 0, 1, ...: their number says it all
+    return ", ".join(
+        f"{name} {show(getattr(run, name))} instead of {show(getattr(other, name))}"
+        for name, show in ((field.name, words.get(field.name, str)) for field in fields(Run))
+        if getattr(run, name) != getattr(other, name)
+    )

@@ -1,0 +1,72 @@
+"""Where a result comes from: versions, machine, commit, and a digest of the code that can change its numbers."""
+
+import importlib.metadata
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dyna_td import __version__
+from dyna_td.pipeline.code_digest import code_digest
+from dyna_td.pipeline.files import ROOT
+from dyna_td.registry import entries_of
+from dyna_td.settings import Run
+
+
+def machine() -> dict:
+    """Date (UTC), versions, CPU model, commit and whether tracked files differ from it, for a result's JSON file."""
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    installed = versions("tensorflow", "numpy", "gymnasium", "mujoco", "highway-env")
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
+        "cpu": _cpu_model(),
+        "git_commit": commit(),
+        "git_dirty": None if changes is None else bool(changes),
+    }
+
+
+def versions(*packages: str) -> dict[str, str | None]:
+    """The installed version of each package, None if it is not there."""
+    return {name: _version(name) for name in packages}
+
+
+def commit(checkout: Path | None = None) -> str | None:
+    """The commit that is checked out, here or in another folder, None outside of a git repository."""
+    return _git("rev-parse", "HEAD", checkout=checkout)
+
+
+def uncommitted(*folders: str) -> list[str] | None:
+    """The files in `folders` of the project that are not as committed, None outside of a git repository."""
+    changes = _git("status", "--porcelain", "--", *folders)
+    return None if changes is None else [line.split(maxsplit=1)[1] for line in changes.splitlines()]
+
+
+def run_digest(run: Run) -> str:
+    """SHA-256 of the code that can change the numbers of `run`."""
+    return code_digest(entries_of(run))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cpu_model() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _git(*arguments: str, checkout: Path | None = None) -> str | None:
+    command = ["git", "-C", str(checkout or ROOT), *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()

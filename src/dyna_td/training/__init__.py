@@ -1,0 +1,1 @@
+"""Training: the compiled programs, the loop around them, checkpoints and progress."""

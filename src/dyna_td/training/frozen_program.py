@@ -1,0 +1,37 @@
+"""A training whose last Q is measured: long chains on it, y held constant, and the learned model (claims 45 to 47)."""
+
+import numpy as np
+import tensorflow as tf
+
+from dyna_td.measures.frozen_q import KINDS, FrozenQ
+from dyna_td.settings import Run
+from dyna_td.training.twin_program import ControlProgram
+
+
+class FrozenProgram(ControlProgram):
+    """The program of `dyna_td`, which at the last step of `run` measures its Q too."""
+
+    def __init__(self, run: Run):
+        super().__init__(run)
+        self.last_step = run.steps
+        self.seeds = run.seeds
+        self.restless: dict[int, list[str]] = {}  # by seed, the kinds of chains that nowhere stayed in the space
+
+    def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+        """See `Program.measure`."""
+        metrics, states = super().measure()
+        if self.step.numpy() < self.last_step:
+            return metrics, states
+        numbers, visited = FrozenQ(self.agent, self.streams, self.sampling).measure(self.step.read_value())
+        is_trained = np.isfinite(numbers["variation_uniform"])
+        for kind in KINDS:
+            for place in (is_trained & np.isnan(numbers[f"variation_{kind}"])).nonzero()[0]:
+                self.restless.setdefault(self.seeds[place], []).append(kind)
+        return metrics | {name: tf.constant(value, tf.float32) for name, value in numbers.items()}, states | visited
+
+    def remarks(self) -> dict[int, str]:
+        """See `Program.remarks`: chains whose every step led out of the space."""
+        return {
+            seed: f"seed {seed}: every step of its long chains by {', '.join(kinds)} led out of the space"
+            for seed, kinds in self.restless.items()
+        }

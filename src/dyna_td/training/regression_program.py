@@ -1,0 +1,49 @@
+"""The supervised task in the graph: a learner's updates and its errors (Section 3.3)."""
+
+import tensorflow as tf
+
+from dyna_td.learning.regression import f_sin
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.xla import with_tensor_loops, xla_function
+from dyna_td.registry import LEARNERS, load
+from dyna_td.settings import Run
+from dyna_td.training.program import Program
+
+TEST_EXAMPLES = 1_000  # noise-free test points (paper)
+
+
+class RegressionProgram(Program):
+    """A learner's compiled training and evaluation. A step is one mini-batch update."""
+
+    def __init__(self, run: Run):
+        super().__init__()
+        streams = Streams(run.seeds)
+        self.learner = load(LEARNERS[run.agent])(run.settings, streams)
+        self.optimizers = [self.learner.optimizer]
+        self.test_x = tf.Variable(4.0 * streams.uniform(Purpose.TEST_INPUTS, (TEST_EXAMPLES,)) - 2.0, trainable=False)
+
+    @xla_function
+    @with_tensor_loops
+    def train(self, steps: tf.Tensor) -> None:
+        """Makes `steps` (int32 scalar) mini-batch updates."""
+        last = self.step + tf.cast(steps, tf.int64)
+        while self.step < last:
+            self.learner.update(self.step.read_value())
+            self.step.assign_add(1)
+
+    @xla_function
+    def evaluate(self) -> dict[str, tf.Tensor]:
+        """Root mean squared errors, each float32 [S]."""
+        x = self.test_x.read_value()
+        squared = (self.learner.predict(x) - f_sin(x)) ** 2
+        is_high = tf.cast(x < 0.0, tf.float32)
+        return {
+            "test_rmse": tf.sqrt(tf.reduce_mean(squared, axis=1)),
+            "test_rmse_high": _weighted_rms(squared, is_high),
+            "test_rmse_low": _weighted_rms(squared, 1.0 - is_high),
+            "train_rmse": tf.sqrt(tf.reduce_mean(self.learner.all_errors() ** 2, axis=1)),
+        }
+
+
+def _weighted_rms(squared: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+    return tf.sqrt(tf.reduce_sum(squared * weight, axis=1) / tf.reduce_sum(weight, axis=1))

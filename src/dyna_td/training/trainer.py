@@ -1,0 +1,277 @@
+"""Trains a run: the loop around a compiled program, its evaluations and its clocks."""
+
+import itertools
+import resource
+import sys
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+
+from dyna_td.registry import is_supervised
+from dyna_td.settings import Run
+from dyna_td.training.checkpoint import Checkpoint, pack, unpack
+from dyna_td.training.program import make_program
+from dyna_td.training.progress import Progress
+
+LARGEST_STACK = 20  # seeds in one program
+SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; the pieces that training is cut into do not change a number
+
+tf.get_logger().setLevel("ERROR")  # a program for each stack of seeds is meant, not an accidental retracing
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run brought.
+
+    Attributes:
+      records: columns seed, step, metric, value; sorted by seed, step, metric.
+      states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
+      cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory; how
+        many seeds were trained (a single one has a companion); the training seconds up to each evaluation; which seeds
+        diverged at which step; and what else is to be known of a seed.
+    """
+
+    records: pd.DataFrame
+    states: pd.DataFrame
+    cost: dict
+
+
+def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None) -> Outcome:
+    """Trains all seeds of `run` and evaluates them at step 0, every `run.evaluate_every` steps, and at the last step.
+
+    After step 0, an evaluation includes the program's measurements (`Program.measure`).
+
+    Args:
+      run: its learning rate is fixed (no sweep).
+      progress: called with the steps done and the steps in all, every few seconds.
+      checkpoint: where to go on from, and where to keep that; with it, a training that was killed and started again
+        brings the same numbers as one that was not.
+    """
+    return _Training([run], progress, checkpoint, measures=True).outcomes()[0]
+
+
+def execute_sweep(
+    runs: list[Run], progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None
+) -> list[Outcome]:
+    """Like `execute`, without measurements, for runs that differ in their learning rate alone: they share a program."""
+    return _Training(runs, progress, checkpoint, measures=False).outcomes()
+
+
+class _Training:
+    """The training of runs that share a program: each stack of seeds, and in it each run, one after the other."""
+
+    def __init__(self, runs: list[Run], progress: Progress, checkpoint: Checkpoint | None, measures: bool):
+        self.runs = runs
+        self.logs = [_Log(run) for run in runs]
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.measures = measures
+        self.stacks = stack_seeds(runs[0].seeds)
+        self.total = len(self.stacks) * sum(run.steps for run in runs)
+
+    def outcomes(self) -> list[Outcome]:
+        """Trains everything that a checkpoint does not hold already."""
+        arrays, facts = (self.checkpoint and self.checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
+        if arrays:
+            for number, log in enumerate(self.logs):
+                log.resume(arrays, facts, number)
+        number, done = facts["run"], facts["done"]
+        for stack_number in range(facts["stack"], len(self.stacks)):
+            program, beginning = self._make(self.stacks[stack_number])
+            while number < len(self.runs):
+                program.restore(beginning)
+                if done:
+                    program.resume(arrays)
+                    arrays = {}  # the buffers are large
+                program.optimizers[0].learning_rate.assign(self.runs[number].settings.learning_rate)
+                self._train(program, stack_number, number, done)
+                number, done = number + 1, 0
+                if number < len(self.runs):
+                    self._save({}, stack_number, number, done)
+            number = 0
+            if stack_number + 1 < len(self.stacks):
+                self._save({}, stack_number + 1, number, done)
+        return [log.outcome() for log in self.logs]
+
+    def _make(self, stack: tuple[int, ...]):
+        """A compiled program of these seeds, and the values of its variables."""
+        with self.logs[0].clock("compile_seconds"):
+            program = make_program(replace(self.runs[0], seeds=stack))
+            program.compile(self.measures)
+            return program, program.values()
+
+    def _train(self, program, stack_number: int, number: int, done: int) -> None:
+        """Trains one stack of seeds from where `program` stands, and logs its evaluations."""
+        run, log = self.runs[number], self.logs[number]
+        clock = log.clock
+        pace = 50  # steps at once, adapted so that a person sees a sign of life every few seconds
+        before = stack_number * sum(other.steps for other in self.runs) + sum(r.steps for r in self.runs[:number])
+        self.progress(before + done, self.total)
+        if not done:
+            self._evaluate(program, stack_number, number, done)
+        while done < run.steps:
+            next_evaluation = min((done // run.evaluate_every + 1) * run.evaluate_every, run.steps)
+            piece = min(pace, next_evaluation - done)
+            begun = clock.seconds["train_seconds"]
+            with clock("train_seconds"):
+                program.train(tf.constant(piece))
+                program.step.numpy()  # waits for the program to end
+            done += piece
+            pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
+            if done == next_evaluation:
+                self._evaluate(program, stack_number, number, done)
+            self.progress(before + done, self.total)
+            if self.checkpoint and self.checkpoint.is_due and done < run.steps:
+                begun = time.monotonic()
+                self._save(program.snapshot(), stack_number, number, done, begun)
+        log.remarks |= program.remarks()
+
+    def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
+        run, log, seeds = self.runs[number], self.logs[number], self.stacks[stack_number]
+        with log.clock("evaluate_seconds"):
+            metrics = {metric: value.numpy() for metric, value in program.evaluate().items()}
+            if self.measures and done:
+                measured, states = program.measure()
+                metrics |= {metric: value.numpy() for metric, value in measured.items()}
+                if done in run.moments.values():
+                    log.add_states(seeds, done, {source: drawn.numpy() for source, drawn in states.items()})
+        log.add_metrics(seeds, done, metrics, log.clock.seconds["train_seconds"])
+
+    def _save(
+        self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int, begun: float | None = None
+    ) -> None:
+        """Keeps what is finished, and the program's arrays, to go on with `done` steps of a run of a stack."""
+        if not self.checkpoint:
+            return
+        facts = {"stack": stack_number, "run": number, "done": done}
+        for log_number, log in enumerate(self.logs):
+            log.save(arrays, facts, log_number)
+        self.checkpoint.save(arrays, facts, begun)
+
+
+class _Log:
+    """Collects what the stacks of a run bring."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.clock = _Clock()
+        self.remarks: dict[int, str] = {}
+        self._metrics, self._states = [], []
+        self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
+        self._before = 0.0  # seconds of the stacks before this one
+        self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
+
+    def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
+        """One evaluation of a stack: values [S] by metric, and how long the run has trained so far."""
+        if step == 0:
+            self._before = train_seconds
+        self._metrics += [
+            pd.DataFrame({"seed": seeds, "step": step, "metric": metric, "value": value})
+            for metric, value in metrics.items()
+        ]
+        self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds - self._before
+
+    def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
+        """States [S, N, 2] by source, sampled from a stack."""
+        self._states += [
+            pd.DataFrame({"seed": seed, "step": step, "source": source, "x": points[:, 0], "y": points[:, 1]})
+            for source, drawn in states.items()
+            for seed, points in zip(seeds, drawn, strict=True)
+        ]
+
+    def save(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
+        """Adds all of it to a checkpoint, under a number of its own."""
+        for name in ("metrics", "states"):
+            frames = getattr(self, f"_{name}")
+            arrays |= pack(pd.concat(frames), f"log{number}.{name}") if frames else {}
+        facts[f"log{number}"] = {
+            "seconds": self.clock.seconds,
+            "seconds_at": list(self._seconds_at.items()),
+            "before": self._before,
+            "remarks": list(self.remarks.items()),
+        }
+
+    def resume(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
+        """Takes back what `save` added."""
+        for name in ("metrics", "states"):
+            table = unpack(arrays, f"log{number}.{name}")
+            setattr(self, f"_{name}", [table] if len(table) else [])
+        kept = facts[f"log{number}"]
+        self.clock.seconds = kept["seconds"]
+        self._before = kept["before"]
+        self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
+
+    def outcome(self) -> Outcome:
+        """All of it, without the companion seed that `stack_seeds` may have added."""
+        records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
+        empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
+        states = self._of_run(self._states or [empty]).sort_values(
+            ["seed", "step", "source"], kind="stable", ignore_index=True
+        )
+        run = self.run
+        cost = {
+            **self.clock.seconds,
+            "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
+            "seed_updates": run.seed_updates,
+            "peak_memory_mib": round(peak_memory_bytes() / 2**20, 1),
+            "trained_seeds": self._trained_seeds,
+            "train_seconds_at": [[step, round(seconds, 3)] for step, seconds in sorted(self._seconds_at.items())],
+            "diverged_seeds": diverged_seeds(records),
+            "remarks": {str(seed): self.remarks[seed] for seed in sorted(set(run.seeds) & set(self.remarks))},
+        }
+        return Outcome(records, states, cost)
+
+    def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
+        table = pd.concat(frames)
+        return table[table["seed"].isin(self.run.seeds)]
+
+
+def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
+    """The seeds whose parameters, or without word of them whose errors, ceased to be finite, with the step at which.
+
+    A measurement may have no number for a seed that learns: where all TD errors are 0, there is no p* to compare with.
+    """
+    is_told = records["metric"] == "diverged"
+    is_bad = is_told & (records["value"] > 0) if is_told.any() else ~np.isfinite(records["value"])
+    return {str(seed): int(step) for seed, step in records[is_bad].groupby("seed")["step"].min().items()}
+
+
+def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Divides seeds into stacks of about equal size, each trained by one program.
+
+    Seed k's numbers must not depend on its neighbours, to the last bit. The compiled arithmetic of one seed is the same
+    in every program of 2 to 20 stacked seeds (tests/agents/test_seed_packing.py; the README names two exceptions), but
+    not in larger ones, where the compiler orders sums otherwise, nor for a single one, where it drops the seed axis:
+    that one gets a companion.
+    """
+    if len(seeds) == 1:
+        return [(seeds[0], seeds[0] + 1)]
+    count = -(-len(seeds) // LARGEST_STACK)
+    bounds = [len(seeds) * k // count for k in range(count + 1)]
+    return [seeds[low:high] for low, high in itertools.pairwise(bounds)]
+
+
+def peak_memory_bytes() -> int:
+    """The most memory that this process has held."""
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+class _Clock:
+    """Adds up the seconds spent under each name."""
+
+    def __init__(self):
+        self.seconds = {"train_seconds": 0.0, "compile_seconds": 0.0, "evaluate_seconds": 0.0}
+
+    def __call__(self, name: str):
+        self._name = name
+        return self
+
+    def __enter__(self):
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_):
+        self.seconds[self._name] += time.perf_counter() - self._start
