@@ -75,6 +75,11 @@ def runtime(plan: Plan, job: str, attempt: int = 1) -> int:
     return attempt * math.ceil(30 + 3 * expected(plan, job).core_seconds / 60)
 
 
+def priority(plan: Plan, job: str) -> int:
+    """A job's priority, by its expected length: a long one that starts last would leave the other cores idle."""
+    return round(expected(plan, job).core_seconds)
+
+
 def as_text(plan: Plan, figures: list[Figure], cores: int, directory: Path = results.DIRECTORY) -> str:
     """The measured costs as a table: a line a figure, and one for all of them, in which shared jobs count once."""
     rows = [(figure.name, [figure]) for figure in figures]

@@ -173,12 +173,6 @@ class Plan:
         pictures = [curves.with_name(f"{figure}.{kind}") for kind in ("png", "pdf")]
         return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
 
-    def evidence_digest(self) -> str:
-        """SHA-256 of what is asked of all runs, and of the JSON files of those that are finished."""
-        files = [results.provenance_json(results.run_csv(self.scale, name)) for name in self.all_runs]
-        finished = [file.read_text() for file in files if file.exists()]
-        return results.checksum(repr(([*map(self.asked, self.all_runs)], finished)).encode())
-
     def figure(self, name: str) -> Figure:
         """The figure or study called `name`; raises UserError if there is none."""
         return self.drawn[require_choice(name, self.drawn, "figure")]

@@ -14,7 +14,6 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.pipeline import provenance
 from dyna_td.pipeline.files import write_whole
-from dyna_td.registry import settings_type
 from dyna_td.settings import Run
 
 DIRECTORY = Path("results")
@@ -102,37 +101,15 @@ def describe(run: Run) -> dict:
 
 
 def asked(run: Run) -> dict:
-    """`describe` without settings at their defaults, as JSON has it: a new setting at its default outdates no run."""
-    described = json.loads(json.dumps(describe(run)))
-    return {**described, "settings": _chosen(described["settings"], described)}
+    """`describe` without settings at their defaults: a new setting at its default outdates no run."""
+    defaults = {setting.name: setting.default for setting in fields(run.settings)}
+    chosen = {name: value for name, value in asdict(run.settings).items() if value != defaults[name]}
+    return {**describe(run), "settings": chosen}
 
 
-def _chosen(settings: dict, run: dict) -> dict:
-    """Those of `settings` that are not the defaults of the agent of `run`."""
-    kind = settings_type(run["environment"], run["agent"])
-    defaults = json.loads(json.dumps({setting.name: setting.default for setting in fields(kind)}))
-    return {name: value for name, value in settings.items() if (name, value) not in defaults.items()}
-
-
-def differences(details: dict, described: dict) -> list[str]:
-    """The keys in which a JSON file's `details` are not as `described` (see `describe`).
-
-    A setting that `details` does not know had its default.
-    """
-    described = json.loads(json.dumps(described))
-    unequal = [key for key in described if details.get(key) != described[key]]
-    if "settings" in unequal and isinstance(details.get("settings"), dict):
-        mine, theirs = (_chosen(settings, described) for settings in (details["settings"], described["settings"]))
-        return [key for key in unequal if key != "settings" or mine != theirs]
-    return unequal
-
-
-def is_current(planned: Run, details: dict) -> bool:
-    """Whether a run's JSON file has the plan's settings, with a rate of its sweep, and the digest of today's code."""
-    trained = planned
-    if planned.sweep:
-        trained = planned.with_learning_rate(details.get("settings", {}).get("learning_rate"))
-    return not differences(details, {**describe(trained), "run": planned.name})
+def agrees(details: dict, described: dict) -> bool:
+    """Whether the JSON file with these `details` tells what is `described`."""
+    return all(details.get(key) == value for key, value in json.loads(json.dumps(described)).items())
 
 
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
