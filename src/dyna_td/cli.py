@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
     def add(name: str, function: Callable, text: str, **kwargs) -> argparse.ArgumentParser:
         if name in MAINTAINERS:  # argparse knows one group of commands
-            parser.epilog += f"\n    {name:19} {text}"
+            parser.epilog += f"\n    {name:9} {text}"
         else:
             kwargs["help"] = text
         description = f"{text[0].upper()}{text[1:]}."
