@@ -1,7 +1,6 @@
 """Each claim is judged from runs in which it is true, runs in which it is false, and runs that are too few."""
 
 import os
-import re
 import subprocess
 import sys
 import zlib

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from dyna_td.training.trainer import progress
+from dyna_td.training import progress
 
 
 class Terminal(io.StringIO):

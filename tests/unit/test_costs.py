@@ -1,0 +1,81 @@
+"""Costs are those that finished and published runs have measured, and nothing else."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dyna_td import cli
+from dyna_td.pipeline import costs, plans, results
+
+PAPER, QUICK = plans.load_plan("paper"), plans.load_plan("quick")
+SWEPT = PAPER.figures["figure_9"].panels["a"].curves["l2"]
+SWEEP = f"{SWEPT.name}.selection"
+
+
+@pytest.fixture(autouse=True)
+def published(tmp_path, monkeypatch):
+    """An empty folder of published runs."""
+    monkeypatch.setattr(costs, "PUBLISHED", tmp_path / "published")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "published"
+
+
+def write(path, run, seconds, memory=1000.0, sweep=()):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    details = {"seeds": list(run.seeds), "steps": run.steps, "sweep": list(sweep)}
+    path.write_text(json.dumps(details | {"core_seconds": seconds, "peak_memory_mib": memory}))
+
+
+def test_what_was_never_measured_has_no_cost(published):
+    assert costs.measured(PAPER, SWEPT.name) is None
+    assert costs.expected(PAPER, SWEPT.name) == costs.UNMEASURED
+    write(published / f"{SWEPT.name}.json", replace(SWEPT, steps=10), 7.0)  # of another extent
+    assert costs.measured(PAPER, SWEPT.name) is None
+
+
+def test_published_costs_are_those_of_the_papers_scale_alone(published):
+    write(published / f"{SWEPT.name}.json", SWEPT, 7.0)
+    write(published / f"{SWEEP}.json", PAPER.selection_runs(SWEPT)[0], 3.0, sweep=SWEPT.sweep)
+    assert costs.measured(PAPER, SWEPT.name)[:2] == (7.0, 1000.0)
+    assert costs.measured(PAPER, SWEEP).core_seconds == 3.0
+    assert costs.measured(QUICK, SWEPT.name) is None
+
+
+def test_a_finished_run_tells_the_cost_of_its_scale():
+    run = QUICK.all_runs[SWEPT.name]
+    write(results.provenance_json(results.run_csv("quick", run.name)), run, 2.0)
+    assert costs.measured(QUICK, run.name).core_seconds == 2.0
+
+
+def test_at_another_scale_seconds_shrink_with_the_steps_of_all_seeds_and_memory_does_not(published):
+    write(published / f"{SWEPT.name}.json", SWEPT, 5000.0, 900.0)
+    found = costs.expected(QUICK, SWEPT.name)  # 5 of 50 seeds, 10,000 of 50,000 steps
+    assert found.core_seconds == pytest.approx(costs.START + 100.0) and found.memory_mib == 900.0
+    assert costs.memory_mb(QUICK, SWEPT.name, 2) == 2 * costs.memory_mb(QUICK, SWEPT.name) > 2 * 900
+
+
+def test_a_run_without_measurement_is_expected_to_take_what_the_dearest_like_it_took(published):
+    folder = (published / SWEPT.name).parent
+    write(folder / "some.json", SWEPT, 1000.0, 2000.0)
+    write(folder / "other.json", SWEPT, 3000.0, 500.0)
+    found = costs.expected(PAPER, SWEPT.name)
+    assert found.core_seconds == pytest.approx(costs.START + 3000.0) and found.memory_mib == 2000.0
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"core_seconds": null}'])
+def test_a_damaged_file_is_no_measurement(published, content):
+    path = published / f"{SWEPT.name}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    assert costs.measured(PAPER, SWEPT.name) is None
+
+
+def test_the_estimate_of_figures_counts_shared_jobs_once_and_names_what_was_not_measured(published, capsys):
+    for run in PAPER.figures["figure_10"].runs:
+        write(published / f"{run.name}.json", run, 3600.0, 2048.0)
+    assert cli.main(["estimate", "figure_10", "figure_1", "--scale", "paper", "--cores", "4"]) == 0
+    lines = {line.split("  ")[0].strip(): line.split() for line in capsys.readouterr().out.splitlines()}
+    jobs = 2 * len(PAPER.figures["figure_10"].runs)
+    assert lines["figure_10"][1:] == [str(jobs), f"{jobs / 2:.2f}", f"{jobs / 8:.2f}", "2.0", str(jobs // 2)]
+    assert lines["all of these"][3:5] == lines["figure_1"][1:3]  # figure 1 has all runs of figure 10
