@@ -2,10 +2,8 @@
 
 import json
 import os
-import runpy
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pandas as pd
@@ -111,18 +109,6 @@ def test_a_failure_in_training_leaves_an_older_result_as_it_was(monkeypatch):
     assert Path("x.csv").read_text() == "old" and not Path("x.json").exists()
 
 
-def test_ctrl_c_while_the_command_line_is_imported_is_one_line(monkeypatch, capsys):
-    class Interrupted(types.ModuleType):
-        def __getattr__(self, name):
-            raise KeyboardInterrupt
-
-    monkeypatch.setitem(sys.modules, "dyna_td.cli", Interrupted("dyna_td.cli"))
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module("dyna_td", run_name="__main__")
-    assert end.value.code == 130
-    assert capsys.readouterr().err == "interrupted: nothing was begun.\n"
-
-
 def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training):
     for panel in load_plan("smoke").figures["figure_9"].panels.values():
         for run in panel.curves.values():
@@ -158,13 +144,6 @@ def test_aggregation_refuses_a_truncated_run_and_leaves_the_old_curves(fake_trai
     sentence = capsys.readouterr().err
     assert str(damaged) in sentence and f"`python -m dyna_td run {run.name} --scale smoke`" in sentence
     assert Path("results/smoke/figure_11/curves.csv").read_bytes() == before
-
-
-def test_list_shows_every_figure_run_agent_and_metric(capsys):
-    assert cli.main(["list"]) == 0
-    shown = capsys.readouterr().out
-    for word in ("figure_10", L2, "full_prioritized_er", "MazeGridWorld", "test_rmse_high"):
-        assert word in shown
 
 
 @pytest.mark.parametrize("command", [["list"], ["check", "all_figures", "paper"], ["train", "--help"]])
@@ -208,14 +187,3 @@ def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsy
     assert (
         "is not the sweep that the plan asks for; rebuild it with `python -m dyna_td select" in capsys.readouterr().err
     )
-
-
-def test_provenance_is_that_of_the_moment_before_training(fake_training, monkeypatch):
-    order = []
-    monkeypatch.setattr(cli.provenance, "machine", lambda: order.append("machine") or {"versions": {}, "cpu": ""})
-    execute = sys.modules["dyna_td.training.trainer"].execute
-    monkeypatch.setattr(
-        sys.modules["dyna_td.training.trainer"], "execute", lambda *args: order.append("training") or execute(*args)
-    )
-    assert cli.main(train()) == 0
-    assert order == ["machine", "training"]

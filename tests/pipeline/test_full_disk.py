@@ -6,7 +6,6 @@ import os
 import pytest
 
 from dyna_td import cli
-from dyna_td.pipeline.plans import load_plan
 
 
 @pytest.fixture
@@ -44,17 +43,3 @@ def test_results_wait_for_space_and_their_checkpoint_is_kept(fake_training, disk
     disk.is_full = False
     assert cli.main(train()) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv", "x.json"]
-
-
-def test_curves_wait_for_space(fake_training, disk, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for run in load_plan("smoke").figure("figure_9").runs:
-        if run.sweep:
-            assert cli.main(["select", run.name, "--scale", "smoke"]) == 0
-        assert cli.main(["run", run.name, "--scale", "smoke"]) == 0
-    disk.is_full = True
-    assert cli.main(["aggregate", "figure_9", "--scale", "smoke"]) == 2
-    assert "No space left on device" in capsys.readouterr().err
-    assert not list((tmp_path / "results/smoke/figure_9").iterdir())
-    disk.is_full = False
-    assert cli.main(["aggregate", "figure_9", "--scale", "smoke"]) == 0

@@ -30,17 +30,6 @@ def test_mean_error_and_interval_of_four_seeds_by_hand():
     assert row["iqm"] == 2.5
 
 
-def test_each_step_and_metric_has_its_own_statistics():
-    frame = pd.concat([records([1, 3], step=0), records([5, 7], step=50), records([9, 9], "train_rmse", step=50)])
-    summary = aggregate.summarise(frame).set_index(["metric", "step"])["mean"]
-    assert summary.to_dict() == {("test_rmse", 0): 2, ("test_rmse", 50): 6, ("train_rmse", 50): 9}
-
-
-def test_one_seed_has_no_standard_error():
-    (row,) = aggregate.summarise(records([4.0])).to_dict("records")
-    assert row["mean"] == 4.0 and np.isnan(row["standard_error"]) and np.isnan(row["low95"])
-
-
 def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
     panel = Panel("train_rmse", {"l2": SUPERVISED})
     figure = Figure("figure_10", "title", Path("figure_10.yaml"), {"a": panel})

@@ -47,12 +47,6 @@ def test_a_persons_flags_stay(machine, monkeypatch, given):
     assert len(flags) == (1 if given.startswith(OPTION) else 2)
 
 
-def test_nothing_is_kept_where_a_start_has_no_name(machine):
-    folder, boot = machine
-    boot.unlink()
-    assert program_cache.flags(folder, boot) == ""
-
-
 def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
     for place, days in (("now", 1), ("then", 8)):
         program = tmp_path / place / "program.pb"
