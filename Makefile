@@ -58,7 +58,7 @@ controls sensitivity rates frozen: setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 
-estimate: setup  ## what figures take at SCALE, as far as it was measured
+estimate: setup  ## the measured core-hours and memory of figures, at SCALE
 	@$(BIN)/python -m dyna_td estimate $(FIGURES) --scale $(SCALE)
 
 claims: setup  ## judge the paper's claims by the results that are there, at SCALE

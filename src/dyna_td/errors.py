@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Bad input, told in one sentence: what, where, what was expected, what to do.
+    """Bad input, in one sentence: the mistake, its place, the expected value, the remedy.
 
     The command line prints the sentence and exits with status 2; no traceback is shown.
     """

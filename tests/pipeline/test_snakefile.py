@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.results import run_csv
 
 ROOT = Path(__file__).parents[2]
 PLAN = load_plan("smoke")
@@ -104,14 +105,16 @@ def test_the_snakefile_passes_the_linter(snakemake):
     assert lint.returncode == 0, lint.stderr
 
 
-# Figures whose smoke scale reaches every rule and every kind of run; `make smoke` draws the others too.
-SMOKE = ("figure_2", "figure_7", "figure_11")
+# Two figures and a run with a sweep reach every rule; `make smoke` draws the other figures too.
+SMOKE = ("figure_2", "figure_7")
+SWEPT = PLAN.figures["figure_9"].panels["a"].curves["l2"]
 
 
 @pytest.mark.slow(120)
 @pytest.mark.timeout(1800)
 def test_the_smoke_scale_draws_figures_and_then_has_nothing_to_do(snakemake, tmp_path):
-    drawn = snakemake(*SMOKE, "--config", "scale=smoke")
+    targets = (*SMOKE, str(run_csv("smoke", SWEPT.name)), "--config", "scale=smoke")
+    drawn = snakemake(*targets)
     assert drawn.returncode == 0, drawn.stderr[-3000:]
     results = tmp_path / "results" / "smoke"
     for figure in SMOKE:
@@ -122,21 +125,19 @@ def test_the_smoke_scale_draws_figures_and_then_has_nothing_to_do(snakemake, tmp
         shown = {(panel, curve) for panel, content in declared.panels.items() for curve in content.curves}
         assert shown <= set(zip(curves["panel"], curves["curve"], strict=True))
         assert (results / figure / "states.csv").exists() == declared.shows_states
-    for name, run in {run.name: run for figure in SMOKE for run in PLAN.figures[figure].runs}.items():
-        details = json.loads((results / "runs" / f"{name}.json").read_text())
-        records = pd.read_csv(results / "runs" / f"{name}.csv")
+    for run in (SWEPT, *PLAN.figures["figure_2"].runs):
+        records = pd.read_csv(tmp_path / run_csv("smoke", run.name))
         assert set(records["seed"]) == set(run.seeds) and records["step"].max() == run.steps
-        if run.sweep:
-            assert details["settings"]["learning_rate"] == details["learning_rate_selection"]["learning_rate"]
-            assert details["settings"]["learning_rate"] in run.sweep
-            sweep = pd.read_csv(results / "runs" / f"{name}.selection.csv")
-            assert set(sweep["learning_rate"]) == set(run.sweep) and not set(sweep["seed"]) & set(run.seeds)
-    again = snakemake("--dry-run", *SMOKE, "--config", "scale=smoke")
+    csv = tmp_path / run_csv("smoke", SWEPT.name)
+    details = json.loads(csv.with_suffix(".json").read_text())
+    assert details["settings"]["learning_rate"] == details["learning_rate_selection"]["learning_rate"]
+    sweep = pd.read_csv(csv.with_name(f"{csv.stem}.selection.csv"))
+    assert set(sweep["learning_rate"]) == set(SWEPT.sweep) and not set(sweep["seed"]) & set(SWEPT.seeds)
+    assert 1 < details["core_seconds"] < 600
+
+    again = snakemake("--dry-run", *targets)
     assert "Nothing to be done" in again.stdout + again.stderr
     (results / "figure_7" / "figure_7.pdf").unlink()
-    assert planned_jobs(snakemake("--dry-run", *SMOKE, "--config", "scale=smoke"))["draw_figure_7"] == 1
-    lost = results / "runs" / f"{name}.csv"
-    assert run.sweep
-    lost.unlink()
-    jobs = planned_jobs(snakemake("--dry-run", str(lost.relative_to(tmp_path)), "--config", "scale=smoke"))
-    assert jobs["train_run"] == 1 and not jobs["select_learning_rate"]
+    csv.unlink()
+    jobs = planned_jobs(snakemake("--dry-run", *targets))
+    assert (jobs["draw_figure_7"], jobs["train_run"], jobs["select_learning_rate"]) == (1, 1, 0)

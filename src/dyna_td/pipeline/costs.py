@@ -1,6 +1,6 @@
-"""What jobs take, in core-seconds and memory, as the JSON files of finished and published runs have measured it.
+"""The cost of jobs, in core-seconds and memory, from the JSON files of finished and published runs.
 
-A published run tells the cost of the run of its name at the paper's scale. What was never measured is named so.
+A published run tells the cost at the paper's scale. A job that was never measured has no cost.
 """
 
 import json
@@ -48,8 +48,8 @@ def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost 
 def expected(plan: Plan, job: str) -> Cost:
     """The cost to allow for `job`: measured, in proportion to published jobs like it, or else `UNMEASURED`.
 
-    Jobs are alike if they have one name, or else train the same agent on the same environment; the dearest counts. At
-    another scale, seconds shrink with the steps of all seeds, and memory stays the same.
+    A job is like another if it has its name, or else trains the same agent on the same environment; the dearest counts.
+    At another scale, seconds shrink with the steps of all seeds, and memory stays the same.
     """
     found = measured(plan, job)
     if found:

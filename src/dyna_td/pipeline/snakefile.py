@@ -1,4 +1,4 @@
-"""What the Snakefile needs before its rules: the plan that is asked for, and the environment of its jobs."""
+"""The start of the Snakefile: the plan at the scale of `--config`, and the environment of its jobs."""
 
 import os
 import re
