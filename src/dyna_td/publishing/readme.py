@@ -1,6 +1,6 @@
-"""The parts of the README that follow from the published results: the gallery, the judged claims, other readings.
+"""The generated parts of the README: the gallery of published figures, the judged claims, and other readings.
 
-Nothing in them comes from other scales, and nothing is judged here: verdicts are those of reference/claims.csv.
+They show published runs alone, and judge nothing: verdicts are those of reference/claims.csv.
 """
 
 from collections import Counter
@@ -12,90 +12,87 @@ from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim
 from dyna_td.evidence.findings import Finding
 from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.pipeline.cost_table import costs_of, two_digits
-from dyna_td.pipeline.costs import jobs_of
-from dyna_td.pipeline.estimate import CostModel
 from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.publishing import reference
 
-# What the parts are called, see `marked_text`.
+# The names of the parts, see `marked_text`.
 GALLERY, CLAIMS, READINGS = "published figures", "published claims", "published readings"
-CLAIMS_HEADING = "Does the data bear the paper out?"  # below which the README has the claims
-_ANCHOR = CLAIMS_HEADING.lower().rstrip("?").replace(" ", "-")  # as GitHub names it
-_JUDGED = VERDICTS[:-1]
-_NOT_RUN = VERDICTS[-1]
+_ANCHOR = "does-the-data-bear-the-paper-out"  # of the README's heading above the claims
+_JUDGED, _NOT_RUN = VERDICTS[:-1], VERDICTS[-1]
 _WIDTH = 220  # of a small picture, in pixels
 _MOST_TESTS = 4  # of a claim that are told one by one
 
 
-def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, model: CostModel, directory: Path) -> str:
-    """A line for each figure of the plan: its picture, what the paper claims of it, verdicts, command, and cost.
+def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
+    """A line for each figure of the plan: its picture, the paper's claim, verdicts, command, and cost.
 
     Args:
       plan: at the paper's scale.
       claims: of which `card` has the verdicts.
       card: as `scorecard.read_card` gives it.
-      model: what estimates the cost of a figure that is not published, or whose cost was not measured.
       directory: of the published results, as the README links to it.
     """
-    lines = scorecard.table_head("figure", "what the paper claims", "verdicts", "command", "core-minutes")
+    rows = []
     there = reference.published(directory)
     for figure in plan.figures.values():
-        told = reference.read_provenance(figure.name, directory) if figure.name in there else None
-        picture = f"{_picture(figure, directory)}<br>" if told else ""
-        number = figure.name.removeprefix("figure_")
-        cells = (
-            f"{picture}**{number}**: {figure.shows or figure.title}",
-            figure.claim,
-            _verdicts(figure, claims, card) or _progress(figure, told, directory),
-            f"`make {figure.name}`",
-            _minutes(plan, figure, told, model),
+        png = (directory / figure.name / f"{figure.name}.png").as_posix()
+        name = figure.name.replace("_", " ").capitalize()
+        picture = f'<a href="{png}"><img src="{png}" width="{_WIDTH}" alt="{name}"></a><br>'
+        verdicts = _verdicts(figure, claims, card) or _progress(figure, figure.name in there, directory)
+        shows = f"**{figure.name.removeprefix('figure_')}**: {figure.shows or figure.title}"
+        rows.append(
+            (
+                f"{picture if figure.name in there else ''}{shows}",
+                figure.claim,
+                verdicts,
+                f"`make {figure.name}`",
+                core_minutes(figure, directory),
+            )
         )
-        lines.append(scorecard.table_line(cells))
-    return "\n".join(lines) + "\n"
+    return _table(("figure", "what the paper claims", "verdicts", "command", "core-minutes"), rows)
 
 
 def judged_claims(
     plan: Plan, claims: list[Claim], card: pd.DataFrame, findings: dict[int, Finding], directory: Path
 ) -> str:
-    """A line for each claim with a verdict, how many have none, and the findings on them."""
+    """A line for each claim with a verdict, the number of those without, and the findings on them."""
     verdicts = card[card["row"] == "claim"].set_index("claim")
     tests = card[card["row"] == "test"]
-    judged = [claim for claim in claims if verdicts.loc[claim.number, "verdict"] != _NOT_RUN]
-    lines = [_sum_words(claims, card, directory), "", *scorecard.caveats(card, plan)]
-    lines += scorecard.table_head("claim", "in our words", "verdict", "effect with its 95% interval", "seeds", "place")
-    for claim in judged:
+    rows, paragraphs = [], []
+    for claim in claims:
         row, own = verdicts.loc[claim.number], tests[tests["claim"] == claim.number]
+        if row["verdict"] == _NOT_RUN:
+            continue
+        seeds = ", ".join(dict.fromkeys(own.loc[own["n"] != "", "n"])) or "exact"
         verdict = scorecard.verdict_words(row)
-        cells = (str(claim.number), claim.text, verdict, _effects(row, own), _seeds(own), claim.place)
-        lines.append(scorecard.table_line(cells))
-    for claim in judged:
+        rows.append((str(claim.number), claim.text, verdict, _effects(row, own), seeds, claim.place))
         finding = findings.get(claim.number)
-        if finding and finding.verdict == verdicts.loc[claim.number, "verdict"]:
-            lines += ["", f"**Claim {claim.number}, {finding.verdict}.** {finding.text}"]
-    return "\n".join(lines) + "\n"
+        if finding and finding.verdict == row["verdict"]:
+            paragraphs.append(f"\n**Claim {claim.number}, {finding.verdict}.** {finding.text}\n")
+    lines = [_sum_words(claims, card, directory), "", *scorecard.caveats(card, plan), ""]
+    headings = ("claim", "in our words", "verdict", "effect with its 95% interval", "seeds", "place")
+    return "\n".join(lines) + _table(headings, rows) + "".join(paragraphs)
 
 
 def other_readings(card: pd.DataFrame, table: pd.DataFrame) -> str:
-    """A line for each claim that has readings: which leave its verdict as it is, and which do not.
+    """A line for each claim with readings: which leave its verdict as it is, and which do not.
 
     Args:
       card: as `scorecard.read_card` gives it.
       table: as `readings.read_table` gives it.
     """
-    lines = scorecard.table_head("claim", "verdict", "stays so by", "would be")
     verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
+    rows = []
     for number, found in table[table["row"] == "claim"].groupby("claim"):
         by = {name: ", ".join(group["reading"]) for name, group in found.groupby("verdict")}
         same = by.pop(verdicts[number], "")
         others = "; ".join(f"{verdict} by {by[verdict]}" for verdict in VERDICTS if verdict in by)
-        others = others.replace(f"{_NOT_RUN} by", f"{_NOT_RUN} yet:")
-        lines.append(scorecard.table_line((str(number), verdicts[number], same, others)))
-    return "\n".join(lines) + "\n"
+        rows.append((str(number), verdicts[number], same, others.replace(f"{_NOT_RUN} by", f"{_NOT_RUN} yet:")))
+    return _table(("claim", "verdict", "stays so by", "would be"), rows)
 
 
 def open_findings(card: pd.DataFrame, findings: dict[int, Finding]) -> list[str]:
-    """What is left to write, a sentence for each claim: findings that are missing, or explain another verdict."""
+    """A sentence for each claim whose finding is missing, or explains another verdict."""
     verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
     lines = []
     for number, verdict in verdicts.items():
@@ -107,15 +104,21 @@ def open_findings(card: pd.DataFrame, findings: dict[int, Finding]) -> list[str]
     return lines
 
 
-def _picture(figure: Figure, directory: Path) -> str:
-    """A small picture that leads to the large one."""
-    png = (directory / figure.name / f"{figure.name}.png").as_posix()
-    name = figure.name.replace("_", " ").capitalize()
-    return f'<a href="{png}"><img src="{png}" width="{_WIDTH}" alt="{name}"></a>'
+def core_minutes(figure: Figure, directory: Path) -> str:
+    """The measured core-minutes of all its runs and sweeps, in two digits."""
+    jobs = [name for run in figure.runs for name in ([f"{run.name}.selection"] if run.sweep else []) + [run.name]]
+    seconds = [(reference.read_details(job, directory) or {}).get("core_seconds") for job in jobs]
+    if None in seconds:
+        return "not measured"
+    return f"{float(f'{sum(seconds) / 60:.2g}'):g}"
+
+
+def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    return "\n".join(scorecard.markdown_table(headings, rows)) + "\n"
 
 
 def _verdicts(figure: Figure, claims: list[Claim], card: pd.DataFrame) -> str:
-    """How many claims on `figure` have which verdict, empty if none has one."""
+    """The number of claims on `figure` with each verdict; empty if none has one."""
     numbers = [claim.number for claim in claims if figure.name in claim.figures]
     found = Counter(card.loc[(card["row"] == "claim") & card["claim"].isin(numbers), "verdict"])
     counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in _JUDGED if found[verdict])
@@ -123,28 +126,16 @@ def _verdicts(figure: Figure, claims: list[Claim], card: pd.DataFrame) -> str:
     return f"[{counts}](#{_ANCHOR}){rest}" if counts else ""
 
 
-def _progress(figure: Figure, told: dict | None, directory: Path) -> str:
-    """How far a figure without a verdict is; `told` is its provenance, None if it is not published."""
-    if told:
+def _progress(figure: Figure, is_published: bool, directory: Path) -> str:
+    """The progress of a figure without a verdict."""
+    if is_published:
         return "not judged yet"
-    done = sum(reference.run_csv(run.name, directory).exists() for run in figure.runs)
+    done = sum(reference.stored(f"{run.name}.json", directory).exists() for run in figure.runs)
     return f"{done} of {len(figure.runs)} runs finished at paper scale" if done else "not run at paper scale yet"
 
 
-def _minutes(plan: Plan, figure: Figure, told: dict | None, model: CostModel) -> str:
-    """Core-minutes of all its runs and sweeps, as they were measured, or else as `model` has them."""
-    runs = (told or {}).get("runs", {}).values()
-    costs = [run[key] for run in runs for key in ("cost", "selection_cost") if key in run]
-    if costs and all(cost["core_seconds"] is not None for cost in costs):
-        return two_digits(sum(cost["core_seconds"] for cost in costs) / 60)
-    jobs = jobs_of(plan, [figure])
-    estimated, measured = costs_of(jobs, plan.scale, model)
-    minutes = two_digits(sum(cost.seconds for cost in estimated.values()) / 60)
-    return minutes if measured == len(jobs) else f"{minutes} (estimate)"
-
-
 def _sum_words(claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
-    """How many claims there are of each verdict, and where each test stands."""
+    """The number of claims of each verdict, and where each test stands."""
     found = Counter(card.loc[card["row"] == "claim", "verdict"])
     counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in _JUDGED)
     waiting = f"{found[_NOT_RUN]} are not run yet at the paper's scale" if found[_NOT_RUN] else "none is left to run"
@@ -155,7 +146,7 @@ def _sum_words(claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
 def _effects(row: pd.Series, tests: pd.DataFrame) -> str:
     """The effect of the claim's test, or of each if it has a few.
 
-    Of many, it tells how they came out, and the effects of those with the claim's verdict if these are few.
+    Of many tests, it says how they came out, with the effects of those of the claim's verdict if these are few.
     """
     if len(tests) == 1:
         return scorecard.data_words(row)
@@ -175,8 +166,3 @@ def _test_words(test: pd.Series, verdict: str) -> str:
     plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
     curves = "" if "/" in plus or not minus else f", {plus} less {minus}"
     return f"{test['test']}{curves}: {' '.join(words)}".replace("_", " ")
-
-
-def _seeds(tests: pd.DataFrame) -> str:
-    """How many seeds each test compared, each number once; what is computed has none."""
-    return ", ".join(dict.fromkeys(tests.loc[tests["n"] != "", "n"])) or "exact"
