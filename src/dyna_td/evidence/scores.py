@@ -87,7 +87,7 @@ def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
             return None
         rebuild = f"python -m dyna_td run {run.name} --scale {scale}"
         records, details = results.read_run(csv, run, rebuild)
-        return Measured(run, records, details, rebuild, "current" if finished.is_current(run, details) else "other")
+        return Measured(run, records, details, rebuild, "current" if finished.agrees(run, details) else "other")
 
     return read
 

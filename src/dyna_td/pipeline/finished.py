@@ -15,17 +15,12 @@ from dyna_td.settings import Run
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV of the results: its `records`, its JSON file's `details`, and `asked`, what it would tell of itself now."""
+    """A CSV of the results: its `records`, its JSON file's `details`, and those that it would get now (`asked`)."""
 
     csv: Path
     records: pd.DataFrame
     details: dict
     asked: dict
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the code that is here made it, or was shown to make the same numbers."""
-        return self.details.get("source_digest") == self.asked["source_digest"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +43,8 @@ class Finished:
 
     @property
     def is_current(self) -> bool:
-        """Whether the code that is here made all of it."""
-        return all(table.is_current for table in self.tables)
+        """Whether the code that is here made all of it, or was shown to make the same numbers."""
+        return all(table.details.get("source_digest") == table.asked["source_digest"] for table in self.tables)
 
 
 def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
@@ -58,55 +53,49 @@ def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
     Raises:
       UserError: if it is missing, damaged or not complete, or if other settings made it.
     """
-    rebuild = remedies.pipeline(results.run_csv(plan.scale, run.name), plan.scale)
-    csv = results.run_csv(plan.scale, run.name, directory)
-    records, details = results.read_run(csv, run, rebuild)
     sweep, trained, candidate = None, run, None
     if run.sweep:
         sweep = read_sweep(plan, run, directory)
         rate = sweep.details["learning_rate"]
-        trained = run.with_learning_rate(rate)
-        candidate = plan.selection_runs(run)[run.sweep.index(rate)]
+        trained, candidate = run.with_learning_rate(rate), plan.selection_runs(run)[run.sweep.index(rate)]
     asked = {**results.describe(trained), "run": run.name}
-    return Finished(run, trained, _table(csv, records, details, asked, run, rebuild), sweep, candidate)
+    table, rebuild = _read(plan, run.name, run, asked, directory)
+    results.require_complete(table.csv, table.records, run, rebuild)
+    return Finished(run, trained, table, sweep, candidate)
 
 
 def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
     """The finished sweep of `run`, if today's rule makes the choice of its JSON file; see `read`."""
-    rebuild = remedies.pipeline(results.selection_csv(plan.scale, run.name), plan.scale)
-    csv = results.selection_csv(plan.scale, run.name, directory)
-    records, details = results.read(csv, rebuild)
     asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
-    table = _table(csv, records, details, asked, run, rebuild)
-    tried = (set(records["learning_rate"]), set(records["seed"]))
-    choice = select_learning_rate(run, records)
+    table, rebuild = _read(plan, f"{run.name}.selection", run, asked, directory)
+    tried = (set(table.records["learning_rate"]), set(table.records["seed"]))
+    choice = select_learning_rate(run, table.records)
     # Not the scores: they were computed before the values were rounded to the nine digits of the file.
-    same = all(details.get(key) == choice[key] for key in ("learning_rate", "metric", "rule"))
+    same = all(table.details.get(key) == choice[key] for key in ("learning_rate", "metric", "rule"))
     if tried != (set(run.sweep), set(asked["seeds"])) or not same:
-        raise UserError(f"{csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
+        raise UserError(f"{table.csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
     return table
 
 
-def _table(csv: Path, records: pd.DataFrame, details: dict, asked: dict, run: Run, rebuild: str) -> Table:
+def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple[Table, str]:
+    """A table with the settings that are asked for, and the command that makes it anew."""
+    rebuild = remedies.pipeline(results.run_csv(plan.scale, job), plan.scale)
+    csv = results.run_csv(plan.scale, job, directory)
+    records, details = results.read(csv, rebuild)
     differing = differences(run, details, asked)
     if differing:
         where = results.provenance_json(csv)
         raise UserError(f"{where} has other {', '.join(differing)} than the plan; rebuild it with `{rebuild}`.")
-    return Table(csv, records, details, asked)
+    return Table(csv, records, details, asked), rebuild
 
 
-def is_current(planned: Run, details: dict) -> bool:
-    """Whether the code and settings that are here made the run whose JSON file has these `details`."""
-    asked = asked_of(planned, details)
-    return not differences(planned, details, asked) and details.get("source_digest") == asked["source_digest"]
-
-
-def asked_of(planned: Run, details: dict) -> dict:
-    """The facts that a run's JSON file would tell now, at the learning rate that its `details` tell if it is swept."""
+def agrees(planned: Run, details: dict, code: bool = True) -> bool:
+    """Whether a run's JSON file with these `details` tells of the planned settings, and of the `code` that is here."""
     settings = details.get("settings")
     rate = settings.get("learning_rate") if isinstance(settings, dict) else None
-    run = planned.with_learning_rate(rate) if planned.sweep else planned
-    return {**results.describe(run), "run": planned.name}
+    asked = results.describe(planned.with_learning_rate(rate) if planned.sweep else planned)
+    is_other_code = code and details.get("source_digest") != asked["source_digest"]
+    return not is_other_code and not differences(planned, details, {**asked, "run": planned.name})
 
 
 def differences(run: Run, details: dict, asked: dict) -> list[str]:

@@ -7,7 +7,6 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, remedies, results
 from dyna_td.pipeline.aggregate import curves_text, states_text
 from dyna_td.pipeline.plans import Figure, Plan
-from dyna_td.settings import Run
 
 
 def faults(plan: Plan, directory: Path = results.DIRECTORY) -> tuple[int, list[str]]:
@@ -17,12 +16,15 @@ def faults(plan: Plan, directory: Path = results.DIRECTORY) -> tuple[int, list[s
     seeds, steps, and the choice that follows from a sweep. The tables of a figure are compared with what its runs say
     now. A file that is not there yet is no fault.
     """
-    found = [*_runs(plan, directory), *_figures(plan, directory)]
+    found = [*_runs(plan, directory)]
+    for figure in plan.drawn.values():
+        csv = results.curves_csv(plan.scale, figure.name, directory)
+        found += [_figure(figure, csv, plan, directory)] if csv.exists() else []
     return sum(checked for checked, _ in found), list(dict.fromkeys(fault for _, fault in found if fault))
 
 
 def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
-    """For each run and sweep, the files that were checked, and its fault or ""."""
+    """For each run and sweep, the number of files that were checked, and its fault or ""."""
     folder = directory / plan.scale / "runs"
     for csv in sorted(folder.rglob("*.csv")):
         if csv.name.endswith(".states.csv"):
@@ -53,24 +55,13 @@ def _rebuild(name: str, plan: Plan) -> str:
     return remedies.pipeline(results.run_csv(plan.scale, name), plan.scale)
 
 
-def _figures(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
-    for figure in plan.drawn.values():
-        csv = results.curves_csv(plan.scale, figure.name, directory)
-        if csv.exists():
-            yield _figure(figure, csv, plan, directory)
-
-
 def _figure(figure: Figure, csv: Path, plan: Plan, directory: Path) -> tuple[int, str]:
     remake = f"delete it and run `make {figure.name} SCALE={plan.scale}`"
-
-    def place(run: Run) -> Path:
-        return results.run_csv(plan.scale, run.name, directory)
-
+    places = {run: (results.run_csv(plan.scale, run.name, directory), _rebuild(run.name, plan)) for run in figure.runs}
     try:
-        expected = {csv: curves_text(figure, lambda run: results.read_run(place(run), run, _rebuild(run.name, plan)))}
+        expected = {csv: curves_text(figure, lambda run: results.read_run(places[run][0], run, places[run][1]))}
         if figure.shows_states:
-            states = states_text(figure, lambda run: results.read_states(place(run), _rebuild(run.name, plan)))
-            expected[results.states_csv(csv)] = states
+            expected[results.states_csv(csv)] = states_text(figure, lambda run: results.read_states(*places[run]))
     except (UserError, *remedies.DAMAGE) as error:
         reason = str(error) if isinstance(error, UserError) else "the JSON file of one of them is damaged."
         return 1, f"{csv} cannot be compared with its runs: {reason}"

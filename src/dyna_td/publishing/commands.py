@@ -65,38 +65,26 @@ def _cores(text: str) -> int:
 def _reference(options: argparse.Namespace) -> None:
     plan = _published_plan(options)
     store.require_committed()
-    figures = [plan.figure(name) for name in options.figures] or _complete_figures(plan, options)
-    for figure in figures:
+    for figure in [plan.figure(name) for name in options.figures] or plan.drawn.values():
+        csvs = [results.run_csv(plan.scale, run.name, options.results) for run in figure.runs]
+        lacks = sum(not csv.exists() for csv in csvs)
+        if lacks and not options.figures:
+            rebuild = f"make {figure.name} SCALE={plan.scale}"
+            print(f"{figure.name} lacks {lacks} of {len(csvs)} runs, which `{rebuild}` trains.")
+            continue
         store.publish(plan, figure, options.results, options.reference)
         print(gallery.draw(figure.name, options.reference, options.reference).parent)
-    runs = [run for figure in figures for run in figure.runs] if options.figures else plan.all_runs.values()
-    kept = store.keep(plan, dict.fromkeys(runs), options.results, options.reference)
-    print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
+    if not options.figures:
+        kept = store.keep(plan, plan.all_runs.values(), options.results, options.reference)
+        print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
 
 
 def _published_plan(options: argparse.Namespace) -> plans.Plan:
     """The plan of the scale whose results are published; a UserError if another one is asked for."""
     if options.scale != EVIDENCE_SCALE:
-        raise UserError(
-            f"scale is {options.scale}, but only results of scale {EVIDENCE_SCALE} are published: "
-            f"add --scale {EVIDENCE_SCALE}."
-        )
+        only = f"only results of scale {EVIDENCE_SCALE} are published: add --scale {EVIDENCE_SCALE}."
+        raise UserError(f"scale is {options.scale}, but {only}")
     return plans.load_plan(options.scale, options.experiments)
-
-
-def _complete_figures(plan: plans.Plan, options: argparse.Namespace) -> list[plans.Figure]:
-    """The figures whose runs, or without runs whose curves, are all there; prints what the others lack."""
-    complete = []
-    for figure in plan.drawn.values():
-        lacks = [run for run in figure.runs if not results.run_csv(plan.scale, run.name, options.results).exists()]
-        rebuild = f"make {figure.name} SCALE={plan.scale}"
-        if lacks:
-            print(f"{figure.name} lacks {len(lacks)} of {len(figure.runs)} runs, which `{rebuild}` trains.")
-        elif not figure.runs and not results.curves_csv(plan.scale, figure.name, options.results).exists():
-            print(f"{figure.name} is not drawn yet, which `{rebuild}` does.")
-        else:
-            complete.append(figure)
-    return complete
 
 
 def _restore(options: argparse.Namespace) -> None:
@@ -104,9 +92,7 @@ def _restore(options: argparse.Namespace) -> None:
     home = handover.require_pipelines_folder(options.results)
     lock.require_free()
     back = store.restore(plan, options.reference, options.results, options.outdated)
-    for name in back.outdated:
-        print(f"left out: {name} was made by other sources than those that are here.")
-    for sentence in back.left_out:
+    for sentence in (*back.outdated, *back.left_out):
         print(f"left out: {sentence}")
     elsewhere = "" if home == Path.cwd() else f", for `snakemake --directory {home}`"
     print(f"{len(back.runs)} runs are back in {options.results / plan.scale}{elsewhere}.")
@@ -150,7 +136,7 @@ def _readme(options: argparse.Namespace) -> None:
 
 def _compare(options: argparse.Namespace) -> None:
     plan, paper = (plans.load_plan(scale, options.experiments) for scale in (options.scale, EVIDENCE_SCALE))
-    published = reference.published(options.reference)
+    published = reference.require_published(options.reference)
     figures = [require_choice(plan.figure(name).name, published, "published figure") for name in options.figures]
     if not figures:
         figures = [name for name in published if results.curves_csv(plan.scale, name, options.results).exists()]
@@ -178,21 +164,21 @@ def _restamp(options: argparse.Namespace) -> None:
             f"`git worktree add {options.against} COMMIT`."
         )
     plan = plans.load_plan(options.scale)
-    found = restamp.survey(plan, options.results)
-    if not (found.current or found.outdated or found.left_out):
+    current, outdated, left_out = restamp.survey(plan, options.results)
+    if not (current or outdated or left_out):
         raise remedies.nothing_there("runs", plan.scale, options.results)
-    for sentence in found.left_out:
+    for sentence in left_out:
         print(f"left out: {sentence}")
-    witness_of = restamp.sample(found.outdated)
+    witness_of = restamp.sample(outdated)
     if options.every_run:
-        witness_of = {made.run.name: made for made in found.outdated}
+        witness_of = {made.run.name: made for made in outdated}
     witnesses = list({made.run.name: made for made in witness_of.values()}.values())
     facts = {}
     for made, told in restamp.confirm(witnesses, plan.scale, checkout, options.cores):
         facts[made.run.name] = told
         older = f" as {options.against} makes here" if "compared_with_sources_of" in told else ""
         print(f"{made.run.name}: the same numbers up to step {told['last_step']:,}{older}", flush=True)
-    for made in found.outdated:
+    for made in outdated:
         restamp.stamp(made, facts[witness_of[made.run.name].run.name])
-    handover.tell_snakemake(plan.scale, [*found.current, *found.outdated], options.results)
-    print(f"{len(found.outdated)} runs stamped after comparing {len(witnesses)}, {len(found.current)} were current.")
+    handover.tell_snakemake(plan.scale, [*current, *outdated], options.results)
+    print(f"{len(outdated)} runs stamped after comparing {len(witnesses)}, {len(current)} were current.")

@@ -12,7 +12,7 @@ import json
 import lzma
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +21,6 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.evidence.scores import Measured
 from dyna_td.pipeline import finished, results
-from dyna_td.pipeline.files import write_whole
 from dyna_td.pipeline.remedies import told_if_damaged
 from dyna_td.settings import Run
 
@@ -44,28 +43,16 @@ def claims_csv(directory: Path = DIRECTORY) -> Path:
 
 
 def stored(name: str, directory: Path = DIRECTORY) -> Path:
-    """The place of a file of a run: `<run>.json`, or `<run>.csv`, which is compressed."""
-    return Path(directory) / "runs" / f"{name}{'.xz' if name.endswith('.csv') else ''}"
-
-
-def published(directory: Path = DIRECTORY) -> list[str]:
-    """The names of the figures that are there, in the paper's order; studies come last."""
-    names = {path.parent.name for path in Path(directory).glob("*/curves.csv")}
-    return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
+    """The place of a run's file: `<run>.json`, or a table such as `<run>.csv`, which is compressed."""
+    return Path(directory) / "runs" / (f"{name}.xz" if name.endswith(".csv") else name)
 
 
 def require_published(directory: Path = DIRECTORY) -> list[str]:
-    """The names of the figures that are there; a UserError if there are none."""
-    there = published(directory)
-    if not there:
-        raise UserError(f"{directory} holds no published figure: get them with `git checkout reference`.")
-    return there
-
-
-def require_runs(directory: Path = DIRECTORY) -> None:
-    """Raises UserError if no run is published."""
-    if not (Path(directory) / "runs").is_dir():
-        raise UserError(f"{directory} holds no published runs: get them with `git checkout reference`.")
+    """The names of the published figures, in the paper's order, studies last; a UserError if nothing is published."""
+    if not Path(directory).is_dir():
+        raise UserError(f"{directory} holds no published results: get them with `git checkout reference`.")
+    names = {path.parent.name for path in Path(directory).glob("*/curves.csv")}
+    return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
 
 
 def again(path: Path) -> str:
@@ -79,9 +66,9 @@ def read_compressed(path: Path) -> bytes:
         return lzma.decompress(path.read_bytes())
 
 
-def read_details(run: str, directory: Path = DIRECTORY) -> dict | None:
-    """The contents of the JSON file of a run, or of a sweep; None if it is not published."""
-    path = stored(f"{run}.json", directory)
+def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
+    """The contents of the JSON file of a run or of a sweep, `<run>.selection`; None if it is not published."""
+    path = stored(f"{job}.json", directory)
     if not path.exists():
         return None
     with told_if_damaged(path, again(path)):
@@ -91,28 +78,14 @@ def read_details(run: str, directory: Path = DIRECTORY) -> dict | None:
         return details
 
 
-def read_files(names: Iterable[str], directory: Path = DIRECTORY) -> dict[str, bytes]:
-    """The contents of a run's files by name (see `stored`), the tables as their JSON files tell of them.
-
-    Raises:
-      UserError: for a file that is missing or damaged.
-    """
-    contents = {}
-    for name in names:
-        path = stored(name, directory)
-        with told_if_damaged(path, again(path)):
-            contents[name] = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    checksums = {}
-    for name in [name for name in contents if name.endswith(".json")]:
-        path = stored(name, directory)
-        with told_if_damaged(path, again(path)):
-            details, stem = json.loads(contents[name]), name.removesuffix(".json")
-            checksums |= {f"{stem}.csv": details["csv_sha256"], f"{stem}.states.csv": details.get("states_sha256")}
-    for name in contents.keys() & checksums.keys():
-        if results.checksum(contents[name]) != checksums[name]:
-            path = stored(name, directory)
-            raise UserError(f"{path} is not what the JSON file beside it tells of; {again(path)}.")
-    return contents
+def read_table(name: str, directory: Path = DIRECTORY) -> bytes:
+    """A run's table (see `stored`); a UserError if it is missing, damaged or not what its JSON file tells of."""
+    path, job = stored(name, directory), re.sub(r"(\.states)?\.csv$", "", name)
+    content = read_compressed(path)
+    key = "csv_sha256" if name == f"{job}.csv" else "states_sha256"
+    if results.checksum(content) != (read_details(job, directory) or {}).get(key):
+        raise UserError(f"{path} is not what the JSON file beside it tells of; {again(path)}.")
+    return content
 
 
 def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
@@ -120,7 +93,7 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
 
     It raises UserError for results that are damaged, or that lack what the plan asks.
     """
-    require_runs(directory)
+    require_published(directory)
 
     @cache
     def read(run: Run) -> Measured | None:
@@ -128,21 +101,9 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
         if details is None:
             return None
         csv = f"{run.name}.csv"
-        records = pd.read_csv(io.BytesIO(read_files([f"{run.name}.json", csv], directory)[csv]))
+        records = pd.read_csv(io.BytesIO(read_table(csv, directory)))
         results.require_complete(stored(csv, directory), records, run, "make reference")
-        differing = finished.differences(run, details, finished.asked_of(run, details))
-        return Measured(run, records, details, "make reference", "other" if differing else "published")
+        sources = "published" if finished.agrees(run, details, code=False) else "other"
+        return Measured(run, records, details, "make reference", sources)
 
     return read
-
-
-def write_compressed(path: Path, content: bytes) -> None:
-    """Compresses `content`, unless it is there already: another version of the library may make other bytes of it."""
-    if path.exists():
-        try:
-            if read_compressed(path) == content:
-                return
-        except UserError:
-            pass  # damaged: it is written anew
-    with write_whole(path, "wb") as file:
-        file.write(lzma.compress(content, preset=9))

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -36,33 +36,23 @@ from dyna_td.training.checkpoint import unpack
 EVALUATIONS = 2  # after learning has begun
 
 
-@dataclass(frozen=True)
-class Survey:
-    """Finished runs by whether the code that is here made them, and sentences on those that are left out."""
-
-    current: list[Finished]
-    outdated: list[Finished]
-    left_out: list[str]
-
-
-def survey(plan: Plan, directory: Path) -> Survey:
-    """Looks at every run of `plan` that is finished below `directory`."""
-    found = Survey([], [], [])
+def survey(plan: Plan, directory: Path) -> tuple[list[Finished], list[Finished], list[str]]:
+    """The current runs of `plan` below `directory`, the outdated ones, and sentences on those that are left out."""
+    current, outdated, left_out = [], [], []
     for run in plan.all_runs.values():
-        if not results.run_csv(plan.scale, run.name, directory).exists():
-            continue
+        csv = results.run_csv(plan.scale, run.name, directory)
         try:
-            made = finished.read(plan, run, directory)
+            made = finished.read(plan, run, directory) if csv.exists() else None
         except UserError as error:
-            found.left_out.append(str(error))
+            left_out.append(str(error))
             continue
-        if made.is_current:
-            found.current.append(made)
-        elif run.agent != "dyna_td_frozen":
-            found.outdated.append(made)
-        else:
-            found.left_out.append(f"{made.table.csv} is measured at its last step alone, which no beginning can show.")
-    return found
+        if made and made.is_current:
+            current.append(made)
+        elif made and run.agent == "dyna_td_frozen":
+            left_out.append(f"{csv} is measured at its last step alone, which no beginning can show.")
+        elif made:
+            outdated.append(made)
+    return current, outdated, left_out
 
 
 def sample(outdated: Iterable[Finished]) -> dict[str, Finished]:
@@ -114,10 +104,9 @@ class _UntilStep:
 
 
 def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
-    """The evaluations of the first program of `run`, up to the step `until`; older checkouts have it by this name.
+    """The evaluations of the first program of `run` up to the step `until`, as in a sweep without `measures`.
 
-    The run keeps its own number of steps, by which its buffers are sized. Without `measures`, it is trained as in a
-    sweep.
+    The run keeps its own number of steps, by which its buffers are sized. Newer sources call this function by its name.
     """
     from dyna_td.training import trainer  # imports TensorFlow, which nothing else here needs
 
@@ -135,11 +124,12 @@ def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
 _BEGIN_OLDER = """
 import sys
 from pathlib import Path
-try:
-    from dyna_td.pipeline import plans, results
-except ImportError:
-    from dyna_td import experiments as plans, results
+import dyna_td
 from dyna_td.publishing import restamp
+if Path(dyna_td.__path__[0], "pipeline").is_dir():  # an import would also find that of an editable installation
+    from dyna_td.pipeline import plans, results
+else:
+    from dyna_td import experiments as plans, results
 
 scale, name, digest, until, rate, output = sys.argv[1:]
 plan, until, rate = plans.load_plan(scale), int(until), float(rate)
@@ -159,11 +149,7 @@ for number, records in enumerate([*tables, restamp.train_beginning(run, until, T
 
 
 def begin_older(made: Finished, scale: str, checkout: Path) -> list[str]:
-    """The beginnings of a run's tables, as the older sources in `checkout` make them on this machine: texts of CSVs.
-
-    Raises:
-      UserError: if they cannot train it, or are the code that is here.
-    """
+    """The beginnings of a run's tables as the older sources in `checkout` make them on this machine: texts of CSVs."""
     rate = repr(made.trained.settings.learning_rate)
     with tempfile.TemporaryDirectory() as output:
         command = [sys.executable, "-c", _BEGIN_OLDER, scale, made.run.name, made.table.asked["source_digest"]]

@@ -1,6 +1,7 @@
 """Fills `reference/` with finished figures and runs, and brings the runs back, so that nobody trains them again."""
 
 import json
+import lzma
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,25 +14,20 @@ from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.publishing import handover, reference
 from dyna_td.settings import Run
 
-SOURCES = ("src", "envs", "experiments", "figures")  # they make numbers and pictures
-
 
 @dataclass(frozen=True)
 class Restored:
-    """The runs that are back, the names of outdated ones, which only come back when asked for, and why others did not.
-
-    `damaged` has a sentence on each run with damaged files, `left_out` on each that does not fit the plan.
-    """
+    """The runs that are back, and sentences on those that are not, by the reason."""
 
     runs: list[Finished] = field(default_factory=list)
-    outdated: list[str] = field(default_factory=list)
+    outdated: list[str] = field(default_factory=list)  # other sources made them
     damaged: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # they do not fit the plan, or what is there
 
 
 def require_committed() -> None:
     """Raises UserError unless the sources are as committed, so that what is published can be made again."""
-    changed = provenance.uncommitted(*SOURCES)
+    changed = provenance.uncommitted("src", "envs", "experiments", "figures")
     if changed is None:
         raise UserError("this is no git repository, so nobody could tell from which sources the results come.")
     if changed:
@@ -39,11 +35,10 @@ def require_committed() -> None:
 
 
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
-    """Writes all of a finished figure but its picture to `directory`.
+    """Writes all of a figure that is finished below `source`, but its picture, to `directory`.
 
     Raises:
-      UserError: if one of its runs is not there, not complete, damaged, or not made by these sources; then nothing is
-        written.
+      UserError: if one of its runs is missing, damaged, or not made by these sources; then nothing is written.
     """
     made = {run: finished.read(plan, run, source) for run in figure.runs}
     remake = f"make {figure.name} SCALE={plan.scale}"
@@ -55,40 +50,39 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     curves = aggregate.curves_text(figure, lambda run: (made[run].table.records, made[run].table.details))
     if figure.shows_states:
         states = aggregate.states_text(figure, lambda run: results.read_states(made[run].table.csv, remake))
-        reference.write_compressed(reference.states_csv(figure.name, directory), states.encode())
-    for run in made:
-        _keep(plan, run, source, directory)
+        _compress(reference.states_csv(figure.name, directory), states.encode())
     with write_whole(reference.curves_csv(figure.name, directory)) as file:
         file.write(curves)
+    keep(plan, made, source, directory)
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:
     """Stores those of `runs` that are finished below `source`, undamaged, and made by these sources; returns them."""
     kept = []
     for run in runs:
+        files = _files(plan, run, source)
         try:
-            is_current = finished.read(plan, run, source).is_current
+            if not all(path.exists() for path in files.values()) or not finished.read(plan, run, source).is_current:
+                continue
         except UserError:
             continue
-        if is_current:
-            _keep(plan, run, source, directory)
-            kept.append(run)
+        kept.append(run)
+        for name, path in files.items():
+            at = reference.stored(name, directory)
+            if path.suffix == ".csv":
+                _compress(at, path.read_bytes())
+            else:
+                with write_whole(at) as file:
+                    file.write(f"{_as_json(json.loads(path.read_bytes()))}\n")
     return kept
 
 
 def restore(plan: Plan, directory: Path, target: Path, outdated: bool = False) -> Restored:
-    """Brings published runs of `plan` that are not below `target` back there, and has Snakemake take them over.
+    """Brings published runs of `plan` that are not below `target` back there, and hands them over to Snakemake.
 
-    Args:
-      plan: of the paper's scale.
-      directory: the published results.
-      target: folder of the results.
-      outdated: whether those that other sources made come back too.
-
-    Raises:
-      UserError: if nothing is published, or Snakemake refuses.
+    With `outdated`, those that other sources made come back too.
     """
-    reference.require_runs(directory)
+    reference.require_published(directory)
     back = Restored()
     for run in plan.all_runs.values():
         if reference.stored(f"{run.name}.json", directory).exists():
@@ -98,19 +92,19 @@ def restore(plan: Plan, directory: Path, target: Path, outdated: bool = False) -
 
 
 def _restore(plan: Plan, run: Run, directory: Path, target: Path, outdated: bool, back: Restored) -> None:
-    """Brings one run back, unless it is there, and notes in `back` what came of it."""
+    """Brings one run back unless it is there, and notes in `back` what came of it."""
     files = {name: path for name, path in _files(plan, run, target).items() if not path.exists()}
     if f"{run.name}.csv" not in files:
         return
     try:
-        contents = reference.read_files(files, directory)
+        tables = {name: reference.read_table(name, directory) for name in files if name.endswith(".csv")}
     except UserError as error:
         back.damaged.append(str(error))
         return
     try:
-        for name, content in contents.items():
-            with write_whole(files[name], "wb") as file:
-                file.write(content)
+        for name, path in files.items():
+            with write_whole(path, "wb") as file:
+                file.write(tables[name] if name in tables else reference.stored(name, directory).read_bytes())
         made = finished.read(plan, run, target)
     except UserError as error:
         back.left_out.append(str(error))
@@ -118,7 +112,7 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, outdated: bool
         if made.is_current or outdated:
             back.runs.append(made)
             return
-        back.outdated.append(run.name)
+        back.outdated.append(f"{run.name} was made by other sources than those that are here.")
     for path in files.values():
         path.unlink(missing_ok=True)
 
@@ -127,24 +121,23 @@ def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:
     """The files of a run below the results' `folder`, by name; its CSV, by which it counts as finished, comes last."""
     names = [f"{run.name}.selection.json", f"{run.name}.selection.csv"] if run.sweep else []
     names += [f"{run.name}.states.csv"] if run.name in plan.sampled_runs else []
-    names += [f"{run.name}.json", f"{run.name}.csv"]
-    return {name: Path(folder) / plan.scale / "runs" / name for name in names}
+    return {name: Path(folder) / plan.scale / "runs" / name for name in (*names, f"{run.name}.json", f"{run.name}.csv")}
 
 
-def _keep(plan: Plan, run: Run, source: Path, directory: Path) -> None:
-    for name, path in _files(plan, run, source).items():
-        at = reference.stored(name, directory)
-        if path.suffix == ".csv":
-            reference.write_compressed(at, path.read_bytes())
-        else:
-            with write_whole(at) as file:
-                file.write(f"{as_json(json.loads(path.read_bytes()))}\n")
+def _compress(path: Path, content: bytes) -> None:
+    """Writes `content`, unless it is there already: another version of the library may make other bytes of it."""
+    try:
+        if reference.read_compressed(path) == content:
+            return
+    except UserError:
+        pass  # not there, or damaged
+    with write_whole(path, "wb") as file:
+        file.write(lzma.compress(content, preset=9))
 
 
-def as_json(told: object, indent: str = "") -> str:
+def _as_json(told: object, indent: str = "") -> str:
     """`told` as JSON, with a line for each entry of a mapping, and lists on one line."""
     if not isinstance(told, dict) or not told:
         return json.dumps(told, allow_nan=False)
-    inner = f"{indent} "
-    entries = [f"{inner}{json.dumps(key)}: {as_json(value, inner)}" for key, value in told.items()]
+    entries = [f"{indent} {json.dumps(key)}: {_as_json(value, f'{indent} ')}" for key, value in told.items()]
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
