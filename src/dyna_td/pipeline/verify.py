@@ -32,7 +32,7 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
         name = csv.relative_to(folder).with_suffix("").as_posix()
         is_shown = name in plan.sampled_runs or results.states_csv(csv).exists()  # other states are not restored
         try:
-            has_states = is_shown and "states_sha256" in _details(name, csv, plan, directory)
+            has_states = "states_sha256" in _details(name, csv, plan, directory) and is_shown
             if has_states:
                 results.read_states(csv, _rebuild(name, plan))
         except UserError as error:
