@@ -11,7 +11,6 @@ import PIL.Image
 import pytest
 
 from dyna_td import cli
-from dyna_td.errors import UserError
 from dyna_td.pipeline import aggregate, plans, provenance, results
 from dyna_td.publishing import comparison, gallery, reference
 
@@ -113,32 +112,6 @@ def test_a_figure_with_a_doubtful_run_is_not_published(finished_figure_9, publis
     assert not (tmp_path / "reference").exists()
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"), [(["src/dyna_td/x.py"], "src/dyna_td/x.py is not committed"), (None, "no git repository")]
-)
-def test_nothing_is_published_from_sources_that_are_not_committed(publish, monkeypatch, changes, sentence):
-    monkeypatch.setattr(provenance, "uncommitted", lambda *folders: changes)
-    status, said = publish("figure_7")
-    assert status == 2 and sentence in said
-
-
-def test_changed_and_new_files_are_not_committed(tmp_path, monkeypatch):
-    def git(*arguments):
-        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", *arguments], check=True)
-
-    git("init", "--quiet")
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    for name in ("src", "docs"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "a.py").write_text("a = 1\n")
-    git("add", "."), git("commit", "--quiet", "--message", "one")
-    (tmp_path / "docs" / "a.py").write_text("a = 2\n")
-    assert provenance.uncommitted("src") == []
-    (tmp_path / "src" / "a.py").write_text("a = 2\n")
-    (tmp_path / "src" / "b.py").write_text("")
-    assert provenance.uncommitted("src") == ["src/a.py", "src/b.py"]
-
-
 def test_a_published_picture_is_what_the_published_table_draws(tmp_path):
     mine = PIL.Image.open(gallery.draw("figure_8", ROOT / "reference", tmp_path))
     theirs = PIL.Image.open(ROOT / "reference" / "figure_8" / "figure_8.png")
@@ -170,7 +143,6 @@ def test_publishing_and_comparing_never_import_tensorflow():
         (["gallery", "figure_88"], "unknown published figure 'figure_88': did you mean 'figure_8'"),
         (["gallery", "--reference", "nowhere"], "nowhere holds no published results"),
         (["compare", "--scale", "paper"], "no figure of results/paper is published in"),
-        (["compare", "figure_9"], "unknown published figure 'figure_9'"),
         (["reference", "--scale", "quick"], "only results of scale paper are published"),
     ],
 )
@@ -183,25 +155,11 @@ def test_a_command_on_nothing_is_refused_in_one_sentence(tmp_path, monkeypatch, 
     assert said.count("\n") == 1 and sentence in said
 
 
-def test_a_drawing_that_is_killed_is_told_in_one_sentence(tmp_path, monkeypatch):
-    killed = subprocess.CompletedProcess([], -9, "", "")
-    monkeypatch.setattr(gallery.subprocess, "run", lambda *command, **options: killed)
-    with pytest.raises(UserError, match=r"figure_8 cannot be drawn from .*"):
-        gallery.draw("figure_8", ROOT / "reference", tmp_path)
+HEAD = b"panel,curve,step,metric,mean,standard_error,n\n"
 
 
 @pytest.mark.parametrize("damaged", ["results/quick", "reference"])
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"panel,curve,step,metric,mean\na,f,1,gap_function,1\n",
-        b"panel,curve,step,metric,mean,standard_error,n\na,f,1,gap_function,much,0,1\n",
-        b"panel,curve,step,metric,mean,standard_error,n\na,f,1,gap_function,1,0,1",
-        b"panel,curve,step,metric,mean,standard_error,n\na,f,,gap_function,1,0,1\n",
-        b"\xff\n",
-    ],
-)
+@pytest.mark.parametrize("content", [b"", b"\xff\n", HEAD, HEAD + b"a,f,1,gap_function,1,0,1"])
 def test_a_damaged_table_of_curves_is_compared_with_nothing(tmp_path, monkeypatch, capsys, damaged, content):
     monkeypatch.chdir(tmp_path)
     for place in ("reference", "results/quick"):
@@ -211,7 +169,6 @@ def test_a_damaged_table_of_curves_is_compared_with_nothing(tmp_path, monkeypatc
     assert cli.main(["compare"]) == 2
     told = capsys.readouterr().err
     assert told.startswith(f"error: {path} is damaged; ") and told.count("\n") == 1
-    assert ("git checkout" if damaged == "reference" else "make figure_7 SCALE=quick") in told
     assert not Path("results/quick/compare.csv").exists()
 
 
@@ -223,11 +180,11 @@ def curves(mean, error, n, steps):
 def against(tmp_path):
     """Compares two tables of a curve, fresh and published; returns its row."""
 
-    def call(fresh, published, published_rate=0.001, place=("figure_11", "a", "full_prioritized_l2")):
+    def call(fresh, published):
         plan = plans.load_plan("quick")
-        figure, panel, curve = place
+        figure, panel, curve = "figure_1", "c", "er"
         content, twin = plan.figure(figure).panels[panel], PLAN.figure(figure).panels[panel].curves[curve]
-        settings = results.describe(content.curves[curve])["settings"] | {"learning_rate": published_rate}
+        settings = results.describe(content.curves[curve])["settings"] | {"learning_rate": 0.5}
         results.write_details(tmp_path / "reference" / "runs" / f"{twin.name}.csv", {"settings": settings})
         for path, table in {
             results.curves_csv("quick", figure, tmp_path / "results"): fresh,
@@ -246,6 +203,7 @@ def test_a_curve_is_held_against_the_band_of_as_many_seeds(against):
     published = curves([1.0, 1.0], 0.1, 10, [0, 100])
     row = against(curves([1.39, 1.40], 0.2, 5, [0, 100]), published)
     assert (row["evaluations"], row["inside"], row["at_step"], row["verdict"]) == (2, 0.5, 100, "outside")
+    assert row["other_settings"] == "learning_rate 0.001 for 0.5"
     assert row["largest"] == pytest.approx(0.4 / 0.3918, rel=1e-3)
     assert against(curves([1.39, 0.62], 0.2, 5, [0, 100]), published)["verdict"] == "inside"
 
@@ -263,23 +221,3 @@ def test_exact_curves_must_agree_but_for_rounding(against):
     exact = curves([2.0, 3.0], 0.0, 1, [0, 100])
     assert against(exact, exact)["verdict"] == "inside"
     assert against(curves([2.0, 3.001], 0.0, 1, [0, 100]), exact)["verdict"] == "outside"
-
-
-@pytest.mark.parametrize(
-    ("place", "told"),
-    [(("figure_1", "c", "er"), "learning_rate 0.001 for 0.5"), (("figure_11", "a", "full_prioritized_l2"), "")],
-)
-def test_settings_that_differ_are_told_but_not_rates_that_a_sweep_chose(against, place, told):
-    table = curves([1.0], 0.1, 5, [0])
-    assert against(table, table, published_rate=0.5, place=place)["other_settings"] == told
-
-
-def test_the_comparison_is_printed_and_kept(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for place in ("reference", "results/quick"):
-        shutil.copytree(ROOT / "reference" / "figure_7", tmp_path / place / "figure_7")
-    assert cli.main(["compare"]) == 0
-    said = capsys.readouterr().out
-    assert "100%" in said and said.endswith("results/quick/compare.csv: 1 inside\n")
-    table = pd.read_csv("results/quick/compare.csv")
-    assert list(table.columns) == comparison.COLUMNS and list(table["verdict"]) == ["inside"]

@@ -163,43 +163,21 @@ def test_a_judged_claim_has_its_words_verdict_effects_and_seeds(folder, card):
     assert low < difference < high < 0 and difference == pytest.approx(mean, rel=0.01)
 
 
-@pytest.fixture
-def findings(tmp_path):
-    """Reads findings from a file with these entries."""
-
-    def read(*entries):
-        (tmp_path / "findings.yaml").write_text(yaml.safe_dump({"findings": list(entries)}))
-        return load_findings(range(1, 48), tmp_path)
-
-    return read
-
-
-def test_a_finding_follows_the_claims_and_one_on_another_verdict_is_left_out(folder, card, findings):
-    found = findings(
+def test_a_finding_follows_the_claims_and_one_on_another_verdict_is_left_out(folder, card, tmp_path):
+    entries = [
         {"claim": 17, "verdict": "contradicted", "text": "Power4 is\nbetter."},
         {"claim": 16, "verdict": "contradicted", "text": "An old story."},
-    )
+    ]
+    (tmp_path / "findings.yaml").write_text(yaml.safe_dump({"findings": entries}))
+    with pytest.raises(UserError, match="there is no claim 16"):
+        load_findings([17], tmp_path)
+    found = load_findings(range(1, 48), tmp_path)
     text = readme.judged_claims(PLAN, STATED, card, found, folder)
     assert text.endswith("\n\n**Claim 17, contradicted.** Power4 is better.\n") and "story" not in text
     assert readme.open_findings(card, found) == [
         "claim 16 is supported, but its finding explains contradicted: it is left out.",
         "claim 18 is undecided: a finding in experiments/findings.yaml would explain it.",
     ]
-
-
-ENTRY = {"claim": 17, "verdict": "contradicted", "text": "t"}
-
-
-@pytest.mark.parametrize(
-    ("entries", "sentence"),
-    [([ENTRY, ENTRY], "claim 17 has two findings"), ([ENTRY | {"claim": 48}], "findings.0.claim is 48")],
-)
-def test_a_mistake_in_a_finding_is_told_in_one_sentence(findings, tmp_path, entries, sentence):
-    with pytest.raises(UserError, match=sentence):
-        findings(*entries)
-    findings(ENTRY)
-    with pytest.raises(UserError, match="there is no claim 17"):
-        load_findings([1, 2], tmp_path)
 
 
 def test_all_parts_of_the_readme_are_written_or_none(folder, card, capsys):

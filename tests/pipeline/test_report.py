@@ -3,7 +3,6 @@
 import base64
 import csv
 import re
-import shutil
 import struct
 import zlib
 from html.parser import HTMLParser
@@ -103,21 +102,6 @@ def test_every_figure_is_shown_with_its_caption_or_missing_with_the_command_that
     assert shown == [PICTURE] * 3
 
 
-def test_in_a_fresh_clone_everything_is_missing_and_nothing_is_trained(tmp_path, monkeypatch, fake_training, capsys):
-    monkeypatch.chdir(tmp_path)
-    page = Page(write_report())
-    missing = [f"  Figure {n}: make figure_{n} SCALE=smoke" for n in range(1, 15)]
-    assert capsys.readouterr().out.splitlines()[1:] == [*missing, "  verdicts: make claims SCALE=smoke"]
-    assert "make claims SCALE=smoke" in page.section("claims") and not page.all("img")
-    assert fake_training == [] and [path.name for path in tmp_path.rglob("*.*")] == ["report.html"]
-
-
-def test_a_figure_that_has_no_experiment_is_not_available_yet(folder, experiments_copy, capsys):
-    (experiments_copy / "figure_14.yaml").unlink()
-    assert cli.main(["report", "--scale", "smoke", "--experiments", str(experiments_copy)]) == 0
-    assert "  Figure 14: not available yet\n" in capsys.readouterr().out
-
-
 def test_the_page_fetches_nothing_and_its_links_lead_somewhere(folder):
     page = Page(write_report())
     assert {"script", "link", "iframe", "object", "embed", "base", "form", "video"}.isdisjoint(
@@ -154,14 +138,6 @@ def test_every_claim_and_test_is_there_and_odd_text_is_shown_as_it_is(folder, ve
     assert page.all("script") == [] and ODD in page.section("claims")
 
 
-def test_equal_results_give_equal_bytes_wherever_they_are(folder, tmp_path):
-    first = write_report()
-    assert write_report() == first
-    shutil.copytree(folder, tmp_path / "other place" / "smoke")
-    assert cli.main(["report", "--scale", "smoke", "--results", str(tmp_path / "other place")]) == 0
-    assert results.report_html("smoke", tmp_path / "other place").read_text(encoding="utf-8") == first
-
-
 def test_only_the_scale_of_the_paper_is_not_labelled(folder):
     small = Page(write_report())
     draw(Path("results/paper"), "figure_1", "figure_7")
@@ -179,16 +155,6 @@ def test_the_deviations_are_those_of_a_table_in_the_readme():
     assert report.deviations(table) == {"headings": ["a", "b"], "rows": rows}
     with pytest.raises(UserError, match="no table below the heading Deviations"):
         report.deviations("# Nothing\n")
-
-
-def test_captions_are_rendered_and_mistakes_in_them_are_told(tmp_path):
-    path = tmp_path / "figure_1.rst"
-    path.write_text("**Bold (a < b).** Sum over \\|p - p*\\|.\n\nNext.\n")
-    assert report.caption(path) == "<p><strong>Bold (a &lt; b).</strong> Sum over |p - p*|.</p>\n<p>Next.</p>\n"
-    for bad in ("**never closed\n", ".. raw:: html\n\n   <script>x</script>\n", ".. include:: /etc/hostname\n"):
-        path.write_text(bad)
-        with pytest.raises(UserError, match=r"figure_1\.rst is no valid reStructuredText"):
-            report.caption(path)
 
 
 @pytest.mark.parametrize(

@@ -107,18 +107,6 @@ def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_p
     assert not finished.read(PLAN, SAMPLED, tmp_path / "again").is_current
 
 
-def test_a_damaged_file_ends_the_command_with_a_fault_but_the_other_runs_are_back(
-    stored, told, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "reference" / "runs" / f"{SWEPT.name}.csv.xz").unlink()
-    (tmp_path / "results").rename(tmp_path / "elsewhere")
-    assert cli.main(["restore", "--scale", "paper"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "2 runs are back in results/paper.\n"
-    assert err.startswith(f"error: cannot read reference/runs/{SWEPT.name}.csv.xz: ") and err.count("\n") == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -133,12 +121,6 @@ def test_what_cannot_come_back_is_refused_in_one_sentence(tmp_path, monkeypatch,
     assert cli.main(arguments) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
-def test_the_folder_of_the_results_may_be_a_link_to_another_disk(tmp_path):
-    (tmp_path / "disk").mkdir()
-    (tmp_path / "results").symlink_to(tmp_path / "disk")
-    assert handover.require_pipelines_folder(tmp_path / "results") == tmp_path
 
 
 @pytest.mark.slow(10)
