@@ -116,11 +116,7 @@ class Claim:
 
 
 def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
-    """The claims of `claims.yaml` in `directory`, by number.
-
-    Raises:
-      UserError: for a file that breaks the schema, or a claim that names what the plan does not have.
-    """
+    """The claims of `claims.yaml` in `directory`, by number; a UserError names the claim that has a mistake."""
     path = Path(directory) / "claims.yaml"
     claims: dict[int, Claim] = {}
     for content in read_checked(path, "claims")["claims"]:

@@ -22,11 +22,7 @@ Readings = Mapping[str, list[Claim]]  # by a few words on what differs: the clai
 
 
 def load_readings(plan: Plan, claims: list[Claim], directory: Path = DIRECTORY) -> Readings:
-    """The readings of `readings.yaml` in `directory`, in its order.
-
-    Raises:
-      UserError: for a file that breaks the schema, names what the plan or the claims do not have, or changes nothing.
-    """
+    """The readings of `readings.yaml` in `directory`, in its order; a UserError names the one that has a mistake."""
     path = Path(directory) / "readings.yaml"
     by_number = {claim.number: claim for claim in claims}
     readings: dict[str, list[Claim]] = {}

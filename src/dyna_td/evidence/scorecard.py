@@ -41,11 +41,9 @@ def read_card(csv: Path, claims: Iterable[Claim], remedy: str) -> pd.DataFrame:
 
 
 def read_rows(csv: Path, columns: list[str], keys: list[str], asked: Sequence[tuple], remedy: str) -> pd.DataFrame:
-    """The rows of a scorecard from `csv`; an empty text is no NaN.
+    """The rows of a scorecard from `csv`, whose claims have the `asked` values of `keys`; an empty text is no NaN.
 
-    Raises:
-      UserError: naming the command `remedy`, if it cannot be read, has other columns, or its claims do not have the
-        `asked` values in the columns `keys`.
+    For any other file, a UserError names the command `remedy`.
     """
     try:
         rows = pd.read_csv(csv, dtype=str, keep_default_na=False)

@@ -53,21 +53,13 @@ class Measured:
         return pd.Series(seconds, index=steps) / self.detail("trained_seeds")
 
     def detail(self, name: str):
-        """The entry `name` of the JSON file.
-
-        Raises:
-          UserError: if it is not there.
-        """
+        """The entry `name` of the JSON file; a UserError if it is not there."""
         if name not in self.details:
             raise UserError(f"{self.run.name} was trained without noting {name}; rebuild it with `{self.rebuild}`.")
         return self.details[name]
 
     def values(self, metric: str) -> pd.DataFrame:
-        """`metric` by seed (rows) and step (columns).
-
-        Raises:
-          UserError: if the run's file does not have it.
-        """
+        """`metric` by seed (rows) and step (columns); a UserError if the run does not have it."""
         table = self.records[self.records["metric"] == metric].pivot(index="seed", columns="step", values="value")
         if table.empty:
             raise UserError(f"{self.run.name} was trained without {metric}; rebuild it with `{self.rebuild}`.")
@@ -75,9 +67,9 @@ class Measured:
 
 
 def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
-    """A function that reads the results of a run below `directory`, None where there are none; each is read once.
+    """A function that reads the results of a run below `directory` once, None where there are none.
 
-    It raises UserError for results that are damaged or not complete, naming the file and the command that rebuilds it.
+    Results that are damaged or not complete are a UserError that names the file and the command that rebuilds it.
     """
 
     @cache
@@ -122,16 +114,11 @@ def steps_in(run: Run, window: str, steps: Iterable[int]) -> list[int]:
     warm_up = getattr(run.settings, "warm_up_steps", 0)
     steps = list(steps)
     learning = [step for step in steps if step > 0 and step >= warm_up] or steps[-1:]
-    match window:
-        case "early":
-            return [step for step in learning if 3 * (step - warm_up) <= run.steps - warm_up]
-        case "final":
-            return learning[-_LAST:]
-        case "end":
-            return learning[-1:]
-        case "moment_early":
-            return [run.moments["early"]]
-    return learning
+    if window == "early":
+        return [step for step in learning if 3 * (step - warm_up) <= run.steps - warm_up]
+    if window == "moment_early":
+        return [run.moments["early"]]
+    return learning[{"final": -_LAST, "end": -1}.get(window, 0) :]
 
 
 def common_seconds(compared: Iterable[Measured]) -> float:

@@ -109,22 +109,16 @@ def _absent(test: MeasuredTest, read: Read) -> str:
 def _mean_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
     """The outcome by where the mean of the comparison lies."""
     samples, left_out = _samples(test, measured)
-    undecided = Outcome(
-        "undecided",
-        p_supported=1.0,
-        p_contradicted=1.0,
-        n="+".join(str(len(sample)) for sample in samples),
-        pairing="paired" if len(samples) == 1 else "unpaired",
-        window=_window(test, measured),
-        note=f"left out, not finite: seed {', '.join(map(str, left_out))}" if left_out else "",
-    )
+    facts = {"n": "+".join(str(len(sample)) for sample in samples), "window": _window(test, measured)}
+    facts["pairing"] = "paired" if len(samples) == 1 else "unpaired"
+    facts["note"] = f"left out, not finite: seed {', '.join(map(str, left_out))}" if left_out else ""
     if not all(map(len, samples)):
-        return undecided
+        return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, **facts)
     found = statistics.estimate(*samples)
     numbers = (found.effect, *found.interval(), sum(map(statistics.interquartile_mean, samples)))
     effect, low, high, iqm = (float(np.expm1(number) if test.relative else number) for number in numbers)
     p, q = _doubled(found.p_inside(*test.region)), _doubled(found.p_outside(*test.region))
-    return replace(undecided, effect=effect, low95=low, high95=high, iqm=iqm, p_supported=p, p_contradicted=q)
+    return Outcome("undecided", effect, low, high, iqm, p, q, **facts)
 
 
 def _samples(test: MeasuredTest, measured: dict[Run, Measured]) -> tuple[list[np.ndarray], list[int]]:
@@ -153,16 +147,9 @@ def _proportion_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Ou
         counts += [int((~(values >= test.below)).sum()), len(values)]
     hits, of, other_hits, of_others = counts
     p, q = map(_doubled, statistics.fisher_exact(*counts))
-    return Outcome(
-        "undecided",
-        *statistics.proportion_difference(*counts),
-        p_supported=p,
-        p_contradicted=q,
-        n=f"{of}+{of_others}",
-        pairing="unpaired",
-        window=_window(test, measured),
-        note=f"{hits} of {of} against {other_hits} of {of_others} below {test.below:g}",
-    )
+    facts = {"n": f"{of}+{of_others}", "pairing": "unpaired", "window": _window(test, measured)}
+    facts["note"] = f"{hits} of {of} against {other_hits} of {of_others} below {test.below:g}"
+    return Outcome("undecided", *statistics.proportion_difference(*counts), np.nan, p, q, **facts)
 
 
 def _cost_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:

@@ -48,11 +48,7 @@ class Finished:
 
 
 def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
-    """The finished `run` below `directory`, made by any code, but with the settings that `plan` asks for.
-
-    Raises:
-      UserError: if it is missing, damaged or not complete, or if other settings made it.
-    """
+    """The finished `run` below `directory`, made by any code; a UserError if it is damaged, or not as planned."""
     sweep, trained, candidate = None, run, None
     if run.sweep:
         sweep = read_sweep(plan, run, directory)

@@ -30,12 +30,7 @@ def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, publis
     """One row a curve (`COLUMNS`): the share of its evaluations `inside` the band, the `largest` distance from the
     band's middle in half-widths, the step of that, and the verdict: inside, outside, or nothing to compare.
 
-    Args:
-      plan: at the scale of the fresh run.
-      paper: the plan of the published runs.
-      figures: finished at the plan's scale, and published.
-      directory: of the fresh results.
-      published: the published results' folder.
+    The `figures` of `plan` below `directory` are compared with those of the `paper`'s plan in the folder `published`.
     """
     rows = []
     for name in figures:

@@ -14,11 +14,7 @@ from dyna_td.pipeline.finished import Finished
 
 
 def require_pipelines_folder(directory: Path) -> Path:
-    """The folder in which Snakemake, whose rules name their files results/..., finds those below `directory`.
-
-    Raises:
-      UserError: if `directory` has another name, so that it finds none.
-    """
+    """The folder in which Snakemake, whose rules name their files results/..., finds those below `directory`."""
     place = Path(os.path.abspath(directory))  # links are not followed: `results` may lead to another disk
     if place.name != results.DIRECTORY.name:
         raise UserError(
@@ -32,9 +28,6 @@ def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> Non
     """Has Snakemake note that today's parameters make these runs and their sweeps.
 
     Snakemake sets the files' times to now; they get their own back, so that nothing after them looks outdated.
-
-    Raises:
-      UserError: if Snakemake refuses.
     """
     csvs = [table.csv for made in runs for table in made.tables]
     if not csvs:

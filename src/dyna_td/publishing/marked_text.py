@@ -13,11 +13,7 @@ def marks(part: str) -> tuple[str, str]:
 
 
 def replace(path: Path, parts: dict[str, str]) -> None:
-    """Puts each of `parts`, whole lines by name, between its marks in the file at `path`: all or none.
-
-    Raises:
-      UserError: if the file cannot be read, or has not just one place for each of them.
-    """
+    """Puts each of `parts`, whole lines by name, between its marks in the file at `path`: all or none."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

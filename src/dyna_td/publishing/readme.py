@@ -24,13 +24,9 @@ _MOST_TESTS = 4  # of a claim that are told one by one
 
 
 def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
-    """A line for each figure of the plan: its picture, the paper's claim, verdicts, command, and cost.
+    """A line for each figure of the plan: its picture, the paper's claim, verdicts by `card`, command, and cost.
 
-    Args:
-      plan: at the paper's scale.
-      claims: of which `card` has the verdicts.
-      card: as `scorecard.read_card` gives it.
-      directory: of the published results, as the README links to it.
+    `directory`, of the published results, is written as the README links to it.
     """
     rows = []
     there = reference.require_published(directory)
@@ -73,12 +69,7 @@ def judged_claims(
 
 
 def other_readings(card: pd.DataFrame, table: pd.DataFrame) -> str:
-    """A line for each claim with readings: which leave its verdict as it is, and which do not.
-
-    Args:
-      card: as `scorecard.read_card` gives it.
-      table: as `readings.read_table` gives it.
-    """
+    """A line for each claim with readings in `table`: which leave its verdict as it is, and which do not."""
     verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
     rows = []
     for number, found in table[table["row"] == "claim"].groupby("claim"):

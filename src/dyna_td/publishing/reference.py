@@ -89,10 +89,7 @@ def read_table(name: str, directory: Path = DIRECTORY) -> bytes:
 
 
 def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
-    """A function that reads the published results of a run, None where it is not published; each is read once.
-
-    It raises UserError for results that are damaged, or that lack what the plan asks.
-    """
+    """A function that reads the published results of a run once, None where there are none; see `scores.reader`."""
     require_published(directory)
 
     @cache

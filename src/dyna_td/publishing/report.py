@@ -23,35 +23,22 @@ from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-_CAPTION_SETTINGS = {
-    "raw_enabled": False,
-    "file_insertion_enabled": False,
-    "_disable_config": True,
-    "halt_level": 2,  # a warning is a mistake in the caption
-    "report_level": 5,
-}
+_CAPTION_SETTINGS = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
+_CAPTION_SETTINGS |= {"halt_level": 2, "report_level": 5}  # a warning is a mistake in the caption
 
 
 def render(content: dict) -> str:
     """The page of what `collect` found; equal contents give equal bytes."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    strict = {"autoescape": True, "undefined": jinja2.StrictUndefined}
+    environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
     return environment.get_template("report.html.jinja").render(content)
 
 
 def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY) -> dict:
-    """The content of the page of `plan`, with the results below `directory`.
+    """The content of the page of `plan`, for `render`, with the results below `directory`.
 
-    Returns:
-      What `render` needs; its `missing` pairs what the page cannot show with the command that makes it, or "".
-
-    Raises:
-      UserError: for a file that is damaged.
+    Its `missing` pairs what the page cannot show with the command that makes it, or "".
     """
     claims = _claims(plan, stated, directory)
     studies = [name for name in plan.studies if _png(name, plan, directory).exists()]  # beyond the paper: not missed
@@ -75,11 +62,7 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
 
 
 def caption(path: Path) -> Markup:
-    """The caption at `path`, in reStructuredText, as HTML.
-
-    Raises:
-      UserError: if it is missing or not valid.
-    """
+    """The caption at `path`, in reStructuredText, as HTML; a UserError if it is missing or not valid."""
     try:
         source = path.read_text(encoding="utf-8")
         parts = docutils.core.publish_parts(source, writer="html5", settings_overrides=_CAPTION_SETTINGS)
@@ -91,11 +74,7 @@ def caption(path: Path) -> Markup:
 
 
 def deviations(readme: str) -> dict:
-    """The headings and the rows, as HTML, of the table below "Deviations" in the text of the README.
-
-    Raises:
-      UserError: if there is no such table.
-    """
+    """The headings and the rows, as HTML, of the table below "Deviations" in the text of the README."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     section = readme.partition("\n## Deviations")[2].partition("\n## ")[0]
     rows: list[list[Markup]] = []
@@ -135,8 +114,7 @@ def _figure(name: str, plan: Plan, claims: list[dict], directory: Path) -> dict:
     width, height = struct.unpack(">II", content[16:24])  # of the header, which comes first
     return shown | {
         "image": f"data:image/png;base64,{base64.b64encode(content).decode('ascii')}",
-        "width": width,
-        "height": height,
+        **{"width": width, "height": height},
         "caption": caption(ROOT / "figures" / "captions" / f"{name}.rst"),
         "drawn_from": f"{name}/curves.csv{f' and {name}/states.csv' if figure.shows_states else ''}",
     }
@@ -152,18 +130,10 @@ def _claims(plan: Plan, stated: list[Claim], directory: Path) -> list[dict] | No
     if not csv.exists():
         return None
     card = scorecard.read_card(csv, stated, f"make claims SCALE={plan.scale}")
-    verdicts = card[card["row"] == "claim"]
-    tests = card[card["row"] == "test"]
-    return [
-        {
-            "number": claim.number,
-            "text": claim.text,
-            "place": claim.place,
-            "figures": claim.figures,
-            "verdict": row["verdict"],
-            "words": scorecard.verdict_words(row),
-            "data": scorecard.data_words(row),
-            "tests": [scorecard.test_cells(test)[1:] for _, test in tests[tests["claim"] == claim.number].iterrows()],
-        }
-        for claim, (_, row) in zip(stated, verdicts.iterrows(), strict=True)
-    ]
+    claims = []
+    for claim in stated:
+        row, *tests = (row for _, row in card[card["claim"] == claim.number].iterrows())  # the claim's comes first
+        words = {"words": scorecard.verdict_words(row), "data": scorecard.data_words(row)}
+        cells = [scorecard.test_cells(test)[1:] for test in tests]
+        claims.append({**vars(claim), **words, "verdict": row["verdict"], "tests": cells})
+    return claims

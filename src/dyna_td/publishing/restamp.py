@@ -202,11 +202,7 @@ def _differs(made: Finished, old: list[str], new: list[pd.DataFrame], whose: str
 def confirm(
     witnesses: list[Finished], scale: str, checkout: Path | None = None, cores: int | None = None
 ) -> Iterator[tuple[Finished, dict]]:
-    """Each witness with the facts of its comparison, `cores` at a time (None: all); see `compare`.
-
-    Raises:
-      UserError: if a number differs, or a training is killed.
-    """
+    """Each witness with the facts of its comparison, `cores` at a time (None: all); a UserError if a number differs."""
     quietly = partial(import_quietly, "dyna_td.training.trainer")
     spawn = multiprocessing.get_context("spawn")
     # A process for each: the memory of a program goes with it.

@@ -35,11 +35,7 @@ def require_committed() -> None:
 
 
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
-    """Writes all of a figure that is finished below `source`, but its picture, to `directory`.
-
-    Raises:
-      UserError: if one of its runs is missing, damaged, or not made by these sources; then nothing is written.
-    """
+    """Writes all of a figure but its picture to `directory`, or nothing: these sources made all runs in `source`."""
     made = {run: finished.read(plan, run, source) for run in figure.runs}
     remake = f"make {figure.name} SCALE={plan.scale}"
     for csv in [each.table.csv for each in made.values() if not each.is_current]:
