@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from dyna_td import cli
-from dyna_td.errors import UserError
 from dyna_td.pipeline import results
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
-from dyna_td.publishing import report
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "img", "br", "hr"}
@@ -146,15 +144,6 @@ def test_only_the_scale_of_the_paper_is_not_labelled(folder):
     labelled = [heading["id"] for heading in small.all("h3") if "smoke: not evidence" in heading["text"]]
     assert labelled == ["figure_1"]  # figure 7 is computed, not trained
     assert "evidence" not in large.all("body")[0]["text"].lower() + large.all("title")[0]["text"]
-
-
-def test_the_deviations_are_those_of_a_table_in_the_readme():
-    table = "\n## Deviations\n\n| a | b |\n|---|---|\n| \\|e\\| `x_y` | [envs/a.py](envs/a.py) <b> |\n\n"
-    table += "## Next\n\n| c |\n|---|\n| d |\n"
-    rows = [["|e| <code>x_y</code>", "envs/a.py &lt;b&gt;"]]
-    assert report.deviations(table) == {"headings": ["a", "b"], "rows": rows}
-    with pytest.raises(UserError, match="no table below the heading Deviations"):
-        report.deviations("# Nothing\n")
 
 
 @pytest.mark.parametrize(

@@ -53,15 +53,6 @@ def test_the_region_of_a_claim(tmp_path, content, region):
     assert only.tests[0].region == pytest.approx(region)
 
 
-def test_a_pair_is_an_absolute_difference_and_a_metric_of_its_own_follows_a_colon(tmp_path):
-    path = "figure_1/a/l2:test_rmse_high"
-    content = {"label": "x", "expect": "greater", "plus": [[path, "figure_1/b/l2"]]}
-    (only,) = load(tmp_path, claim([content]))
-    ((high, other),) = only.tests[0].plus
-    assert (high.metric, other.metric) == ("test_rmse_high", "test_rmse")
-    assert only.tests[0].metrics == ["test_rmse_high", "test_rmse"]
-
-
 @pytest.mark.parametrize(("file", "number"), [("figure_14", 44), ("frozen", 47)])
 def test_a_figure_or_study_without_its_file_is_no_mistake(tmp_path, file, number):
     directory = Path(shutil.copytree(DIRECTORY, tmp_path / "experiments"))
