@@ -248,7 +248,7 @@ def _write_texts(texts: dict[Path, str]) -> None:
 
 def _verify(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale, options.experiments)
-    checked, faults = verify.findings(plan, options.results)
+    checked, faults = verify.faults(plan, options.results)
     if not checked:
         raise remedies.nothing_there("results", plan.scale, options.results)
     for fault in faults:

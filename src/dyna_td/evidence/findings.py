@@ -1,4 +1,4 @@
-"""What we make of the verdicts: `experiments/findings.yaml`, a paragraph by hand for each claim that needs one."""
+"""The findings of `experiments/findings.yaml`: a paragraph by hand for each claim whose verdict needs one."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,18 +11,14 @@ from dyna_td.pipeline.yaml_files import read_checked
 
 @dataclass(frozen=True)
 class Finding:
-    """A paragraph, in Markdown, that explains one `verdict` on a claim, and no other."""
+    """A paragraph in Markdown that explains one `verdict` on a claim, and no other."""
 
     verdict: str
     text: str
 
 
 def load_findings(claims: Collection[int], directory: Path = DIRECTORY) -> dict[int, Finding]:
-    """The findings of `findings.yaml` in `directory`, by the number of their claim.
-
-    Raises:
-      UserError: for a file that breaks the schema, a claim that is not one of `claims`, or one that is explained twice.
-    """
+    """The findings of `findings.yaml` in `directory`, by the number of their claim, which is one of `claims`."""
     path = Path(directory) / "findings.yaml"
     findings: dict[int, Finding] = {}
     for content in read_checked(path, "findings")["findings"]:

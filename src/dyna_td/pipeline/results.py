@@ -107,11 +107,6 @@ def asked(run: Run) -> dict:
     return {**describe(run), "settings": chosen}
 
 
-def agrees(details: dict, described: dict) -> bool:
-    """Whether the JSON file with these `details` tells what is `described`."""
-    return all(details.get(key) == value for key, value in json.loads(json.dumps(described)).items())
-
-
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
     """The records of `run` from `csv`, complete, and its JSON file's contents; raises UserError as `read`."""
     records, details = read(csv, rebuild)

@@ -1,6 +1,6 @@
-"""The parts of the README that follow from the published results: the gallery, the judged claims, other readings.
+"""The generated parts of the README: the gallery of published figures, the judged claims, and other readings.
 
-Nothing in them comes from other scales, and nothing is judged here: verdicts are those of reference/claims.csv.
+They show published runs alone, and judge nothing: verdicts are those of reference/claims.csv.
 """
 
 from collections import Counter
@@ -12,90 +12,78 @@ from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim
 from dyna_td.evidence.findings import Finding
 from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.pipeline import costs
 from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.publishing import reference
 
-# What the parts are called, see `marked_text`.
+# The names of the parts, see `marked_text`.
 GALLERY, CLAIMS, READINGS = "published figures", "published claims", "published readings"
-CLAIMS_HEADING = "Does the data bear the paper out?"  # below which the README has the claims
-_ANCHOR = CLAIMS_HEADING.lower().rstrip("?").replace(" ", "-")  # as GitHub names it
-_JUDGED = VERDICTS[:-1]
-_NOT_RUN = VERDICTS[-1]
+_ANCHOR = "does-the-data-bear-the-paper-out"  # of the README's heading above the claims
+_NOT_RUN = "not run"
 _WIDTH = 220  # of a small picture, in pixels
 _MOST_TESTS = 4  # of a claim that are told one by one
 
 
 def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
-    """A line for each figure of the plan: its picture, what the paper claims of it, verdicts, command, and cost.
+    """A line for each figure of the plan: its picture, the paper's claim, verdicts by `card`, command, and cost.
 
-    Args:
-      plan: at the paper's scale.
-      claims: of which `card` has the verdicts.
-      card: as `scorecard.read_card` gives it.
-      directory: of the published results, as the README links to it.
+    `directory`, of the published results, is written as the README links to it.
     """
-    lines = scorecard.table_head("figure", "what the paper claims", "verdicts", "command", "core-minutes")
-    there = reference.published(directory)
-    for figure in plan.figures.values():
-        told = reference.read_provenance(figure.name, directory) if figure.name in there else None
-        picture = f"{_picture(figure, directory)}<br>" if told else ""
-        number = figure.name.removeprefix("figure_")
-        cells = (
-            f"{picture}**{number}**: {figure.shows or figure.title}",
-            figure.claim,
-            _verdicts(figure, claims, card) or _progress(figure, told, directory),
-            f"`make {figure.name}`",
-            _minutes(plan, figure),
-        )
-        lines.append(scorecard.table_line(cells))
-    return "\n".join(lines) + "\n"
+    rows = []
+    there = reference.require_published(directory)
+    for name, figure in plan.figures.items():
+        png, number = (directory / name / f"{name}.png").as_posix(), name.removeprefix("figure_")
+        picture = f'<a href="{png}"><img src="{png}" width="{_WIDTH}" alt="Figure {number}"></a><br>'
+        on_it = card["claim"].isin([claim.number for claim in claims if name in claim.figures])
+        counts, waiting = _counts(card[on_it])
+        rest = f", {waiting} not run yet" if waiting else ""
+        verdicts = f"[{counts}](#{_ANCHOR}){rest}" if counts else "not judged yet"
+        shows = f"{picture if name in there else ''}**{number}**: {figure.shows or figure.title}"
+        rows.append((shows, figure.claim, verdicts, f"`make {name}`", core_minutes(figure, directory)))
+    return _table(("figure", "what the paper claims", "verdicts", "command", "core-minutes"), rows)
 
 
 def judged_claims(
     plan: Plan, claims: list[Claim], card: pd.DataFrame, findings: dict[int, Finding], directory: Path
 ) -> str:
-    """A line for each claim with a verdict, how many have none, and the findings on them."""
+    """A line for each claim with a verdict, the number of those without, and the findings on them."""
     verdicts = card[card["row"] == "claim"].set_index("claim")
     tests = card[card["row"] == "test"]
-    judged = [claim for claim in claims if verdicts.loc[claim.number, "verdict"] != _NOT_RUN]
-    lines = [_sum_words(claims, card, directory), "", *scorecard.caveats(card, plan)]
-    lines += scorecard.table_head("claim", "in our words", "verdict", "effect with its 95% interval", "seeds", "place")
-    for claim in judged:
+    rows, paragraphs = [], []
+    for claim in claims:
         row, own = verdicts.loc[claim.number], tests[tests["claim"] == claim.number]
+        if row["verdict"] == _NOT_RUN:
+            continue
+        seeds = ", ".join(dict.fromkeys(own.loc[own["n"] != "", "n"])) or "exact"
         verdict = scorecard.verdict_words(row)
-        cells = (str(claim.number), claim.text, verdict, _effects(row, own), _seeds(own), claim.place)
-        lines.append(scorecard.table_line(cells))
-    for claim in judged:
+        rows.append((str(claim.number), claim.text, verdict, _effects(row, own), seeds, claim.place))
         finding = findings.get(claim.number)
-        if finding and finding.verdict == verdicts.loc[claim.number, "verdict"]:
-            lines += ["", f"**Claim {claim.number}, {finding.verdict}.** {finding.text}"]
-    return "\n".join(lines) + "\n"
+        if finding and finding.verdict == row["verdict"]:
+            paragraphs.append(f"\n**Claim {claim.number}, {finding.verdict}.** {finding.text}\n")
+    counts, waiting = _counts(card)
+    waiting = f"{waiting} are not run yet at the paper's scale" if waiting else "none is left to run"
+    link = f"[{directory.as_posix()}/claims.md]({directory.as_posix()}/claims.md)"
+    begin = f"Of {len(claims)} claims: **{counts}**; {waiting}. Every test of each: {link}."
+    headings = ("claim", "in our words", "verdict", "effect with its 95% interval", "seeds", "place")
+    lines = [begin, "", *scorecard.caveats(card, plan), ""]
+    return "\n".join(lines) + _table(headings, rows) + "".join(paragraphs)
 
 
 def other_readings(card: pd.DataFrame, table: pd.DataFrame) -> str:
-    """A line for each claim that has readings: which leave its verdict as it is, and which do not.
-
-    Args:
-      card: as `scorecard.read_card` gives it.
-      table: as `readings.read_table` gives it.
-    """
-    lines = scorecard.table_head("claim", "verdict", "stays so by", "would be")
+    """A line for each claim with readings in `table`: which leave its verdict as it is, and which do not."""
     verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
+    rows = []
     for number, found in table[table["row"] == "claim"].groupby("claim"):
         by = {name: ", ".join(group["reading"]) for name, group in found.groupby("verdict")}
         same = by.pop(verdicts[number], "")
         others = "; ".join(f"{verdict} by {by[verdict]}" for verdict in VERDICTS if verdict in by)
-        others = others.replace(f"{_NOT_RUN} by", f"{_NOT_RUN} yet:")
-        lines.append(scorecard.table_line((str(number), verdicts[number], same, others)))
-    return "\n".join(lines) + "\n"
+        rows.append((str(number), verdicts[number], same, others.replace(f"{_NOT_RUN} by", f"{_NOT_RUN} yet:")))
+    return _table(("claim", "verdict", "stays so by", "would be"), rows)
 
 
 def open_findings(card: pd.DataFrame, findings: dict[int, Finding]) -> list[str]:
-    """What is left to write, a sentence for each claim: findings that are missing, or explain another verdict."""
-    verdicts = card[card["row"] == "claim"].set_index("claim")["verdict"]
+    """A sentence for each claim whose finding is missing, or explains another verdict."""
     lines = []
-    for number, verdict in verdicts.items():
+    for number, verdict in card.loc[card["row"] == "claim", ["claim", "verdict"]].itertuples(index=False):
         finding = findings.get(number)
         if finding and finding.verdict != verdict:
             lines.append(f"claim {number} is {verdict}, but its finding explains {finding.verdict}: it is left out.")
@@ -104,73 +92,31 @@ def open_findings(card: pd.DataFrame, findings: dict[int, Finding]) -> list[str]
     return lines
 
 
-def _picture(figure: Figure, directory: Path) -> str:
-    """A small picture that leads to the large one."""
-    png = (directory / figure.name / f"{figure.name}.png").as_posix()
-    name = figure.name.replace("_", " ").capitalize()
-    return f'<a href="{png}"><img src="{png}" width="{_WIDTH}" alt="{name}"></a>'
+def core_minutes(figure: Figure, directory: Path) -> str:
+    """The measured core-minutes of all its runs and sweeps, in two digits."""
+    jobs = [run.name for run in figure.runs] + [f"{run.name}.selection" for run in figure.runs if run.sweep]
+    seconds = [(reference.read_details(job, directory) or {}).get("core_seconds") for job in jobs]
+    return "not measured" if None in seconds else f"{float(f'{sum(seconds) / 60:.2g}'):g}"
 
 
-def _verdicts(figure: Figure, claims: list[Claim], card: pd.DataFrame) -> str:
-    """How many claims on `figure` have which verdict, empty if none has one."""
-    numbers = [claim.number for claim in claims if figure.name in claim.figures]
-    found = Counter(card.loc[(card["row"] == "claim") & card["claim"].isin(numbers), "verdict"])
-    counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in _JUDGED if found[verdict])
-    rest = f", {found[_NOT_RUN]} not run yet" if found[_NOT_RUN] else ""
-    return f"[{counts}](#{_ANCHOR}){rest}" if counts else ""
+def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    return "\n".join(scorecard.markdown_table(headings, rows)) + "\n"
 
 
-def _progress(figure: Figure, told: dict | None, directory: Path) -> str:
-    """How far a figure without a verdict is; `told` is its provenance, None if it is not published."""
-    if told:
-        return "not judged yet"
-    done = sum(reference.run_csv(run.name, directory).exists() for run in figure.runs)
-    return f"{done} of {len(figure.runs)} runs finished at paper scale" if done else "not run at paper scale yet"
-
-
-def _minutes(plan: Plan, figure: Figure) -> str:
-    """Core-minutes of all its runs and sweeps, as far as they were measured."""
-    measured = [costs.measured(plan, job) for job in costs.jobs_of([figure])]
-    if None in measured:
-        return "not measured"
-    minutes = sum(cost.core_seconds for cost in measured) / 60
-    return f"{float(f'{minutes:.2g}'):g}" if minutes >= 0.1 else "< 0.1"
-
-
-def _sum_words(claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
-    """How many claims there are of each verdict, and where each test stands."""
+def _counts(card: pd.DataFrame) -> tuple[str, int]:
+    """The number of claims with each verdict in words, and the number of claims that are not run."""
     found = Counter(card.loc[card["row"] == "claim", "verdict"])
-    counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in _JUDGED)
-    waiting = f"{found[_NOT_RUN]} are not run yet at the paper's scale" if found[_NOT_RUN] else "none is left to run"
-    table = (directory / "claims.md").as_posix()
-    return f"Of {len(claims)} claims: **{counts}**; {waiting}. Every test of each: [{table}]({table})."
+    waiting = found.pop(_NOT_RUN, 0)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]), waiting
 
 
 def _effects(row: pd.Series, tests: pd.DataFrame) -> str:
-    """The effect of the claim's test, or of each if it has a few.
-
-    Of many, it tells how they came out, and the effects of those with the claim's verdict if these are few.
-    """
+    """The effect of the claim's test; of several, their verdicts, and the effects behind the claim's if few."""
     if len(tests) == 1:
         return scorecard.data_words(row)
     told = []
-    if len(tests) > _MOST_TESTS:
-        told, tests = [row["note"]], tests[tests["verdict"] == row["verdict"]]
-    if len(tests) <= _MOST_TESTS:
-        told += [_test_words(test, row["verdict"]) for _, test in tests.iterrows()]
-    return "<br>".join(told)
-
-
-def _test_words(test: pd.Series, verdict: str) -> str:
-    """The effect of a test, with its verdict where that is not the claim's, and the curves if a panel is its name."""
-    words = [] if test["verdict"] == _NOT_RUN else [scorecard.data_words(test)]
-    if test["verdict"] != verdict:
-        words.append(f"({test['verdict']})")
-    plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
-    curves = "" if "/" in plus or not minus else f", {plus} less {minus}"
-    return f"{test['test']}{curves}: {' '.join(words)}".replace("_", " ")
-
-
-def _seeds(tests: pd.DataFrame) -> str:
-    """How many seeds each test compared, each number once; what is computed has none."""
-    return ", ".join(dict.fromkeys(tests.loc[tests["n"] != "", "n"])) or "exact"
+    for _, test in tests[tests["verdict"] == row["verdict"]].iterrows():
+        name, plus, minus = scorecard.test_cells(test)[1:4]
+        curves = f", {plus} less {minus}" if minus and "/" not in plus else ""
+        told.append(f"{name}{curves}: {scorecard.effect_words(test)}".replace("_", " "))
+    return "<br>".join([row["note"], *(told if len(told) <= _MOST_TESTS else ())])
