@@ -16,7 +16,7 @@ sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}"]  # whatever el
 
 from dyna_td import __version__, registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import code_digest, drawings, lock, plans, program_cache, results
+from dyna_td.pipeline import code_digest, lock, plans, program_cache, results
 
 ROOT = Path(workflow.basedir)
 SCALE = str(config.get("scale", "quick"))
@@ -38,8 +38,6 @@ def in_one_sentence(function, *arguments):
 
 
 PLAN = in_one_sentence(plans.load_plan, SCALE, ROOT / "experiments")
-if workflow.is_main_process:
-    in_one_sentence(drawings.require_drawable, PLAN)
 
 
 def run_of(wildcards):
@@ -102,6 +100,14 @@ def refuse(wildcards):
 
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
+
+
+def drawing_of(figure):
+    """The files that a figure's picture depends on, beside its tables."""
+    own = [ROOT / "figures" / f"{figure}.py", ROOT / "experiments" / f"{figure}.yaml"]
+    return [path for path in own if path.exists()] + DRAWING
+
+
 CLAIMS = [ROOT / "experiments" / f"{name}.yaml" for name in ("claims", "readings")]
 SHOWING_STATES = {name for name, figure in PLAN.drawn.items() if figure.shows_states}
 
@@ -276,15 +282,16 @@ for figure in PLAN.drawn:
         benchmark:
             f"results/{SCALE}/benchmarks/{figure}.plot.tsv"
         params:
-            script=f"{ROOT}/figures/{figure}.py",
+            script=f"{ROOT}/figures/draw.py",
+            figure=figure,
             scale=SCALE,
-            code=code_digest.files_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
+            code=code_digest.files_digest(drawing_of(figure)),
         group:
             "drawing"
         conda:
             "environment.yaml"
         shell:
-            "python {params.script:q} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
+            "python {params.script:q} {params.figure} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 
 
 rule refuse_figure:
