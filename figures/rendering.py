@@ -125,9 +125,7 @@ def _describe_divergence(panels: Sequence[Panel], tables: Tables) -> str:
         for curve in panel.curves:
             seeds = [f"{seed:.0f}" for seed in panel.diverged_seeds(tables, curve)]
             if seeds:
-                styles = panel.style_table()
-                name = styles[curve].label if curve in styles else curve
-                who = f"{name} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
+                who = f"{panel.style_table()[curve].label} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
                 letters.setdefault(who, []).append(panel.letter)
     return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
 
