@@ -2,7 +2,6 @@
 
 from matplotlib.axes import Axes
 from panels import Panel
-from style import CurveStyle
 
 
 def mark_maximum(axes: Axes) -> None:
@@ -15,5 +14,4 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     """The function with its maximum marked."""
     for panel in declared.values():
         panel.x_label, panel.decorate = "absolute error $x$", mark_maximum
-        panel.styles = {"f": CurveStyle("f(x)", "black")}
     return declared

@@ -1,4 +1,4 @@
-"""The look of every curve: one table of label, colour, dash and drawing order, which new agents need not enter."""
+"""The look of every curve: label, colour, dash and drawing order; a new agent gets a line in `BEYOND`, if any."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -54,6 +54,13 @@ CURVES = {
     "dyna_td_long": CurveStyle("Dyna-TD-Long", "orange"),
     "dyna_td_learned": CurveStyle("Dyna-TD (learned model)", "black", "--"),
     "dyna_td": CurveStyle("Dyna-TD", "black"),
+    # Theorem 2 (figure 7)
+    "f": CurveStyle("f(x)", "black"),
+}
+
+# Agents beyond the paper. A line here changes no picture but those that show its agent.
+BEYOND = {
+    "laber": CurveStyle("LaBER", "darkorange"),
     "dyna_td_frozen": CurveStyle("Dyna-TD, learned model", "black"),
 }
 
@@ -78,8 +85,8 @@ def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -
     if "full_prioritized_er" in curves:
         table = table | {curve: replace(CURVES[curve], colour=style.colour) for curve, style in REPLAY.items()}
     if "dyna_td" not in curves:  # then the paper draws the learned model without dashes (figures 6, 13)
-        table = table | {"dyna_td_learned": CURVES["dyna_td_frozen"]}
-    table = table | {curve: style for curve, style in (own or {}).items() if curve in curves}
+        table = table | {"dyna_td_learned": BEYOND["dyna_td_frozen"]}
+    table = table | {curve: style for curve, style in (BEYOND | (own or {})).items() if curve in curves}
     unknown = [curve for curve in curves if curve not in table]
     return table | {curve: CurveStyle(curve, f"C{number}") for number, curve in enumerate(unknown)}
 

@@ -17,8 +17,8 @@ from matplotlib.colors import to_rgba
 from tables import Tables
 
 from dyna_td.measures.hitting_times import CLOSED_FORMS
+from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.pipeline.plans import load_plan
-from dyna_td.registry import FROZEN_METRICS
 from envs import grid_world
 from envs.roundabout import Roundabout
 

@@ -63,7 +63,7 @@ def test_curves_wait_for_space(fake_training, disk, tmp_path, monkeypatch, capsy
 
 
 def test_a_picture_waits_for_space(tmp_path, monkeypatch, capsys):
-    import figure_7
+    import draw
     from matplotlib.figure import Figure
 
     from dyna_td.measures.hitting_times import CLOSED_FORMS
@@ -71,7 +71,15 @@ def test_a_picture_waits_for_space(tmp_path, monkeypatch, capsys):
     curves = CLOSED_FORMS["figure_7a"]()
     table = curves.assign(panel="a", standard_error=0.0, low95=0.0, high95=0.0, iqm=0.0, n=1)
     table.to_csv(tmp_path / "curves.csv", index=False)
-    options = ["--curves", str(tmp_path / "curves.csv"), "--scale", "smoke", "--output", str(tmp_path / "x.png")]
+    options = [
+        "figure_7",
+        "--curves",
+        str(tmp_path / "curves.csv"),
+        "--scale",
+        "smoke",
+        "--output",
+        str(tmp_path / "x.png"),
+    ]
 
     def full(self, path, **kwargs):
         path.write_bytes(b"half a picture")
@@ -79,7 +87,7 @@ def test_a_picture_waits_for_space(tmp_path, monkeypatch, capsys):
 
     with monkeypatch.context() as patch:
         patch.setattr(Figure, "savefig", full)
-        assert figure_7.main(options) == 2
+        assert draw.main(options) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["curves.csv"]
-    assert figure_7.main(options) == 0
+    assert draw.main(options) == 0

@@ -295,7 +295,7 @@ def test_a_damaged_table_of_curves_is_compared_with_nothing(tmp_path, monkeypatc
 
 def test_a_drawing_names_the_published_table_and_how_to_get_it_again(tmp_path, monkeypatch):
     def refuse(command, **options):
-        said = f"error: {command[3]}, panel a, curve f: there is no row; delete it and run the same target again.\n"
+        said = f"error: {command[4]}, panel a, curve f: there is no row; delete it and run the same target again.\n"
         return subprocess.CompletedProcess(command, 2, "", said)
 
     monkeypatch.setattr(gallery.subprocess, "run", refuse)

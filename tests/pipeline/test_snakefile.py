@@ -104,10 +104,9 @@ def test_the_snakefile_passes_the_linter(snakemake):
     assert lint.returncode == 0, lint.stderr
 
 
-def test_every_figure_of_the_plan_has_a_script_and_a_caption():
+def test_every_figure_of_the_plan_has_a_caption():
     assert set(PLAN.figures) <= set(FIGURES_OF_THE_PAPER)
     for figure in PLAN.figures:
-        assert (ROOT / "figures" / f"{figure}.py").exists()
         assert (ROOT / "figures" / "captions" / f"{figure}.rst").exists()
 
 

@@ -1,23 +1,20 @@
 """Studies beyond the paper: planned, run and drawn like its figures, and no part of all_figures."""
 
-import importlib
 import json
 import re
 from dataclasses import asdict
 
-import numpy as np
+import draw
 import pandas as pd
 import pytest
-import rates as rates_picture
 import rendering
 import yaml
 from tables import Tables
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import drawings
+from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.pipeline.plans import STUDIES, load_plan
 from dyna_td.publishing import reference
-from dyna_td.registry import FROZEN_METRICS
 
 SCALES = ("smoke", "quick", "paper")
 PAPER = load_plan("paper")
@@ -30,12 +27,11 @@ def differences(run, other):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_studies_are_drawn_beside_the_figures_and_can_be(scale):
+def test_studies_are_drawn_beside_the_figures(scale):
     plan = load_plan(scale)
     assert tuple(plan.studies) == STUDIES and not set(plan.studies) & set(plan.figures)
     assert set(plan.drawn) == set(plan.figures) | set(STUDIES)
     assert plan.figure("controls") is plan.studies["controls"]
-    drawings.require_drawable(plan)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -94,8 +90,8 @@ def test_the_controls_that_figure_4_has_are_its_runs():
         ("e", ("prioritized_er",), {"agent", "priority_exponent"}),
         ("f", ("prioritized_er",), {"agent", "priority_exponent"}),
         ("g", ("l2", "prioritized_l2", "full_prioritized_l2"), {"batch_size"}),
-        ("j", ("dyna_td", "dyna_value"), {"agent"}),
-        ("m", ("dyna_td", "dyna_frequency", "dyna_value"), {"agent"}),
+        ("j", ("dyna_td", "dyna_value"), {"agent", "queue_goals"}),
+        ("m", ("dyna_td", "dyna_frequency", "dyna_value"), {"agent", "queue_goals"}),
         ("n", ("dyna_td",), {"agent", "acceptance"}),
         ("o", ("dyna_td_learned", "er", "prioritized_er"), {"agent", "acceptance"}),
         ("p", ("dyna_td_learned", "er"), {"agent", "model_stop", "chain_noise"}),
@@ -140,7 +136,6 @@ def test_rates_have_every_agent_of_a_benchmark_once_with_the_rate_of_dyna_td(let
     published = json.loads((reference.DIRECTORY / f"figure_{number}" / "provenance.json").read_text())["runs"]
     rates = {curve: published[run.name]["settings"]["learning_rate"] for curve, run in own.items()}
     others = {curve for curve, rate in rates.items() if rate != 1.0e-3}
-    assert others == set(rates_picture.SWEPT.get(letter, ()))
     for curve in panel.curves.keys() - own.keys():
         run, base = panel.curves[curve], own[curve.removesuffix("_fixed").removesuffix("_swept")]
         assert differences(run, base) <= {"learning_rate", "sweep"}
@@ -188,105 +183,6 @@ def test_snakemake_plans_a_study_on_its_own(snakemake, study):
     assert (jobs[aggregate], jobs[study]) == (1, 1)
 
 
-# Pictures
-
-
-def made_up_curves(study):
-    """Every curve of a study: before the warm-up 0.5, afterwards its place in the panel, at 41 evaluations."""
-    steps = np.arange(0, 20_001, 500)
-    frames = []
-    for key, panel in PAPER.studies[study].panels.items():
-        for place, curve in enumerate(panel.curves):
-            mean = np.where(steps > 5000, 1.0 + place, 0.5)
-            for metric in (panel.metric, f"{panel.metric}_smoothed"):
-                columns = {"panel": key, "curve": curve, "step": steps, "metric": metric, "mean": mean, "n": 20}
-                spread = {"standard_error": 0.25, "low95": mean, "high95": mean, "iqm": mean}
-                frames.append(pd.DataFrame({**columns, **spread}))
-            if panel.baselines:
-                means = {f"{panel.metric}_over_learning": 1.0 + place}
-                places = {name: list(panel.curves).index(name) for name in panel.baselines if name != curve}
-                means |= {f"{panel.metric}_less_{name}": 1.0 * (place - other) for name, other in places.items()}
-                one = {"panel": key, "curve": curve, "step": 20_000, "standard_error": 0.25, "n": 20}
-                frames.append(pd.DataFrame({"metric": means.keys(), "mean": means.values()}).assign(**one))
-    return pd.concat(frames, ignore_index=True)
-
-
-@pytest.mark.parametrize("study", ["controls", "sensitivity", "rates"])
-def test_a_study_is_drawn_from_its_curves_and_a_missing_one_is_refused(study, tmp_path, capsys):
-    curves = made_up_curves(study)
-    path, picture = tmp_path / "curves.csv", tmp_path / f"{study}.png"
-    arguments = ["--curves", str(path), "--scale", "quick", "--output", str(picture)]
-    curves.to_csv(path, index=False)
-    script = importlib.import_module(study)
-    assert script.main(arguments) == 0
-    assert picture.read_bytes().startswith(b"\x89PNG") and picture.with_suffix(".pdf").stat().st_size > 5_000
-    picture.unlink()
-    curves[curves["curve"] != "prioritized_er"].to_csv(path, index=False)
-    assert script.main(arguments) == 2
-    assert "curve prioritized_er: there is no row of the metric" in capsys.readouterr().err and not picture.exists()
-
-
-def frozen_tables():
-    """Of the study frozen: every metric, in the catalog's order 1, 2, 3, ...; and 2,000 states of each of 20 seeds."""
-    panels = PAPER.studies["frozen"].panels
-    rows = [
-        {"panel": key, "curve": "dyna_td_frozen", "step": 50_000, "metric": metric, "mean": mean, "n": 20}
-        for key in panels
-        for mean, metric in enumerate(FROZEN_METRICS, start=1)
-    ]
-    places = np.random.default_rng(0).random((20 * 2000, 2))
-    states = [
-        pd.DataFrame({"panel": key, "curve": "dyna_td_frozen", "seed": np.arange(20).repeat(2000)}).assign(
-            x=places[:, 0], y=places[:, 1]
-        )
-        for key, panel in panels.items()
-        if panel.states
-    ]
-    return Tables(pd.DataFrame(rows).assign(standard_error=0.25), pd.concat(states))
-
-
-@pytest.mark.parametrize("lost", [None, "bound_ratio", "beta_langevin"])
-def test_frozen_is_drawn_from_its_tables_and_a_missing_metric_is_refused(lost, tmp_path, capsys):
-    tables, picture = frozen_tables(), tmp_path / "frozen.png"
-    tables.curves[tables.curves["metric"] != lost].to_csv(tmp_path / "curves.csv", index=False)
-    tables.states.to_csv(tmp_path / "states.csv", index=False)
-    arguments = ["--curves", str(tmp_path / "curves.csv"), "--scale", "quick", "--output", str(picture)]
-    status = importlib.import_module("frozen").main(arguments)
-    if lost:
-        assert (status, picture.exists()) == (2, False)
-        assert f"curve dyna_td_frozen: there is no row of the metric {lost}" in capsys.readouterr().err
-    else:
-        assert status == 0 and picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_measurement_that_some_seeds_lack_says_how_many_have_it():
-    script, tables = importlib.import_module("frozen"), frozen_tables()
-    tables.curves.loc[tables.curves["metric"] == "beta_algorithm_4", "n"] = 2
-    diverged = {"panel": "e", "curve": "dyna_td_frozen", "step": 500, "metric": "diverged_seed", "mean": 7, "n": 1}
-    tables = Tables(pd.concat([tables.curves, pd.DataFrame([diverged])]), tables.states)
-    panels = [panel for panel in script.PANELS if panel.letter == "e"]
-    figure = rendering.draw_figure(panels, tables, "quick", columns=1)
-    rendering.plt.close(figure)
-    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert "Algorithm 4 (2 seeds)" in labels and "released rule" in labels
-    assert "diverged: Dyna-TD, learned model seed 7 (e)" in rendering.describe(panels, tables, "quick")
-
-
-def test_a_measurement_of_frozen_is_a_dot_at_its_mean_in_the_row_of_its_name():
-    script, tables = importlib.import_module("frozen"), frozen_tables()
-    panels = [panel for panel in script.PANELS if panel.letter in "ef"]
-    figure = rendering.draw_figure(panels, tables, "quick", columns=2)
-    rendering.plt.close(figure)
-    numbers = {metric: number for number, metric in enumerate(FROZEN_METRICS, start=1)}
-    for axes, prefix, kinds in zip(
-        figure.axes, ("beta_", "variation_"), (script.KINDS, script.KINDS | script.UNIFORM), strict=True
-    ):
-        labels = {tick: label.get_text() for tick, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)}
-        dots = {labels[dot.lines[0].get_ydata()[0]]: dot.lines[0].get_xdata()[0] for dot in axes.containers}
-        assert dots == {style.label: numbers[prefix + kind] for kind, style in kinds.items()}
-    assert panels[0].describe(tables) == "20 seeds, after 50,000 environment steps"
-
-
 @pytest.mark.parametrize("change", [{"moment": "early"}, {"agent": "dyna_td"}])
 def test_states_of_long_chains_that_no_run_has_are_refused_with_their_place(experiments_copy, change):
     path = experiments_copy / "frozen.yaml"
@@ -320,33 +216,43 @@ def test_the_frozen_run_is_that_of_figure_4_with_a_learned_model():
     assert (run.seeds, run.steps, run.evaluate_every) == (twin.seeds, twin.steps, twin.evaluate_every)
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_study_has_a_caption_that_begins_with_its_subject(study):
-    captions = rendering.Path(rendering.__file__).parent / "captions"
-    assert (captions / f"{study}.rst").read_text().startswith("**")
+# Pictures
+
+
+def dots_of(study, letter, curves):
+    """The panel, its axes, and the dots by the name of their row: mean and place from above."""
+    (panel,) = (panel for panel in draw.panels_of(study)[0] if panel.letter == letter)
+    figure = rendering.draw_figure([panel], Tables(curves), "quick", columns=1)
+    rendering.plt.close(figure)
+    dots = {dot.get_label(): [float(part[0]) for part in dot.lines[0].get_data()] for dot in figure.axes[0].containers}
+    return panel, figure.axes[0], {label: (x, -y) for label, (x, y) in dots.items()}
 
 
 @pytest.mark.parametrize(("letter", "offset"), [("b", 0.0), ("d", 1.0)])
-def test_a_control_is_a_dot_in_the_row_of_its_name_at_its_mean_or_at_that_less_dyna_tds(letter, offset):
-    script = importlib.import_module("controls")
-    panel = next(panel for panel in script.PANELS if panel.letter == letter)
-    tables = Tables(made_up_curves("controls"))
-    figure = rendering.draw_figure([panel], tables, "quick", columns=1)
-    rendering.plt.close(figure)
-    (axes,) = figure.axes
-    dots = {dot.get_label(): tuple(float(part[0]) for part in dot.lines[0].get_data()) for dot in axes.containers}
-    order = list(PAPER.studies["controls"].panels[letter].curves)
-    expected = {
-        style.label: (offset + order.index(curve), -place) for place, (curve, style) in enumerate(script.ROWS.items())
-    }
-    assert dots == expected and len(dots) == len(order) == 23
-    assert panel.describe(tables) == "20 seeds, means over learning to environment step 20,000"
+def test_a_control_is_a_dot_in_its_row_at_its_mean_or_at_its_mean_less_dyna_tds(letter, offset):
+    declared = PAPER.studies["controls"].panels[letter]
+    rows = [
+        {"panel": letter, "curve": curve, "step": 50_000, "metric": f"{declared.metric}_{of}", "mean": mean, "n": 20}
+        for place, curve in enumerate(declared.curves)
+        for of, mean in (("over_learning", 1.0 + place), ("less_dyna_td", place))
+    ]
+    panel, axes, dots = dots_of("controls", letter, pd.DataFrame(rows).assign(standard_error=0.25))
+    order = list(declared.curves)
+    expected = {style.label: (offset + order.index(key), row) for row, (key, style) in enumerate(panel.rows.items())}
+    assert dots == expected and len(dots) == len(order)
+    assert any(label.get_text() for label in axes.get_yticklabels()) == panel.is_left
+    assert panel.describe(Tables(pd.DataFrame(rows))) == "20 seeds, means over learning to environment step 50,000"
 
 
-def test_the_rows_of_controls_are_named_on_the_left():
-    script = importlib.import_module("controls")
-    figure = rendering.draw_figure(script.PANELS, Tables(made_up_curves("controls")), "quick", columns=2)
-    rendering.plt.close(figure)
-    named = [style.label for style in script.ROWS.values()]
-    labels = [[label.get_text() for label in axes.get_yticklabels()] for axes in figure.axes]
-    assert labels == [named, [""] * len(named)] * 2
+def test_a_measurement_of_frozen_is_a_dot_in_its_row_and_says_how_many_seeds_have_it_if_not_all():
+    rows = [
+        {"panel": "e", "curve": "dyna_td_frozen", "step": 50_000, "metric": metric, "mean": mean, "n": 20}
+        for mean, metric in enumerate(FROZEN_METRICS)
+    ]
+    curves = pd.DataFrame(rows).assign(standard_error=0.25)
+    curves.loc[curves["metric"] == "beta_algorithm_4", "n"] = 2
+    panel, axes, dots = dots_of("frozen", "e", curves)
+    numbers = {metric: number for number, metric in enumerate(FROZEN_METRICS)}
+    assert dots == {style.label: (numbers[metric], row) for row, (metric, style) in enumerate(panel.rows.items())}
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert "Algorithm 4 (2 seeds)" in labels and "released rule" in labels
