@@ -17,7 +17,7 @@ class Dots(Panel):
 
     Attributes:
       x_label: meaning and unit of the x-axis.
-      rows: label and colour of each row, from top to bottom; the keys are metrics, or what a subclass says.
+      rows: label and colour of each row, from top to bottom; the keys are metrics unless a subclass says otherwise.
       line: the place of a thin line across all rows, if there is one.
       x_scale: matplotlib's name of the axis' scale.
     """
