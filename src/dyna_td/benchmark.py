@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.arguments import Parser, require_output
-from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.arguments import Parser
+from dyna_td.pipeline.files import require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.registry import settings_type
 from dyna_td.settings import ControlSettings, Run, Settings
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     if options.repeats < 1:
         raise UserError(f"--repeats is {options.repeats}, expected at least 1.")
     if options.output:
-        require_output(options.output)
+        require_writable(options.output)
 
     rows = [*_measure_cases(options.cases, options.repeats), *_measure_scaling(options.scaling, options.repeats)]
     for name in options.also:

@@ -23,8 +23,7 @@ import pandas as pd
 import work
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.files import require_writable, write_whole
 
 FOLDER = Path(__file__).parent
 DIFFERENCE = 1e-3  # of the learned weights from NumPy's, as a share of the way that they have gone
@@ -185,7 +184,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.repeats < 1:
             raise UserError(f"--repeats is {options.repeats}, expected at least 1.")
         if options.output:
-            results.require_writable(options.output)
+            require_writable(options.output)
         table = pd.DataFrame(_measure(options.python, options.repeats))
         if table.empty:
             raise UserError("no peer could be timed, see above: run `make benchmark-peers`.")

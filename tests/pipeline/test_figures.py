@@ -179,6 +179,7 @@ def test_a_place_that_cannot_be_written_and_a_title_that_cannot_be_set_are_one_s
     broken = panels.CurvePanel("a", r"$\no$", "gap_function", ("f",), trained=False)
     monkeypatch.setattr(draw, "panels_of", lambda figure: ([broken], 1))
     assert "mend the title" in refusal("figure_7", tmp_path, capsys, "x.png")
+    assert {path.name for path in tmp_path.iterdir()} == {"curves.csv", "file", "x.png", "x.pdf"}
 
 
 def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label(experiments_copy):

@@ -29,9 +29,10 @@ class Outcome:
     Attributes:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
-      cost: seconds of training (without compilation), compilation and evaluation; steps, updates and peak memory; the
-        number of trained seeds, with the companion of a single one; the training seconds up to each evaluation; the
-        diverged seeds, each with its step; and remarks by seed.
+      cost: seconds of training (without compilation), compilation and evaluation; processor seconds of the whole job,
+        which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, with the companion
+        of a single one; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
+        by seed.
     """
 
     records: pd.DataFrame
@@ -71,10 +72,17 @@ class _Training:
         self.measures = measures
         self.stacks = stack_seeds(runs[0].seeds)
         self.total = len(self.stacks) * sum(run.steps for run in runs)
+        self.earlier_core_seconds = 0.0  # of processes that were killed
+
+    @property
+    def core_seconds(self) -> float:
+        """Processor seconds of this job so far, imports included."""
+        return self.earlier_core_seconds + time.process_time()
 
     def outcomes(self) -> list[Outcome]:
         """Trains all that the checkpoint does not hold yet."""
         arrays, facts = (self.checkpoint and self.checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
+        self.earlier_core_seconds = facts.get("core_seconds", 0.0)
         if arrays:
             for number, log in enumerate(self.logs):
                 log.resume(arrays, facts, number)
@@ -94,7 +102,8 @@ class _Training:
             number = 0
             if stack_number + 1 < len(self.stacks):
                 self._save({}, stack_number + 1, number, done)
-        return [log.outcome() for log in self.logs]
+        share = self.core_seconds / len(self.logs)
+        return [log.outcome(share) for log in self.logs]
 
     def _make(self, stack: tuple[int, ...]):
         """A compiled program of these seeds, and the initial values of its variables."""
@@ -146,7 +155,7 @@ class _Training:
         """Saves finished results and the program's arrays, to continue after `done` steps of this run and stack."""
         if not self.checkpoint:
             return
-        facts = {"stack": stack_number, "run": number, "done": done}
+        facts = {"stack": stack_number, "run": number, "done": done, "core_seconds": self.core_seconds}
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
         self.checkpoint.save(arrays, facts, begun)
@@ -204,7 +213,7 @@ class _Log:
         self._before = kept["before"]
         self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
 
-    def outcome(self) -> Outcome:
+    def outcome(self, core_seconds: float) -> Outcome:
         """The outcome, without the companion seed that `stack_seeds` may have added."""
         records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
         empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
@@ -214,6 +223,7 @@ class _Log:
         run = self.run
         cost = {
             **self.clock.seconds,
+            "core_seconds": round(core_seconds, 1),
             "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
             "seed_updates": run.seed_updates,
             "peak_memory_mib": round(peak_memory_bytes() / 2**20, 1),
