@@ -20,7 +20,7 @@ def number(default, meaning: str, source: str, least: float = 0, most: float = L
     return field(default=default, metadata=metadata)
 
 
-def checked(setting: Field, value: object) -> object:
+def checked(setting: Field, value: object, name: str = "") -> object:
     """`value` in the setting's type: 5e4 becomes a whole number, a list a tuple.
 
     Raises:
@@ -30,7 +30,7 @@ def checked(setting: Field, value: object) -> object:
     if isinstance(default, tuple):
         is_good = isinstance(value, list | tuple) and 0 < len(value) <= 8
         is_good = is_good and all(_is_whole(part) and 0 < part <= 10_000 for part in value)
-        expected = "a list of 1 to 8 whole numbers from 1 to 10000"
+        expected = "1 to 8 whole numbers up to 10000, as [32, 32] in a file and 32x32 as an option"
     elif isinstance(default, bool):
         is_good, expected = isinstance(value, bool), "true or false"
     elif isinstance(default, str):
@@ -42,7 +42,7 @@ def checked(setting: Field, value: object) -> object:
         kind = "a whole number" if isinstance(default, int) else "a number"
         expected = f"{kind} from {limits['least']:g} to {limits['most']:.10g}"
     if not is_good:
-        raise UserError(f"{setting.name} is {reprlib.repr(value)}, expected {expected}.")
+        raise UserError(f"{name or setting.name} is {reprlib.repr(value)}, expected {expected}.")
     return tuple(map(int, value)) if isinstance(default, tuple) else type(default)(value)
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import plans
-from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings
+from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams tell apart a few more
@@ -90,12 +90,12 @@ def _setting_text(value: object) -> str:
 def settings(environment: str, agent: str, options: argparse.Namespace):
     """The settings that the options ask for; those that are not given keep their defaults."""
     given = {name: text for name in registry.all_settings() if (text := getattr(options, name)) is not None}
-    defaults = {setting.name: setting.default for setting in fields(registry.settings_type(environment, agent))}
+    known = {setting.name: setting for setting in fields(registry.settings_type(environment, agent))}
     numbers = {}
     for name, text in given.items():
-        if name not in defaults:
+        if name not in known:
             raise UserError(f"{_option(name)} does not apply to {agent} on {environment}: leave it out.")
-        numbers[name] = _value(text, defaults[name])
+        numbers[name] = checked(known[name], _value(text, known[name].default), _option(name))
     return plans.make_settings(environment, agent, numbers)
 
 

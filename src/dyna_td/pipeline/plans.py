@@ -299,8 +299,7 @@ def make_settings(environment: str, agent: str, numbers: dict):
     kind = settings_type(environment, agent)
     known = {setting.name: setting for setting in fields(kind)}
     for name in numbers:
-        if name not in known:
-            raise UserError(f"{name} is no setting of {agent} on {environment}: choose among {', '.join(known)}.")
+        require_choice(name, known, f"setting of {agent} on {environment}")
     if "model" in known and not has_twin(environment):
         numbers = {"model": "learned", **numbers}
         if numbers["model"] == "true":
