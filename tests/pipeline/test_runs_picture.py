@@ -37,7 +37,7 @@ def test_files_of_another_kind_are_refused(csv, tmp_path, capsys):
         (["--metric", "retrun", "--output", "x.png"], "did you mean 'return'?"),
         (["--output", "x.jpg"], "--output is 'x.jpg', expected a name that ends in .png."),
         (["--output", "x.png", "--window", "0"], "--window is 0, expected at least 1."),
-        (["none.csv", "--output", "x.png"], "cannot read none.csv"),
+        (["none.csv", "--output", "x.png"], "cannot read none."),
     ],
 )
 def test_a_mistake_is_one_sentence(csv, monkeypatch, tmp_path, capsys, options, words):
