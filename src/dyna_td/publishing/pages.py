@@ -175,7 +175,8 @@ def claims(facts: Published) -> str:
     """A section for each theme, and in it one for each claim."""
     lines = []
     for theme, (numbers, shown) in THEMES.items():
-        lines += [f"## {theme}", "", f"Shown in {shown}.", ""]
+        pictures = re.sub(r"(?<=[ ])(\d+)", r"[\1](../reference/figure_\1/figure_\1.png)", shown)
+        lines += [f"## {theme}", "", f"Shown in {pictures}.", ""]
         lines += [line for number in numbers for line in _claim(facts, number)]
     return "\n".join(lines)
 
