@@ -13,6 +13,7 @@ import yaml
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import ROOT
+from dyna_td.registry import all_settings
 
 _SCHEMA = ROOT / "experiments" / "schema.json"
 
@@ -129,6 +130,8 @@ def _validator(definition: str) -> jsonschema.Draft202012Validator:
         raise UserError(
             f"{_SCHEMA} cannot be read ({error}), expected what YAML files may say: get it again with git."
         ) from error
+    for name in all_settings():  # an agent's own settings stand with the agent, which knows their bounds
+        definitions["settings"]["properties"].setdefault(name, {})
     return _Validator({"$ref": f"#/$defs/{definition}", "$defs": definitions})
 
 

@@ -1,7 +1,6 @@
-"""The generated parts of README.md and docs/, from reference/ and experiments/.
+"""The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Nothing is judged here: verdicts are those of reference/claims.csv and readings.csv. `fill` writes every part;
-figures/scorecard.py draws the picture.
+Nothing is judged here: verdicts are those of reference/claims.csv and readings.csv.
 """
 
 import json
@@ -41,8 +40,8 @@ AGENTS = {
     "dyna_value": "Dyna-Value",
     "dyna_frequency": "Dyna-Frequency",
 }
-
-_INTERVAL = ("low95", "mean", "high95")
+NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
+NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 
 
 @dataclass(frozen=True)
@@ -164,10 +163,9 @@ def figures(facts: Published) -> str:
         about = [claim for claim, stated in facts.stated.items() if int(number) in stated["figures"]]
         found = {verdict: [str(claim) for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
         verdicts = ", ".join(f"**{LETTERS[verdict]}** {' '.join(of)}" for verdict, of in found.items() if of)
-        picture = f"[{number}](reference/{name}/{name}.png)"
-        minutes = facts.jobs([figure])["minutes"].sum()
-        shows = f"{figure.shows[0].upper()}{figure.shows[1:]}"
-        rows.append([picture, shows, verdicts, f"`make {name}`", _two_digits(minutes) if minutes else "none"])
+        minutes = _two_digits(facts.jobs([figure])["minutes"].sum())
+        picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
+        rows.append([picture, shows, verdicts, f"`make {name}`", minutes])
     return _table(["figure", "shows", "claims", "command", "core-minutes"], rows)
 
 
@@ -218,7 +216,8 @@ def controls(facts: Published) -> str:
     def cell(curve: str, panel: str, metric: str, form: str, factor: float) -> str:
         if (panel, metric, curve) not in table.index:
             return "0" if curve == "dyna_td" else "-"
-        low, mean, high = (form.format(factor * table.loc[(panel, metric, curve), key]) for key in _INTERVAL)
+        row = table.loc[(panel, metric, curve)]
+        mean, low, high = (form.format(factor * row[key]) for key in ("mean", "low95", "high95"))
         return f"{mean} ({low} to {high})" if "less" in metric else mean
 
     curves = [curve for panel, metric, curve in table.index if (panel, metric) == ("d", "entropy_10_over_learning")]
@@ -257,7 +256,8 @@ def _test(test: pd.Series) -> list[str]:
     name = f"{test['test']}: {plus}{f' minus {minus}' if minus else ''}"
     effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
     note = f"; {test['note']}" if test["note"] else ""
-    return [_escaped(name.replace("_", " ")), f"{effect}{note}", test["n"], test["verdict"]]
+    name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
+    return [_escaped(name), f"{effect}{note}", test["n"], test["verdict"]]
 
 
 def _effect(test: pd.Series) -> str:
@@ -281,7 +281,7 @@ def _mean_return(facts: Published, run: Run) -> tuple[float, float]:
 
 
 def _two_digits(minutes: float) -> str:
-    return "< 0.1" if minutes < 0.1 else f"{float(f'{minutes:.2g}'):g}"
+    return "none" if not minutes else "< 0.1" if minutes < 0.1 else f"{float(f'{minutes:.2g}'):g}"
 
 
 def _escaped(text: str) -> str:
