@@ -25,8 +25,6 @@ from dyna_td.settings import Run
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
 
-MAINTAINERS = ("reference", "restore", "restamp", "readme", "gallery")  # commands around the published results
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
@@ -60,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
 
     def add(name: str, function: Callable, text: str, **kwargs) -> argparse.ArgumentParser:
-        if name in MAINTAINERS:  # argparse knows one group of commands
+        if name in publishing.MAINTAINERS:  # argparse knows one group of commands
             parser.epilog += f"\n    {name:9} {text}"
         else:
             kwargs["help"] = text

@@ -6,18 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.evidence import claims, findings, readings, scorecard
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline import lock, plans, remedies, results
 from dyna_td.pipeline.files import write_whole
-from dyna_td.publishing import comparison, gallery, handover, marked_text, reference, restamp, store
+from dyna_td.publishing import comparison, gallery, handover, reference, restamp, store
 
 MAINTAINERS = {  # these commands, for a group of their own in `--help`
     "reference": "publish finished figures, after checking all of them, and store the finished runs of the others",
     "restore": "bring published runs back to the results, so that nothing finished is trained again",
     "restamp": "show that changed code makes the same numbers, and keep the finished runs",
     "gallery": "draw the published pictures from the published tables",
-    "readme": "show the published figures and the claims judged by them as tables in Markdown",
+    "readme": "write the generated parts of README.md and docs/ from the published results",
 }
 
 
@@ -38,9 +37,7 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     back.add_argument("--outdated", action="store_true", help=text)
     drawn = maintain("gallery", _gallery, named, at)
     drawn.add_argument("--output", type=Path, help="folder for the pictures (default: where they are published)")
-    told = maintain("readme", _readme, at)
-    told.add_argument("--experiments", type=Path, default=plans.DIRECTORY, help="folder of the YAML files")
-    told.add_argument("--write", type=Path, metavar="FILE", help="put them between the file's marks")
+    maintain("readme", _readme)
     stamped = maintain("restamp", _restamp)
     stamped.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
     stamped.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder of the results")
@@ -48,12 +45,6 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     text = "folder of a checkout of the sources that made the runs: where numbers differ, it is asked for its own"
     stamped.add_argument("--against", type=Path, metavar="CHECKOUT", help=text)
     stamped.add_argument("--cores", type=_cores, metavar="N", help="trainings at a time (default: all cores)")
-
-
-def maintainers_help() -> str:
-    """The maintainers' commands with what they do, for the end of `python -m dyna_td --help`."""
-    width = max(map(len, MAINTAINERS)) + 2
-    return "\n".join(["for maintainers:", *(f"  {name:{width}}{text}" for name, text in MAINTAINERS.items())])
 
 
 def _cores(text: str) -> int:
@@ -112,26 +103,16 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.publishing import readme
+    from dyna_td.publishing import pages
 
-    plan = plans.load_plan(EVIDENCE_SCALE, options.experiments)
-    stated = claims.load_claims(plan, options.experiments)
-    found = findings.load_findings([claim.number for claim in stated], options.experiments)
-    judged = reference.claims_csv(options.reference)
-    card = scorecard.read_card(judged, stated, "make readme")
-    others = readings.load_readings(plan, stated, options.experiments)
-    table = readings.read_table(readings.beside(judged), others, "make readme")
-    parts = {
-        readme.GALLERY: readme.gallery(plan, stated, card, options.reference),
-        readme.CLAIMS: readme.judged_claims(plan, stated, card, found, options.reference),
-        readme.READINGS: readme.other_readings(card, table),
-    }
-    if options.write:
-        marked_text.replace(options.write, parts)
-        for sentence in readme.open_findings(card, found):
-            print(sentence)
-    else:
-        print("\n".join(parts.values()), end="")
+    pages.fill()
+    facts = pages.Published()
+    for number, verdict in facts.verdicts.items():
+        finding = facts.findings.get(number)
+        if finding and finding.verdict != verdict:
+            print(f"claim {number} is {verdict}, but its finding explains {finding.verdict}: it is left out.")
+        elif not finding and verdict in ("contradicted", "undecided"):
+            print(f"claim {number} is {verdict}: a finding in experiments/findings.yaml would explain it.")
 
 
 def _compare(options: argparse.Namespace) -> None:

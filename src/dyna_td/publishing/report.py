@@ -18,10 +18,12 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim
 from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.pipeline import provenance, results
+from dyna_td.pipeline import plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
+from dyna_td.pipeline.yaml_files import read_checked
 
+_DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 _PNG = b"\x89PNG\r\n\x1a\n"
 _CAPTION_SETTINGS = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
 _CAPTION_SETTINGS |= {"halt_level": 2, "report_level": 5}  # a warning is a mistake in the caption
@@ -55,7 +57,7 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
         "claims": claims,
         "verdicts": VERDICTS,
         "test_headings": scorecard.TEST_HEADINGS[1:],
-        "deviations": deviations((ROOT / "README.md").read_text(encoding="utf-8")),
+        "deviations": deviations(),
         "versions": machine["versions"],
         "commit": f"{machine['git_commit'] or 'unknown'}{' with changes' if machine['git_dirty'] else ''}",
     }
@@ -73,23 +75,12 @@ def caption(path: Path) -> Markup:
     return Markup(parts["body"])
 
 
-def deviations(readme: str) -> dict:
-    """The headings and the rows, as HTML, of the table below "Deviations" in the text of the README."""
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    section = readme.partition("\n## Deviations")[2].partition("\n## ")[0]
-    rows: list[list[Markup]] = []
-    is_cell = False
-    for token in parser.parse(section):
-        if token.type == "tr_open":
-            rows.append([])
-        elif token.type == "inline" and is_cell:
-            # The targets of links are not beside the page; their texts, paths in the project, say enough.
-            words = [child for child in token.children if child.type not in ("link_open", "link_close")]
-            rows[-1].append(Markup(parser.renderer.render(words, parser.options, {})))
-        is_cell = token.type in ("th_open", "td_open")
-    if len(rows) < 2:
-        raise UserError("README.md has no table below the heading Deviations, from which the report takes it: add it.")
-    return {"headings": rows[0], "rows": rows[1:]}
+def deviations() -> dict:
+    """The headings and the rows, as HTML, of `experiments/deviations.yaml`."""
+    parser = MarkdownIt("commonmark", {"html": False})
+    content = read_checked(plans.DIRECTORY / "deviations.yaml", "deviations")["deviations"]
+    rows = [[str(row["number"]), *(Markup(parser.renderInline(row[key])) for key in _DEVIATION)] for row in content]
+    return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
 
 
 def _figure(name: str, plan: Plan, claims: list[dict], directory: Path) -> dict:
