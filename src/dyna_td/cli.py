@@ -14,10 +14,10 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
-from dyna_td.evidence.scores import reader
 from dyna_td.pipeline import aggregate, arguments, costs, lock, metrics, plans, provenance, remedies, results, verify
 from dyna_td.pipeline.files import require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import reference
@@ -267,10 +267,10 @@ def _claims(options: argparse.Namespace) -> None:
     require_writable(table)
     card = scorecard.scorecard(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated, options.experiments), plan, read)
-    markdown = table.with_suffix(".md")
-    texts = {table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)}
-    _write_texts({**texts, markdown: scorecard.as_markdown(card, stated, plan) + readings.as_markdown(others)})
-    print(f"{table} and {markdown.name}{_evidence(plan)}: {scorecard.count_words(card)}")
+    _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
+    for line in scorecard.lines(card, stated):
+        print(line)
+    print(f"{table}{_evidence(plan)}: {scorecard.count_words(card)}")
     steps = scorecard.next_steps(card, plan)
     if options.reference and steps:
         steps.append("then publish the finished figures: make reference")

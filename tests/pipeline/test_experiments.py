@@ -35,7 +35,14 @@ def test_every_file_of_experiments_plans(scale):
     plan = load_plan(scale)
     files = {path.stem for path in (ROOT / "experiments").glob("figure_*.yaml")}
     others = {path.stem for path in (ROOT / "experiments").glob("*.yaml")} - files
-    assert set(plan.figures) == files and others == {*plan.studies, "scales", "claims", "readings", "findings", "deviations"}
+    assert set(plan.figures) == files and others == {
+        *plan.studies,
+        "scales",
+        "claims",
+        "readings",
+        "findings",
+        "deviations",
+    }
     assert list(plan.figures) == sorted(files, key=lambda name: int(name.partition("_")[2]))
 
 

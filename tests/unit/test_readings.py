@@ -8,8 +8,8 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import readings
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.scorecard import as_csv
-from dyna_td.evidence.scores import Measured
 from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.scores import Measured
 
 PLAN = load_plan("quick")
 CLAIMS = load_claims(PLAN)
@@ -99,7 +99,6 @@ def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
         ("b = 512", 10, "supported"),
         ("b = 32", 10, "not run"),
     ]
-    assert "| 10 | b = 512 | supported (quick) | 0.2" in readings.as_markdown(table)
     csv = tmp_path / "readings.csv"
     csv.write_text(as_csv(table))
     kept = readings.read_table(csv, chosen, "make it")

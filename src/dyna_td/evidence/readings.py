@@ -54,17 +54,6 @@ def read_table(csv: Path, readings: Readings, remedy: str) -> pd.DataFrame:
     return scorecard.read_rows(csv, COLUMNS, ["reading", "claim"], asked, remedy)
 
 
-def as_markdown(table: pd.DataFrame) -> str:
-    """The part of `claims.md` on readings: a line for each claim of each reading."""
-    cells = [
-        (str(row["claim"]), row["reading"], scorecard.verdict_words(row), scorecard.data_words(row))
-        for _, row in table[table["row"] == "claim"].sort_values("claim", kind="stable").iterrows()
-    ]
-    lines = ["", "## What the verdicts depend on", ""]
-    lines += ["The same claims by other runs, or by another part of training.", ""]
-    return "\n".join([*lines, *scorecard.markdown_table(("claim", "by", "it would be", "data"), cells), ""])
-
-
 def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
     """The claims that one entry changes, as they then are; an entry without claims is of all that it changes."""
     if not content.keys() & {"curves", "window"}:

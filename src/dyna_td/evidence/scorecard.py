@@ -1,5 +1,6 @@
-"""The verdicts as files: `claims.csv`, a row for each claim and for each of its tests, and `claims.md`, to read."""
+"""The verdicts as files: `claims.csv`, a row for each claim and for each of its tests."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -63,18 +64,14 @@ def as_csv(card: pd.DataFrame) -> str:
     return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
-def as_markdown(card: pd.DataFrame, claims: list[Claim], plan: Plan) -> str:
-    """The text of `claims.md`: a line for each claim, then one for each test."""
-    verdicts = card[card["row"] == "claim"].set_index("claim")
-    cells = []
-    for claim in claims:
-        row = verdicts.loc[claim.number]
-        cells.append((str(claim.number), claim.text, verdict_words(row), data_words(row), claim.place))
-    lines = [f"# The paper's claims at scale {plan.scale}", "", *caveats(card, plan), count_words(card), ""]
-    lines += markdown_table(("claim", "in our words", "verdict", "data", "place"), cells)
-    explained = "The difference plus less minus with the 95% interval of this one comparison over seeds, and the claim."
-    tests = [test_cells(row) for _, row in card[card["row"] == "test"].iterrows()]
-    return "\n".join([*lines, "", "## Tests", "", explained, "", *markdown_table(TEST_HEADINGS, tests), ""])
+def lines(card: pd.DataFrame, claims: list[Claim]) -> list[str]:
+    """A line for each claim: its number, verdict, effect and text; contradicted ones first, those not run left out."""
+    rows = card[card["row"] == "claim"].set_index("claim")
+    texts = {claim.number: textwrap.shorten(claim.text, 70) for claim in claims}
+    judged = [number for number in texts if rows.loc[number, "verdict"] != VERDICTS[-1]]
+    judged.sort(key=lambda number: ("contradicted", "undecided", "supported").index(rows.loc[number, "verdict"]))
+    told = [(number, verdict_words(rows.loc[number]), effect_words(rows.loc[number])) for number in judged]
+    return [f"{number:3}  {verdict:20}  {effect:32}  {texts[number]}" for number, verdict, effect in told]
 
 
 def count_words(card: pd.DataFrame) -> str:
@@ -92,20 +89,6 @@ def next_steps(card: pd.DataFrame, plan: Plan) -> list[str]:
         claims = shown.loc[shown["figure"] == name.removeprefix("figure_"), "claim"].unique()
         remedy = f"make {name} SCALE={plan.scale}" if name in plan.drawn else f"{name} is not available yet"
         lines += [f"claims {', '.join(map(str, claims))}: {remedy}"] if len(claims) else []
-    return lines
-
-
-def caveats(card: pd.DataFrame, plan: Plan) -> list[str]:
-    """The lines that a reader must know before the verdicts."""
-    lines = []
-    if plan.scale != EVIDENCE_SCALE:
-        lines += [
-            f"**Not evidence.** Verdicts marked ({plan.scale}) come from fewer seeds and shorter runs than the paper's "
-            "and only show that everything works. What is computed, without training, holds at every scale.",
-            "",
-        ]
-    if "other" in set(card["sources"]):
-        lines += ["Verdicts marked * rest on runs of other settings, or of other code, than are here now.", ""]
     return lines
 
 
@@ -131,11 +114,6 @@ def _number(value: float, is_relative: bool) -> str:
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
 
 
-def data_words(row: pd.Series) -> str:
-    """The effect and the note, if there are."""
-    return "; ".join(filter(None, (effect_words(row), row["note"])))
-
-
 def test_cells(row: pd.Series) -> tuple[str, ...]:
     """The cells of a test's line, below `TEST_HEADINGS`."""
     margin = f"{100 * row['margin']:g}%" if row["unit"] == "relative" else f"{row['margin']:g}"
@@ -144,12 +122,6 @@ def test_cells(row: pd.Series) -> tuple[str, ...]:
     plus, minus = (row[side].replace(f"{row['test']}/", "") for side in ("plus", "minus"))
     start = (str(row["claim"]), row["test"], plus, minus, row["metric"], claimed.get(row["expect"], row["expect"]))
     return (*start, effect_words(row), verdict_words(row), row["n"], row["window"], row["note"])
-
-
-def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table in Markdown; a bar in a cell does not end it."""
-    head, *lines = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in (headings, *rows))
-    return [head, "|---" * len(headings) + "|", *lines]
 
 
 def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome, plan: Plan) -> dict:

@@ -17,9 +17,9 @@ import pandas as pd
 
 from dyna_td.evidence import statistics
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
-from dyna_td.evidence.identities import IDENTITIES
-from dyna_td.evidence.scores import SOURCES, Measured, common_seconds, score, steps_in
+from dyna_td.measures.identities import IDENTITIES
 from dyna_td.pipeline.plans import Plan
+from dyna_td.pipeline.scores import SOURCES, Measured, common_seconds, score, steps_in
 from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")

@@ -42,7 +42,7 @@ def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
 
 
 def claims_csv(scale: str, directory: Path = DIRECTORY) -> Path:
-    """The verdicts on the paper's claims; `claims.md` beside it is the same to read."""
+    """The verdicts on the paper's claims."""
     return Path(directory) / scale / "claims.csv"
 
 

@@ -4,7 +4,7 @@ runs/<run>.csv.xz, <run>.json             every evaluation of every seed, and wh
 runs/<run>.selection.csv.xz and .json     the sweep of the run's learning rates, if there was one
 runs/<run>.states.csv.xz                  the sampled states, if a figure shows them
 <figure>/curves.csv, states.csv.xz        the tables of a figure, and its picture (.png, .pdf)
-claims.csv, claims.md, readings.csv       the verdicts on the paper's claims by these runs
+claims.csv, readings.csv                  the verdicts on the paper's claims by these runs
 """
 
 import io
@@ -19,9 +19,9 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.evidence.scores import Measured
 from dyna_td.pipeline import finished, results
 from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.pipeline.scores import Measured
 from dyna_td.settings import Run
 
 DIRECTORY = Path("reference")
@@ -38,7 +38,7 @@ def states_csv(figure: str, directory: Path = DIRECTORY) -> Path:
 
 
 def claims_csv(directory: Path = DIRECTORY) -> Path:
-    """The verdicts on the paper's claims by the published runs; `claims.md` beside it is the same to read."""
+    """The verdicts on the paper's claims by the published runs."""
     return Path(directory) / "claims.csv"
 
 

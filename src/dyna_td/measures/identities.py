@@ -11,7 +11,6 @@ import numpy as np
 import scipy  # loads its parts when they are used
 
 from dyna_td.measures import hitting_times
-from dyna_td.pipeline.plans import Plan
 
 _NETWORKS = 10  # random ones
 _STEP = 1e-30  # of complex differentiation, which has no rounding error to balance against
@@ -27,7 +26,7 @@ class Check:
     note: str
 
 
-def theorem_1(plan: Plan) -> Check:
+def theorem_1(plan) -> Check:
     """c E_q[grad e^2 / 2] = E_uniform[grad |e|^3 / 3], each gradient by complex differentiation of its own loss."""
     worst = 0.0
     for seed in range(_NETWORKS):
@@ -43,7 +42,7 @@ def theorem_1(plan: Plan) -> Check:
     return Check(worst < 1e-10, worst, f"largest relative error of the gradients of {_NETWORKS} random networks")
 
 
-def theorem_2(plan: Plan) -> Check:
+def theorem_2(plan) -> Check:
     """The theorem covers the paper's example, and the cubic loss is slower in no case that it covers."""
     rng = np.random.default_rng(0)
     cases = [(np.full(1000, 2.0), 570.0, 1.0, 1.0)]
@@ -60,7 +59,7 @@ def theorem_2(plan: Plan) -> Check:
     return Check(holds, float(min(leads, default=np.nan)), note)
 
 
-def sharper_cubic_gradient(plan: Plan) -> Check:
+def sharper_cubic_gradient(plan) -> Check:
     """In the upper half of figure 8b, the cubic loss has the larger derivative."""
     curves = hitting_times.figure_8b().pivot(index="step", columns="curve", values="mean")
     upper = curves[curves.index >= curves.index.max() / 2]
@@ -68,7 +67,7 @@ def sharper_cubic_gradient(plan: Plan) -> Check:
     return Check(ratio > 1.0, ratio, "smallest ratio of the derivatives, cubic to square, for errors of 1 to 2")
 
 
-def gap_maximum(plan: Plan) -> Check:
+def gap_maximum(plan) -> Check:
     """f(x) = ln(1/x) - 1/x is largest at x = 1, where it is -1."""
     largest = scipy.optimize.minimize_scalar(
         lambda x: -hitting_times.gap_function(x), bounds=(1e-2, 1e2), method="bounded"
@@ -77,20 +76,20 @@ def gap_maximum(plan: Plan) -> Check:
     return Check(bool(error < 1e-4), float(error), "error of the maximum's place and height, found numerically")
 
 
-def cubic_sooner(form: str, plan: Plan) -> Check:
+def cubic_sooner(form: str, plan) -> Check:
     """The cubic loss arrives first at most points of figure 8c or 8d."""
     share = float((hitting_times.CLOSED_FORMS[form]()["mean"] > 1.0).mean())
     return Check(share > 0.5, share, f"share of the points of {form.replace('_', ' ')} with a ratio above 1")
 
 
-def cubic_slower_near_minimum(plan: Plan) -> Check:
+def cubic_slower_near_minimum(plan) -> Check:
     """From every start of figure 8d, the cubic loss takes longer to errors that are small enough."""
     thresholds = np.geomspace(1e-8, 1e-2, 100)
     ratio = float(np.max([hitting_times.hitting_time_ratio(start, thresholds) for start in hitting_times.STARTS]))
     return Check(ratio < 1.0, ratio, "largest ratio of the hitting times, square to cubic, for targets up to 0.01")
 
 
-def flat_frequency_of_relu(plan: Plan) -> Check:
+def flat_frequency_of_relu(plan) -> Check:
     """With ReLU units, ||grad V||^2 + ||Hessian V||^2 is constant around almost every state: nothing to climb."""
     rng = np.random.default_rng(0)
     flat = []
@@ -104,7 +103,7 @@ def flat_frequency_of_relu(plan: Plan) -> Check:
     return Check(share > 0.95, share, f"share of random states of {_NETWORKS} random networks without a gradient")
 
 
-def one_set_of_constants(plan: Plan) -> Check:
+def one_set_of_constants(plan) -> Check:
     """Dyna-TD's runs in figures 4 and 12 differ in n and the model, but in no number of search control."""
     runs = [run for name in ("figure_4", "figure_12") for run in plan.figure(name).runs if run.agent == "dyna_td"]
     sets = {tuple(getattr(run.settings, name) for name in _OF_SEARCH) for run in runs}
@@ -113,7 +112,7 @@ def one_set_of_constants(plan: Plan) -> Check:
 
 
 _NAMED = (theorem_1, theorem_2, sharper_cubic_gradient, gap_maximum, cubic_slower_near_minimum)
-IDENTITIES: dict[str, Callable[[Plan], Check]] = {
+IDENTITIES: dict[str, Callable[..., Check]] = {
     **{function.__name__: function for function in (*_NAMED, flat_frequency_of_relu, one_set_of_constants)},
     "cubic_sooner_from_starts": partial(cubic_sooner, "figure_8c"),
     "cubic_sooner_at_targets": partial(cubic_sooner, "figure_8d"),
