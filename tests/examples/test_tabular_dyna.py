@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 
 import envs
-from dyna_td.tabular_dyna import CountedModel, TabularSettings, cell, tabular_dyna
+from tabular_dyna import CountedModel, TabularSettings, cell, tabular_dyna
 
 
 class Corridor(gymnasium.Env):
