@@ -3,7 +3,7 @@
 from dyna_td.pipeline import results
 from dyna_td.publishing import restamp
 from dyna_td.settings import RegressionSettings, Run
-from dyna_td.training.trainer import trainer
+from dyna_td.training import trainer
 
 
 def test_the_first_program_of_a_run_that_stops_early_has_the_numbers_of_the_whole_run():
