@@ -12,21 +12,27 @@ import warnings
 import gymnasium
 import numpy as np
 
-from dyna_td.errors import UserError
-
-# The longest episode of the environments that have a twin, in steps; MountainCar's 2000 is the paper's, Gymnasium's own
-# is 200.
+# The longest episode in steps. MountainCar's 2000 is the paper's; Gymnasium's own is 200.
 TIME_LIMITS = {
     "GridWorld": 2000,
     "MazeGridWorld": 2000,
     "MountainCar-v0": 2000,
     "CartPole-v1": 500,
     "Acrobot-v1": 500,
+    "roundabout-paper-v0": 11,
 }
 
 for _name in ("GridWorld", "MazeGridWorld"):
     gymnasium.register(_name, entry_point=f"envs.grid_world:{_name}", max_episode_steps=TIME_LIMITS[_name])
-gymnasium.register("roundabout-paper-v0", entry_point="envs.roundabout:Roundabout", max_episode_steps=11)
+gymnasium.register(
+    "roundabout-paper-v0",
+    entry_point="envs.roundabout:Roundabout",
+    max_episode_steps=TIME_LIMITS["roundabout-paper-v0"],
+)
+
+
+class UnusableEnvironment(ValueError):
+    """An environment that is unknown, cannot be made, or has spaces that agents cannot handle; in one sentence."""
 
 
 def make(environment: str, **kwargs) -> gymnasium.Env:
@@ -37,7 +43,7 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
       **kwargs: passed to `gymnasium.make`, e.g. `render_mode="rgb_array"`.
 
     Raises:
-      UserError: the environment is unknown or cannot be made, or its spaces are not those that agents can handle.
+      UnusableEnvironment: the environment is unknown, cannot be made, or has spaces that agents cannot handle.
     """
     if environment in TIME_LIMITS:
         kwargs = {"max_episode_steps": TIME_LIMITS[environment], **kwargs}
@@ -49,7 +55,7 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
             # Observations are checked at every step of a training, and told about in one sentence.
             made = gymnasium.make(environment, disable_env_checker=True, **kwargs)
     except (Exception, SystemExit) as error:  # whatever a foreign environment raises
-        raise UserError(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
+        raise UnusableEnvironment(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
     _require_supported(environment, made)
     return made
 
@@ -58,7 +64,7 @@ def has_box_actions(environment: str) -> bool:
     """Whether the actions of an environment are vectors; the others are discrete.
 
     Raises:
-      UserError: see `make`.
+      UnusableEnvironment: see `make`.
     """
     made = make(environment)
     try:
@@ -68,48 +74,58 @@ def has_box_actions(environment: str) -> bool:
 
 
 def _require_known(environment: object) -> None:
-    """Raises UserError unless Gymnasium can make `environment`, whose module, if named, is imported."""
+    """Raises UnusableEnvironment unless Gymnasium can make `environment`, whose module, if named, is imported."""
     match = (
         re.fullmatch(r"(?:(\w[\w.]*):)?((?:\w[\w-]*/)?\w[\w.-]*)", environment)
         if isinstance(environment, str)
         else None
     )
     if not match:
-        raise UserError(f"environment is {environment!r}, expected a Gymnasium id or module:id.")
+        raise UnusableEnvironment(f"environment is {environment!r}, expected a Gymnasium id or module:id.")
     module, name = match.groups()
     if module:
         try:
             importlib.import_module(module)
         except (Exception, SystemExit) as error:  # whatever a foreign module raises
-            raise UserError(f"environment {environment}: cannot import {module}: {_in_one_line(error)}.") from error
+            raise UnusableEnvironment(
+                f"environment {environment}: cannot import {module}: {_in_one_line(error)}."
+            ) from error
     if name not in gymnasium.registry:
         names = {known.lower(): known for known in gymnasium.registry}
         nearest = [repr(names[match]) for match in difflib.get_close_matches(name.lower(), names, n=3)]
         hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-        raise UserError(f"unknown environment {environment!r}: {hint}Name one that Gymnasium has, or module:id.")
+        raise UnusableEnvironment(
+            f"unknown environment {environment!r}: {hint}Name one that Gymnasium has, or module:id."
+        )
 
 
 def _require_supported(environment: str, made: gymnasium.Env) -> None:
-    """Raises UserError unless observations are a Box of numbers and actions are discrete or a bounded Box."""
+    """Raises UnusableEnvironment unless observations are a Box of numbers and actions are discrete or a bounded Box."""
     supported = "supported are Box observations with Discrete actions or Box actions that are bounded"
     spaces = {name: getattr(made, name, None) for name in ("observation_space", "action_space")}
     for name, space in spaces.items():
         if space is None:
-            raise UserError(f"environment {environment} declares no {name}: {supported}.")
+            raise UnusableEnvironment(f"environment {environment} declares no {name}: {supported}.")
         if isinstance(space, gymnasium.spaces.Box) and not np.prod(space.shape):
-            raise UserError(f"environment {environment} has an {name} of shape {space.shape}, without any number.")
+            raise UnusableEnvironment(
+                f"environment {environment} has an {name} of shape {space.shape}, without any number."
+            )
     observations, actions = spaces.values()
     if not isinstance(observations, gymnasium.spaces.Box):
-        raise UserError(f"environment {environment} has {type(observations).__name__} observations: {supported}.")
+        raise UnusableEnvironment(
+            f"environment {environment} has {type(observations).__name__} observations: {supported}."
+        )
     if isinstance(actions, gymnasium.spaces.Discrete):
         if actions.start != 0:
-            raise UserError(f"environment {environment} numbers its actions from {actions.start}: {supported} from 0.")
+            raise UnusableEnvironment(
+                f"environment {environment} numbers its actions from {actions.start}: {supported} from 0."
+            )
     elif not isinstance(actions, gymnasium.spaces.Box):
-        raise UserError(f"environment {environment} has {type(actions).__name__} actions: {supported}.")
+        raise UnusableEnvironment(f"environment {environment} has {type(actions).__name__} actions: {supported}.")
     elif not (
         np.isfinite(actions.low).all() and np.isfinite(actions.high).all() and (actions.low < actions.high).all()
     ):
-        raise UserError(f"environment {environment} has actions in {actions}: {supported}.")
+        raise UnusableEnvironment(f"environment {environment} has actions in {actions}: {supported}.")
 
 
 def _in_one_line(error: BaseException) -> str:

@@ -11,8 +11,6 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from dyna_td.errors import UserError
-
 
 class Wall(NamedTuple):
     """A wall over the whole height of the square at x in [x_low, x_high], open where y in [hole_low, hole_high]."""
@@ -108,7 +106,7 @@ class GridWorld(gymnasium.Env):
     """A unit square with one wall (Section 4.1); reward -1 a step, 0 on reaching the goal.
 
     Observations are the state (x, y), float32 [2]; the four actions move up, right, down and left. The render mode is
-    None or "rgb_array"; any other raises UserError.
+    None or "rgb_array"; any other raises ValueError.
     """
 
     metadata: ClassVar[dict] = {"render_modes": ["rgb_array"], "render_fps": 30}
@@ -116,7 +114,7 @@ class GridWorld(gymnasium.Env):
 
     def __init__(self, render_mode: str | None = None):
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise UserError(
+            raise ValueError(
                 f"unknown render mode {render_mode!r} of {type(self).__name__}: choose 'rgb_array' or None."
             )
         self.render_mode = render_mode
@@ -134,10 +132,10 @@ class GridWorld(gymnasium.Env):
         """Moves once; returns (observation [2], reward, terminated, False, {}).
 
         Raises:
-          UserError: the action is not one of 0, 1, 2, 3.
+          ValueError: the action is not one of 0, 1, 2, 3.
         """
         if not self.action_space.contains(action):
-            raise UserError(
+            raise ValueError(
                 f"unknown action {action!r} of {type(self).__name__}: choose 0 (up), 1 (right), 2 (down) or 3 (left)."
             )
         noise = self.np_random.standard_normal()

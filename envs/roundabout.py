@@ -39,7 +39,6 @@ from highway_env.envs.common.observation import TimeToCollisionObservation
 from highway_env.envs.roundabout_env import RoundaboutEnv
 from highway_env.vehicle.kinematics import Vehicle
 
-from dyna_td.errors import UserError
 from envs.traffic import EgoVehicle, LaneTable, TableRoad, Traffic, TrafficVehicle, clamp
 
 DECISIONS = 11
@@ -127,7 +126,7 @@ class Roundabout(RoundaboutEnv):
     """The paper's roundabout; see the module's text.
 
     Observations are float32 [90] in [0, 1], the five actions are those of EgoActions, rewards lie in [0, 1]. The render
-    mode is None or "rgb_array"; any other raises UserError.
+    mode is None or "rgb_array"; any other raises ValueError.
     """
 
     metadata: ClassVar[dict] = {"render_modes": ["rgb_array"], "render_fps": 2}
@@ -136,7 +135,7 @@ class Roundabout(RoundaboutEnv):
 
     def __init__(self, render_mode: str | None = None):
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise UserError(f"unknown render mode {render_mode!r} of Roundabout: choose 'rgb_array' or None.")
+            raise ValueError(f"unknown render mode {render_mode!r} of Roundabout: choose 'rgb_array' or None.")
         self._driven_ahead: int | None = None  # the action whose second is driven already
         super().__init__(render_mode=render_mode)
 
@@ -170,7 +169,7 @@ class Roundabout(RoundaboutEnv):
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
         """Starts an episode; returns (observation [90], {"crashed", "speed"}). There are no options."""
         if options:
-            raise UserError(f"Roundabout has no options at reset, got {options!r}: leave them out.")
+            raise ValueError(f"Roundabout has no options at reset, got {options!r}: leave them out.")
         self._driven_ahead = None
         observation, info = super().reset(seed=seed)
         return observation, {"crashed": info["crashed"], "speed": info["speed"]}
@@ -179,15 +178,15 @@ class Roundabout(RoundaboutEnv):
         """Drives for a second; returns (observation [90], reward, crashed, whether this was decision 11, info).
 
         Raises:
-          UserError: the action is not one of 0, 1, 2, 3, 4, or not the one driven ahead, see `drive_ahead`.
+          ValueError: the action is not one of 0, 1, 2, 3, 4, or not the one driven ahead, see `drive_ahead`.
         """
         if not self.action_space.contains(action):
-            raise UserError(
+            raise ValueError(
                 f"unknown action {action!r} of Roundabout: "
                 "choose 0 (left), 1 (idle), 2 (right), 3 (faster) or 4 (slower)."
             )
         if self._driven_ahead not in (None, action):
-            raise UserError(
+            raise ValueError(
                 f"action {action} of Roundabout, which was driven ahead with action {self._driven_ahead}: "
                 "step it with that one, or reset it."
             )

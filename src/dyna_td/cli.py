@@ -18,7 +18,7 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
 from dyna_td.evidence.scores import reader
-from dyna_td.pipeline import aggregate, costs, lock, plans, provenance, remedies, results, verify
+from dyna_td.pipeline import aggregate, costs, lock, metrics, plans, provenance, remedies, results, verify
 from dyna_td.pipeline.arguments import Parser, require_output
 from dyna_td.pipeline.files import write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
@@ -120,7 +120,7 @@ def _add_cost_options(add: Callable, plan: argparse.ArgumentParser) -> None:
 def _add_train_options(train: argparse.ArgumentParser) -> None:
     environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
     train.add_argument("--env", required=True, metavar="ID", help=environments)
-    agents = f"{', '.join(registry.CONTROL_AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
+    agents = f"{', '.join(registry.AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
     train.add_argument("--agent", required=True, metavar="NAME", help=agents)
     train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
     train.add_argument("--seeds", type=_seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")
@@ -128,7 +128,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.add_argument("--steps", type=_positive_integer, default=50_000, metavar="N", help=steps)
     every = "steps between two evaluations (default: 500)"
     train.add_argument("--evaluate-every", type=_positive_integer, default=500, metavar="N", help=every)
-    for name, meaning in registry.SETTINGS.items():
+    for name, meaning in registry.all_settings().items():
         train.add_argument(_option(name), metavar="X", help=f"{meaning} ({_defaults_text(name)})")
 
 
@@ -149,7 +149,7 @@ def _defaults_text(setting: str) -> str:
     discrete = texts.get("on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
-    for agent in registry.CONTROL_AGENTS:
+    for agent in registry.AGENTS:
         value = getattr(registry.settings_type("GridWorld", agent), setting, None)
         if value is not None and (text := _setting_text(value)) != discrete:
             texts[f"of {agent}"] = text
@@ -213,7 +213,7 @@ def _train(options: argparse.Namespace) -> None:
 
 def _settings_by_hand(environment: str, agent: str, options: argparse.Namespace):
     """The settings that the options ask for; those that are not given keep the paper's values."""
-    given = {name: text for name in registry.SETTINGS if (text := getattr(options, name)) is not None}
+    given = {name: text for name in registry.all_settings() if (text := getattr(options, name)) is not None}
     defaults = {setting.name: setting.default for setting in fields(registry.settings_type(environment, agent))}
     numbers = {}
     for name, text in given.items():
@@ -419,11 +419,9 @@ def _list(options: argparse.Namespace) -> None:
         for run in figure.runs:
             print(f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)")
     print(f"environments: {', '.join(registry.ENVIRONMENTS)}; by hand any that Gymnasium can make")
-    print(
-        f"agents: {', '.join(registry.CONTROL_AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
-    )
+    print(f"agents: {', '.join(registry.AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}")
     print("metrics:")
-    for name, metric in registry.METRICS.items():
+    for name, metric in metrics.METRICS.items():
         print(f"  {name} [{metric.unit}]: {metric.meaning}")
 
 

@@ -1,13 +1,60 @@
-"""What a run is: an environment, an agent and its settings, trained with all of its seeds in one job.
+"""Settings, each number once with its default, meaning and source; and runs, which put them to work.
 
-Nothing here imports TensorFlow, so the pipeline can plan in milliseconds. Every default below is the paper's main
-setting; `paper` marks what the paper states and `code` what only the released code says (README, deviations table).
+Defaults are the paper's main settings. A source is `paper`, `code` (the released code, where the paper is silent) or
+`ours`. Nothing here imports TensorFlow, so the pipeline plans in milliseconds.
 """
 
-from dataclasses import dataclass, field, fields, replace
+import math
+import reprlib
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import ClassVar
 
 from dyna_td.errors import UserError
+
+LARGEST = 2**31 - 1
+
+
+def number(default, meaning: str, source: str, least: float = 0, most: float = LARGEST, choices: tuple[str, ...] = ()):
+    """A setting: its default, its meaning with the unit, its source, and its bounds or choices.
+
+    A learning rate and other floats with `least` 0 may be 0; whole numbers have the same bounds.
+    """
+    metadata = {"meaning": meaning, "source": source, "least": least, "most": most, "choices": choices}
+    return field(default=default, metadata=metadata)
+
+
+def checked(setting: Field, value: object) -> object:
+    """A setting's value as its type has it: 5e4 as a whole number, a list as a tuple.
+
+    Raises:
+      UserError: for another type, or a value out of bounds.
+    """
+    default, limits = setting.default, setting.metadata
+    if isinstance(default, tuple):
+        is_good = isinstance(value, list | tuple) and 0 < len(value) <= 8
+        is_good = is_good and all(_is_whole(part) and 0 < part <= 10_000 for part in value)
+        expected = "a list of 1 to 8 whole numbers from 1 to 10000"
+    elif isinstance(default, bool):
+        is_good, expected = isinstance(value, bool), "true or false"
+    elif isinstance(default, str):
+        value = "true" if value is True else value  # YAML's own reading of `model: true`
+        is_good, expected = value in limits["choices"], " or ".join(limits["choices"])
+    else:
+        is_number = _is_whole(value) if isinstance(default, int) else _is_finite(value)
+        is_good = is_number and limits["least"] <= value <= limits["most"]
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        expected = f"{kind} from {limits['least']:g} to {limits['most']:.10g}"
+    if not is_good:
+        raise UserError(f"{setting.name} is {reprlib.repr(value)}, expected {expected}.")
+    return tuple(map(int, value)) if isinstance(default, tuple) else type(default)(value)
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_whole(value: object) -> bool:
+    return _is_finite(value) and float(value).is_integer()
 
 
 @dataclass(frozen=True)
@@ -16,71 +63,97 @@ class RegressionSettings:
 
     always_named: ClassVar[tuple[str, ...]] = ("examples", "noise", "batch_size")  # in a run's name, whatever the value
 
-    examples: int = 4000  # |T|, paper
-    noise: float = 0.5  # sigma of the training targets, paper
-    batch_size: int = 128  # code
-    learning_rate: float = 1.0e-3  # Adam's step size; the paper sweeps it
-    hidden: tuple[int, ...] = (32, 32)  # tanh units, paper
+    examples: int = number(4000, "|T|, training examples of the supervised task", "paper", 1)
+    noise: float = number(0.5, "sigma, standard deviation of the noise on the training targets", "paper", 0, 1_000)
+    batch_size: int = number(128, "b, examples or transitions in a mini-batch", "code", 1)
+    learning_rate: float = number(1.0e-3, "Adam's step size", "paper sweeps it", 1e-30, 1_000)
+    hidden: tuple[int, ...] = number((32, 32), "units of the hidden layers, for example 32x32", "paper")
 
 
 @dataclass(frozen=True)
 class ControlSettings:
-    """What every control agent has, whatever its actions; the defaults are deep Q-learning's."""
+    """The settings of every control agent, on discrete actions or vectors."""
 
     always_named: ClassVar[tuple[str, ...]] = ("planning_updates",)
 
-    planning_updates: int = 10  # n, mini-batch updates after each environment step, paper
-    learning_rate: float = 1.0e-3  # Adam's step size; the paper sweeps {1e-3, 1e-4}
-    batch_size: int = 32  # b, paper
-    hidden: tuple[int, ...] = (32, 32)  # units, paper
-    activation: str = "relu"  # of the hidden units, paper
-    buffer_capacity: int = 50_000  # transitions in the ER buffer, paper
-    warm_up_steps: int = 5_000  # random environment steps before learning starts, paper
-    discount: float = 0.99  # gamma, code
+    planning_updates: int = number(10, "n, mini-batch updates after each environment step", "paper", 1, 4_000)
+    learning_rate: float = number(1.0e-3, "Adam's step size", "paper sweeps 1e-3 and 1e-4", 1e-30, 1_000)
+    batch_size: int = number(32, "b, examples or transitions in a mini-batch", "paper", 1)
+    hidden: tuple[int, ...] = number((32, 32), "units of the hidden layers, for example 32x32", "paper")
+    activation: str = number("relu", "activation of the hidden units: relu or tanh", "paper", choices=("relu", "tanh"))
+    buffer_capacity: int = number(50_000, "transitions in the ER buffer", "paper", 1)
+    warm_up_steps: int = number(5_000, "random environment steps before learning starts", "paper")
+    discount: float = number(0.99, "gamma, per environment step", "code", 0, 1)
 
 
 @dataclass(frozen=True)
 class DQNSettings(ControlSettings):
     """Deep Q-learning on discrete actions (paper, appendix "Common settings")."""
 
-    exploration: float = 0.1  # epsilon of the behaviour policy, paper
-    evaluation_exploration: float = 0.05  # epsilon of the evaluated policy, code
-    target_period: int = 1_000  # tau, parameter updates between two copies of the target network, paper
+    exploration: float = number(0.1, "epsilon of the behaviour policy", "paper", 0, 1)
+    evaluation_exploration: float = number(0.05, "epsilon of the evaluated policy", "code", 0, 1)
+    target_period: int = number(1_000, "tau, parameter updates between two copies of the target network", "paper", 1)
 
 
 @dataclass(frozen=True)
 class DDPGSettings(ControlSettings):
-    """DDPG on actions that are vectors (paper, appendix "Environment-specific settings", MuJoCo)."""
+    """DDPG on action vectors (paper, appendix "Environment-specific settings", MuJoCo)."""
 
-    planning_updates: int = 5  # code
-    learning_rate: float = 1.0e-3  # of the critic, code
-    batch_size: int = 64  # paper
-    hidden: tuple[int, ...] = (200, 100)  # of actor and critic, whose action joins at the second layer, paper and code
-    buffer_capacity: int = 1_000_000  # code
-    warm_up_steps: int = 10_000  # code
-    actor_learning_rate: float = 1.0e-4  # code
-    target_rate: float = 1.0e-3  # share of the online networks that the target networks take over at each update, code
-    noise_scale: float = 0.2  # standard deviation of the exploration noise's innovations, code
-    noise_decay: float = 0.15  # share of itself that the noise loses at each step, code
-    evaluation_episodes: int = 2  # whose mean is reported; the released code takes the better one
+    planning_updates: int = number(5, "n, mini-batch updates after each environment step", "code", 1, 4_000)
+    learning_rate: float = number(1.0e-3, "the critic's Adam step size", "code", 1e-30, 1_000)
+    batch_size: int = number(64, "b, transitions in a mini-batch", "paper", 1)
+    hidden: tuple[int, ...] = number((200, 100), "units; the critic's action joins at the second layer", "paper, code")
+    buffer_capacity: int = number(1_000_000, "transitions in the ER buffer", "code", 1)
+    warm_up_steps: int = number(10_000, "random environment steps before learning starts", "code")
+    actor_learning_rate: float = number(1.0e-4, "Adam's step size of DDPG's actor", "code", 1e-30, 1_000)
+    target_rate: float = number(
+        1.0e-3, "share of the networks that DDPG's targets take over at each update", "code", 0, 1
+    )
+    noise_scale: float = number(
+        0.2, "standard deviation of the innovations of DDPG's exploration noise", "code", 0, 1_000
+    )
+    noise_decay: float = number(0.15, "share of itself that DDPG's exploration noise loses at each step", "code", 0, 1)
+    evaluation_episodes: int = number(
+        2, "episodes of one evaluation; their mean is reported", "ours; code: the better", 1, 100
+    )
 
 
 @dataclass(frozen=True)
 class SearchControlSettings:
-    """What HC-Dyna (Algorithms 1, 3 and 4) has beside: the numbers of search control and of the model."""
+    """Search control and its model (Algorithms 1, 3 and 4), added to a learner's settings."""
 
-    model: str = "true"  # whose transitions complete the states of search control: true or learned
-    search_control: str = "released"  # rule of a chain step: released, algorithm_4 or langevin
-    mixing_rate: float = 0.5  # rho, share of a mini-batch that comes from the search-control queue, paper
-    states_per_fill: int = 20  # m, states that search control fetches at once, paper
-    chain_steps: int = 100  # k_b, steps of the chain at most, paper (code: 200)
-    full_chains: bool = False  # whether a chain makes all its steps and its last m states count, not its first m
-    search_every: int = 1  # environment steps from one fill to the next, paper
-    queue_capacity: int = 1_000_000  # states in the search-control queue, code
-    model_hidden: tuple[int, ...] = (64, 64)  # ReLU units of a learned model, paper
-    model_learning_rate: float = 1.0e-4  # its Adam's step size, paper
-    model_batch_size: int = 128  # transitions in its mini-batch, paper
-    model_start: int = 5_000  # environment steps before a learned model is used, code
+    model: str = number(
+        "true",
+        "model that completes the states of search control: true or learned",
+        "paper",
+        choices=("true", "learned"),
+    )
+    search_control: str = number(
+        "released",
+        "rule of a chain step: released, algorithm_4 or langevin",
+        "code",
+        choices=("released", "algorithm_4", "langevin"),
+    )
+    mixing_rate: float = number(0.5, "rho, share of a mini-batch from the search-control queue", "paper", 0, 1)
+    states_per_fill: int = number(20, "m, states that search control fetches at once", "paper", 1, 1_000)
+    chain_steps: int = number(100, "k_b, steps of a chain at most", "paper; code: 200", 1, 4_000)
+    full_chains: bool = number(False, "True: a chain makes all its steps and its last m states count", "ours")
+    search_every: int = number(1, "environment steps from one fill to the next", "paper", 1)
+    queue_capacity: int = number(1_000_000, "states in the search-control queue", "code", 1)
+    model_hidden: tuple[int, ...] = number((64, 64), "ReLU units of a learned model's hidden layers", "paper")
+    model_learning_rate: float = number(1.0e-4, "Adam's step size of a learned model", "paper", 1e-30, 1_000)
+    model_batch_size: int = number(128, "transitions in a learned model's mini-batch", "paper", 1)
+    model_start: int = number(5_000, "environment steps before a learned model is used", "code")
+    model_stop: int = number(0, "environment steps after which a learned model and its search end; 0: never", "ours")
+    clip_to_box: bool = number(False, "True: a learned model's s' stays in the box that chains search", "ours")
+    step_size: float = number(
+        0.0, "alpha_h, a chain's step size; 0: its rule's own, 0.1 or langevin's 0.001", "paper", 0, 1_000
+    )
+    chain_noise: float = number(1.0, "factor of the noise of a chain's rule", "ours; code on MuJoCo: 0.2", 0, 1_000)
+    acceptance: float = number(
+        0.0, "least distance / sqrt(d) between accepted states; 0: the mean move's", "code", 0, 1_000
+    )
+    queue_goals: bool = number(False, "True: terminal states join the queue and chains go on", "ours")
 
 
 @dataclass(frozen=True)
@@ -89,97 +162,27 @@ class DynaSettings(SearchControlSettings, DQNSettings):
 
 
 @dataclass(frozen=True)
-class DynaTDLongSettings(DynaSettings):
-    """Dyna-TD-Long, whose chains are long enough to become stationary before their states count."""
-
-    chain_steps: int = 1_000  # paper, Section 4.2
-    full_chains: bool = True  # our choice: a chain that ends with its m-th state would be no longer than Dyna-TD's
-
-
-@dataclass(frozen=True)
-class DynaFrequencySettings(DynaSettings):
-    """Dyna-Frequency, whose criterion needs activations with higher derivatives."""
-
-    activation: str = "tanh"  # paper, appendix
-
-
-@dataclass(frozen=True)
-class IdealStatesSettings(DynaSettings):
-    """States drawn from p* itself: many in a fill, because p* is too dear for every step, and soon forgotten."""
-
-    states_per_fill: int = 1_000
-    search_every: int = 10
-    queue_capacity: int = 5_000  # five fills; p* is measured with 3,000 draws, which need about as many states
-
-
-@dataclass(frozen=True)
-class FrozenSettings(DynaSettings):
-    """Dyna-TD with a learned model, whose Q is measured when training ends."""
-
-    model: str = "learned"  # Theorem 3 holds it against the true one
-    probe_steps: int = 5_000  # steps of each long chain that count
-
-    def __post_init__(self):
-        """Refuses the true model."""
-        if self.model != "learned":
-            raise UserError(f"model is {self.model}, but dyna_td_frozen measures a learned one: leave it out.")
-
-
-@dataclass(frozen=True)
-class ChainNoiseSettings(DynaSettings):
-    """Dyna-TD with the noise of its chains open."""
-
-    chain_noise: float = 1.0  # times the noise of the chain's rule
-
-
-@dataclass(frozen=True)
-class AcceptanceSettings(DynaSettings):
-    """Dyna-TD with the distance open at which a state is accepted."""
-
-    acceptance: float = 0.1  # epsilon_accept, from the last accepted state, divided by sqrt(d); paper, appendix
-
-
-@dataclass(frozen=True)
-class PriorityExponentSettings(DQNSettings):
-    """PrioritizedER with the exponent of its priorities open."""
-
-    priority_exponent: float = 1.0  # of |delta|, paper
-
-
-@dataclass(frozen=True)
 class DDPGDynaSettings(SearchControlSettings, DDPGSettings):
     """HC-Dyna over DDPG (paper, appendix "Environment-specific settings", MuJoCo)."""
 
-    model: str = "learned"  # paper; there are no true ones
-    mixing_rate: float = 0.25  # 16 of 64, paper
-    states_per_fill: int = 100  # paper
-    chain_steps: int = 500  # paper
-    search_every: int = 50  # paper
-    model_hidden: tuple[int, ...] = (200, 200)  # paper
-    model_start: int = 10_000  # paper
-    model_stop: int = 0  # 0 for never; code: by default after 1,000,000, in its one MuJoCo configuration after 100,000
-    clip_to_box: bool = False  # whether a learned model's s' is kept to the box that chains keep to; code
-
-
-@dataclass(frozen=True)
-class DDPGChainNoiseSettings(DDPGDynaSettings):
-    """The same with the noise of its chains open."""
-
-    chain_noise: float = 1.0  # times the noise of the chain's rule (code's MuJoCo configuration: 0.2)
-
-
-@dataclass(frozen=True)
-class DDPGAcceptanceSettings(DDPGDynaSettings):
-    """The same with the distance open at which a state is accepted."""
-
-    acceptance: float = 0.1  # see `AcceptanceSettings`
+    model: str = number(
+        "learned", "model that completes the states of search control: learned", "paper", choices=("true", "learned")
+    )
+    mixing_rate: float = number(
+        0.25, "rho, share of a mini-batch from the search-control queue", "paper: 16 of 64", 0, 1
+    )
+    states_per_fill: int = number(100, "m, states that search control fetches at once", "paper", 1, 1_000)
+    chain_steps: int = number(500, "k_b, steps of a chain at most", "paper", 1, 4_000)
+    search_every: int = number(50, "environment steps from one fill to the next", "paper", 1)
+    model_hidden: tuple[int, ...] = number((200, 200), "ReLU units of a learned model's hidden layers", "paper")
+    model_start: int = number(10_000, "environment steps before a learned model is used", "paper")
 
 
 Settings = RegressionSettings | ControlSettings
 
-_EARLY = 10_000  # environment steps; unstated in the paper, our choice (README, deviations)
+_EARLY = 10_000  # environment steps; ours, because the paper does not say
 
-# The short words that stand for a setting in a run's name; a setting without one is spelled out.
+# Short words for settings in a run's name; a setting without one is spelled out.
 _SHORT_NAMES = {
     "examples": "t",
     "noise": "sigma",
@@ -201,7 +204,7 @@ _SHORT_NAMES = {
 
 @dataclass(frozen=True)
 class Run:
-    """One job of the pipeline.
+    """One job of the pipeline: an environment, an agent and its settings, trained with all of its seeds.
 
     Attributes:
       environment: `sin` (the supervised task), `GridWorld`, `MazeGridWorld` or a Gymnasium id.
@@ -210,7 +213,7 @@ class Run:
       seeds: trained side by side in one program; a seed's numbers do not depend on its neighbours.
       steps: environment steps, or mini-batch updates of the supervised task.
       evaluate_every: steps between two evaluations; there is one at step 0 and one at the last step.
-      sweep: the learning rates to choose from on other seeds, or empty if `settings.learning_rate` is fixed.
+      sweep: the learning rates to choose from on other seeds; empty if `settings.learning_rate` is fixed.
     """
 
     environment: str

@@ -92,8 +92,10 @@ class _WithoutChains(Dyna):
             is_due = tf.constant(False)
 
     def first_alive(self, states: tf.Tensor) -> tf.Tensor:
-        """The first m of `states` [S, N, d] that are not terminal, and how many there are: [S, m, d], int32 [S]."""
+        """The first m of `states` [S, N, d] that the queue takes, and how many there are: [S, m, d], int32 [S]."""
         m = self.settings.states_per_fill
+        if self.settings.queue_goals:
+            return states[:, :m], tf.fill([states.shape[0]], m)
         is_terminal = tf.cast(self.search_control.space.is_terminal(states), tf.int32)  # [S, N]
         order = tf.argsort(is_terminal, axis=1, stable=True)[:, :m]
         alive = tf.reduce_sum(1 - is_terminal, axis=1)

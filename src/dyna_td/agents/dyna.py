@@ -8,28 +8,22 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.search.chain import SearchControl
 from dyna_td.search.queue import StateQueue
-from dyna_td.search.rules import STEP_SIZE
 from dyna_td.settings import SearchControlSettings
 
 
 class Dyna(ER):
     """This is ER with: a share rho of each mini-batch simulated from states of the search-control queue B_sc.
 
-    The agents below it say which criterion h their chains climb. Search control begins when learning does; as long as
-    a seed's queue is empty its mini-batches are ER's. Where the lines of Algorithm 4 are: mu, Sigma and epsilon_accept
-    in `search_control.VisitedStates`; the while loop in `SearchControl.fill`; grad h in the agents'
-    `criterion_gradient`; y hat in `target_by_model`; the mixed mini-batch in `mini_batch`; the n updates and the target
-    network in `ER.learn` and `q_learning.DQN.improve`; "for t" in `control.ControlProgram`.
+    Its subclasses say which criterion h their chains climb. Search control begins when learning does; while a seed's
+    queue is empty its mini-batches are ER's.
     """
-
-    step_size = STEP_SIZE  # alpha_h
 
     def __init__(self, settings: SearchControlSettings, learner, streams: Streams, space, steps: int):
         super().__init__(settings, learner, streams, space, steps)
         self.noise_dim = space.noise_dim
         self.simulated = round(settings.mixing_rate * settings.batch_size)  # b rho
         self.model = make_model(settings, streams, space)
-        self.search_control = SearchControl(settings, streams, space, self.step_size)
+        self.search_control = SearchControl(settings, streams, space)
         fills = max(0, steps - settings.warm_up_steps) // settings.search_every + 1
         capacity = min(settings.queue_capacity, fills * settings.states_per_fill)
         self.queue = StateQueue(streams.count, max(capacity, settings.states_per_fill), space.state_dim)
@@ -83,15 +77,6 @@ class Dyna(ER):
         noise = self.noise(Purpose.SIMULATED_ENVIRONMENT, b, step, k)
         next_state, reward, terminated = self.model.predict(state, action, noise)
         return Transition(state, action, reward, next_state, terminated)
-
-    def target_by_model(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """y of the greedy action in each state [S, d], through the model: [S]."""
-        rows = state[:, None]
-        action = self.learner.greedy(rows)
-        next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))
-        # The box of Algorithm 4 bootstraps from Q_theta, the authors' code from the target network.
-        online = self.settings.search_control == "algorithm_4"
-        return self.learner.td_target(Transition(rows, action, reward, next_state, terminated), online)[:, 0]
 
     def noise(self, purpose: Purpose, count: int, step, inner) -> tf.Tensor:
         """What `count` queries of the model draw: standard normals [S, count, noise_dim]."""

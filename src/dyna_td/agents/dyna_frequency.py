@@ -1,13 +1,15 @@
 """Dyna-Frequency: search control on how fast the value changes in space (Pan et al., 2020)."""
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
 from dyna_td.learning.streams import Purpose, Streams
-from dyna_td.search.criteria import frequency, gradient
-from dyna_td.settings import DynaFrequencySettings
+from dyna_td.search.gradient import gradient
+from dyna_td.settings import DynaSettings
 
-# What is counted of the fills that climb the frequency, and in which counter of all fills it is contained.
+# Counters of the fills that climb the frequency, each with the counter of all fills that contains it.
 COUNTED = {
     "frequency_steps_made": "chain_steps_made",
     "frequency_vanished_gradients": "chain_vanished_gradients",
@@ -21,9 +23,7 @@ class DynaFrequency(Dyna):
     A fill climbs V from states of B_er, or, with probability 1/2, the frequency from states of B_sc (released code).
     """
 
-    step_size = 0.01  # alpha_h of both criteria (code)
-
-    def __init__(self, settings: DynaFrequencySettings, learner, streams: Streams, space, steps: int):
+    def __init__(self, settings: DynaSettings, learner, streams: Streams, space, steps: int):
         super().__init__(settings, learner, streams, space, steps)
         self.frequency_counters = {
             name: tf.Variable(tf.zeros([streams.count], tf.int64), trainable=False) for name in COUNTED
@@ -55,3 +55,14 @@ class DynaFrequency(Dyna):
     def counters(self) -> dict[str, tf.Tensor]:
         counted = {name: tf.cast(number, tf.float64) for name, number in self.frequency_counters.items()}
         return {**super().counters(), **counted}
+
+
+def frequency(v: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tensor:
+    """||grad V||^2 + ||Hessian V||_F^2 of a value V that maps [S, d, B] to [S, B]: [S, d, B] -> [S, B]."""
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(states)
+        slope = gradient(v, states)  # [S, d, B]
+        slopes = tf.unstack(slope, axis=1)
+    # Piecewise linear activations leave no second derivative to follow: then it is zero.
+    curvatures = [tape.gradient(part, states, unconnected_gradients="zero") for part in slopes]
+    return sum(tf.reduce_sum(part**2, axis=1) for part in (slope, *curvatures))

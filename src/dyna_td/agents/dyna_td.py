@@ -1,27 +1,46 @@
-"""Dyna-TD: search control on the absolute TD error, the paper's contribution (Algorithms 3 and 4)."""
+"""Dyna-TD: search control on the absolute TD error, the paper's contribution (Algorithms 3 and 4).
+
+The lines of Algorithm 4:
+
+    mu, Sigma and epsilon_accept                  `search.visited.VisitedStates`
+    while c < k and i < k_b                       `search.chain.SearchControl.fill`
+    s <- s + alpha_h grad h + noise               `search.rules`, by default `Released`
+    y-hat, h and its gradient                     here
+    B_sc                                          `search.queue.StateQueue`
+    the mixed mini-batches                        `agents.dyna.Dyna`
+    n updates, and the target network after tau   `agents.er.ER.learn` and `learning.q_learning.DQN.improve`
+    for t                                         `training.twin_program.TwinProgram`
+"""
 
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
-from dyna_td.search.criteria import gradient, log_td_error
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose
+from dyna_td.search.gradient import gradient
 
 
 class DynaTD(Dyna):
-    """This is HC-Dyna with: h(s) = log(|y(s) - max_a Q(s, a)| + 1e-5), y(s) the greedy action's target by the model.
+    """This is HC-Dyna with: h(s) = log(|y-hat(s) - max_a Q(s, a)| + 1e-5)."""
 
-    y is held constant (below Eq. 3), except under the rule `langevin`, whose limit needs the whole gradient.
-    """
+    smoothing = 1.0e-5  # inside the logarithm (Alg. 4)
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        """grad h with y-hat held constant (below Eq. 3); the limit of `langevin` needs the gradient through y-hat."""
         if self.settings.search_control == "langevin":
-            return gradient(lambda s: self.h(s, self.target_by_model(s[..., 0], step, i)), state[..., None])[..., 0]
-        y = self.target_by_model(state, step, i)
-        return gradient(lambda s: self.h(s, y), state[..., None])[..., 0]
+            return gradient(lambda s: self.h(s, self.y_hat(s[..., 0], step, i)[:, None]), state[..., None])[..., 0]
+        y = self.y_hat(state, step, i)
+        return gradient(lambda s: self.h(s, y[:, None]), state[..., None])[..., 0]
 
     def h(self, columns: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        """The criterion of one state a seed: columns [S, d, 1] and y [S] -> [S, 1]."""
-        return log_td_error(self.learner.value, columns, y[:, None])
+        """The criterion (Eq. 3): columns of states [S, d, B] and targets [S, B] -> [S, B]."""
+        return tf.math.log(tf.abs(y - self.learner.value(columns)) + tf.constant(self.smoothing, columns.dtype))
 
-
-class DynaTDLong(DynaTD):
-    """This is Dyna-TD with: chains of 1000 steps, long enough to become stationary (`runs.DynaTDLongSettings`)."""
+    def y_hat(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        """The target of the greedy action by the model, r + gamma max_a Q(s', a): states [S, d] -> [S]."""
+        rows = state[:, None]
+        action = self.learner.greedy(rows)
+        next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))
+        # The box of Algorithm 4 bootstraps from Q_theta, the authors' code from the target network.
+        online = self.settings.search_control == "algorithm_4"
+        return self.learner.td_target(Transition(rows, action, reward, next_state, terminated), online)[:, 0]

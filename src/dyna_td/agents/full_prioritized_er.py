@@ -42,12 +42,12 @@ class FullPrioritizedER(PrioritizedER):
         return self.replay.gather(places).state
 
     def current_priorities(self) -> tf.Tensor:
-        """|delta| of every stored transition at the current parameters, 0 at places not written yet: [S, C]."""
+        """The priority of every stored transition at the current parameters, 0 at places not written yet: [S, C]."""
 
         def priorities(start, size):
             stored = self.replay.block(start, size)
             target = tf.slice(self.targets.read_value(), [0, start], [self.streams.count, size])
-            return tf.abs(target - self.learner.q_value(stored.state, stored.action))
+            return self.priority(target - self.learner.q_value(stored.state, stored.action))
 
         is_stored = tf.range(self.replay.capacity) < self.replay.size
         return tf.where(is_stored, self._map_stored(priorities), 0.0)

@@ -26,7 +26,7 @@ class PrioritizedER(ER):
         td_error = self.learner.td_target(transition) - self.learner.q_value(
             transition.state, transition.action
         )  # [S, 1]
-        self.priorities.assign(tf.fill(td_error.shape, place), tf.abs(td_error))
+        self.priorities.assign(tf.fill(td_error.shape, place), self.priority(td_error))
         return place
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -37,7 +37,11 @@ class PrioritizedER(ER):
         return tf.concat([prioritized, uniform[:, half:]], axis=1), weight
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        self.priorities.assign(places, tf.abs(td_error))
+        self.priorities.assign(places, self.priority(td_error))
+
+    def priority(self, td_error: tf.Tensor) -> tf.Tensor:
+        """|delta|^alpha: [S, B] -> [S, B]; alpha is 1 in the paper."""
+        return tf.abs(td_error) ** self.settings.priority_exponent
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         uniforms = self.streams.uniform(Purpose.OWN_DRAWS, (count,), step=step)

@@ -7,7 +7,6 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.settings import ControlSettings
 
-PRIORITY_EXPONENT = 0.6  # alpha (Schaul et al., Table 3, proportional variant)
 FIRST_BETA = 0.4  # importance-sampling exponent at the first step; rises linearly to 1 at the last
 PRIORITY_FLOOR = 1e-6  # added to |delta|, so that no transition is lost for ever
 
@@ -42,6 +41,9 @@ class SchaulPrioritizedER(PrioritizedER):
         return weight / tf.reduce_max(weight, axis=1, keepdims=True)
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        priority = (tf.abs(td_error) + PRIORITY_FLOOR) ** PRIORITY_EXPONENT
+        priority = self.priority(td_error)
         self.priorities.assign(places, priority)
         self.largest.assign(tf.maximum(self.largest, tf.reduce_max(priority, axis=1)))
+
+    def priority(self, td_error: tf.Tensor) -> tf.Tensor:
+        return (tf.abs(td_error) + PRIORITY_FLOOR) ** self.settings.priority_exponent

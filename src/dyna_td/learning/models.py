@@ -56,8 +56,8 @@ class LearnedModel(tf.Module):
         self.settings = settings
         self.streams = streams
         self.space = space
-        self.place = space.nearest_state if getattr(settings, "clip_to_box", False) else space.nearest_observation
-        self.stop = getattr(settings, "model_stop", 0) or STEPS
+        self.place = space.nearest_state if settings.clip_to_box else space.nearest_observation
+        self.stop = settings.model_stop or STEPS
         outputs = space.state_dim + (1 if space.knows_termination else 2)  # s' - s, r, and P(terminal)
         sizes = (space.state_dim + (space.actions or space.action_dim), *settings.model_hidden, outputs)
         self.network = StackedNetwork(streams, sizes, tf.nn.relu, index=_NETWORK_INDEX)

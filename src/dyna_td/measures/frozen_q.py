@@ -8,6 +8,7 @@ every finished run.
 
 import enum
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,8 +23,8 @@ from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.measures import densities
 from dyna_td.measures.sampling import CELLS, SHOWN, SamplingDistributions
 from dyna_td.registry import FROZEN_SOURCES
-from dyna_td.search.criteria import SMOOTHING, gradient, log_td_error
-from dyna_td.search.rules import LANGEVIN_STEP, STEP_SIZE, VANISHED, Algorithm4, Langevin, Released
+from dyna_td.search.gradient import gradient
+from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED
 
 CHAINS = 64  # of each kind and seed, side by side
 SIDE = 20  # cells a side of the chains' histograms: a cell is as wide as a step, and one of them is the goal
@@ -35,13 +36,13 @@ QUANTILES = 64  # of GridWorld's noise, equally likely, that stand for its trans
 
 SMALL_STEP = LANGEVIN_STEP / 100
 
-# Kinds of chains: rule, step size, and whether the gradient goes through y too. The last two tell what a constant y
-# does, and what the size of the steps.
+# Kinds of chains: rule, step size (0: the rule's own), and whether the gradient goes through y too. The last two show
+# the effect of a constant y, and of the step size.
 KINDS = {
-    "langevin": ("langevin", LANGEVIN_STEP, True),
-    "released": ("released", STEP_SIZE, False),
-    "algorithm_4": ("algorithm_4", STEP_SIZE, False),
-    "langevin_constant_y": ("langevin", LANGEVIN_STEP, False),
+    "langevin": ("langevin", 0.0, True),
+    "released": ("released", 0.0, False),
+    "algorithm_4": ("algorithm_4", 0.0, False),
+    "langevin_constant_y": ("langevin", 0.0, False),
     "langevin_small_steps": ("langevin", SMALL_STEP, True),
 }
 
@@ -103,9 +104,7 @@ class FrozenQ(tf.Module):
     def slope(self, columns: tf.Tensor, through_y: bool, online: bool = False) -> tf.Tensor:
         """grad h of Dyna-TD, with y held constant or through it too: [S, d, B] -> [S, d, B]."""
         y = self.targets(columns, online)
-        return gradient(
-            lambda s: log_td_error(self.agent.learner.value, s, self.targets(s, online) if through_y else y), columns
-        )
+        return gradient(lambda s: self.agent.h(s, self.targets(s, online) if through_y else y), columns)
 
     # Claim 45: long chains.
 
@@ -161,7 +160,7 @@ class FrozenQ(tf.Module):
 
         return advance
 
-    def _rule(self, name: str, step_size: float) -> Released | Algorithm4 | Langevin:
+    def _rule(self, name: str, step_size: float):
         """The rule with the agent's statistics, which all chains of a seed share."""
         visited = self.agent.search_control.visited
         spread = SimpleNamespace(
@@ -170,9 +169,7 @@ class FrozenQ(tf.Module):
                 for statistic in ("covariance", "mean_move", "recent_move")
             }
         )
-        if name == "langevin":
-            return Langevin(self.twin, self.agent.settings, step_size)
-        return {"released": Released, "algorithm_4": Algorithm4}[name](self.twin, spread, step_size)
+        return RULES[name](self.twin, spread, replace(self.agent.settings, step_size=step_size))
 
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts chains too: [S, C, d]."""
@@ -205,7 +202,7 @@ class FrozenQ(tf.Module):
         def errors(start, size):
             points = tf.slice(tf.constant(self.points), [start, 0], [size, 2])
             columns = as_columns(tf.broadcast_to(points, [seeds, size, 2]))
-            return tf.abs(self.targets(columns, online) - self.agent.learner.value(columns)) + SMOOTHING
+            return tf.abs(self.targets(columns, online) - self.agent.learner.value(columns)) + self.agent.smoothing
 
         values = map_blocks(errors, len(self.points), max(*settings.hidden, *settings.model_hidden))
         return total(tf.reshape(values, [seeds, SIDE**2, POINTS**2])) / POINTS**2

@@ -13,8 +13,10 @@ Left out are settings, which are compared as data, and what tests guard instead:
 """
 
 import ast
+import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -62,8 +64,8 @@ def reached(entries: Iterable[str]) -> set[Definition]:
         if new in found:
             continue
         found.add(new)
-        references, names = _references(new)
-        waiting += references
+        _, references, names = _written(new)
+        waiting += _followed(references)
         mentioned |= names
         for name, definition in _methods(new):
             methods.setdefault(name, []).append(definition)
@@ -173,55 +175,54 @@ def _resolved(definition: Definition, base: ast.expr) -> Definition | None:
     return home.resolve(ast.unparse(base), home.imports)
 
 
-def _references(definition: Definition) -> tuple[list[Definition], set[str]]:
-    """The definitions that one mentions, and the names by which it may mention methods."""
-    found, names = [], set()
-
-    def note(reference: Definition) -> str:
-        found.append(reference)
-        return "_"
-
-    for node in _canonical(definition, note):
+@cache
+def _written(definition: Definition) -> tuple[str, tuple[Definition, ...], frozenset[str]]:
+    """A definition's text, in which `_0_`, `_1_`, ... stand for other definitions; these; and names it may call."""
+    home, references, lines = _module(definition.module), [], []
+    names: set[str] = set()
+    for statement in _statements(definition):
+        node = copy.deepcopy(statement)
+        if isinstance(node, ast.ClassDef):
+            node.body = [each for each in node.body if not isinstance(each, _FUNCTIONS)] or [ast.Pass()]
+        if "." not in definition.name and isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            node.name = "_"
+        node = ast.fix_missing_locations(_Canonical(home, definition, references).visit(node))
+        lines.append(ast.unparse(node))
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute):
                 names.add(part.attr)
             elif isinstance(part, ast.Constant) and isinstance(part.value, str):
                 names.add(part.value)  # getattr takes names as text
-    return [each for each in found if not each.module.startswith(LEFT_OUT)], names
+    return "\n".join(lines), tuple(references), frozenset(names)
+
+
+def _followed(references: Iterable[Definition]) -> list[Definition]:
+    return [each for each in references if not each.module.startswith(LEFT_OUT)]
+
+
+def _blank(definition: Definition) -> str:
+    return re.sub(r"\b_\d+_(?=_)", "_", _written(definition)[0])
 
 
 @cache
-def _text(definition: Definition, deep: bool = True) -> str:
-    """A definition's text, in which others are hashed (`deep`) or blank."""
+def _text(definition: Definition) -> str:
+    """A definition's text with the hashed texts of those that it mentions, below that of its class."""
+    text, references, _ = _written(definition)
 
-    def write(reference: Definition) -> str:
-        if not deep or reference.module.startswith(LEFT_OUT):
-            return "_"
-        return f"_{hashlib.sha256(_text(reference, False).encode()).hexdigest()[:16]}"
+    def hashed(match: re.Match) -> str:
+        reference = references[int(match[1])]
+        return f"_{hashlib.sha256(_blank(reference).encode()).hexdigest()[:16]}" if _followed([reference]) else "_"
 
     owner, _, method = definition.name.partition(".")
-    within = [_text(Definition(definition.module, owner), False)] if method else []
-    own = (ast.unparse(ast.fix_missing_locations(node)) for node in _canonical(definition, write))
-    return "\n".join([*within, *own])
-
-
-def _canonical(definition: Definition, write: Callable[[Definition], str]) -> Iterator[ast.stmt]:
-    home = _module(definition.module)
-    own = definition.name
-    for statement in _statements(definition):
-        copy = ast.parse(ast.unparse(statement)).body[0]
-        if isinstance(copy, ast.ClassDef):
-            copy.body = [each for each in copy.body if not isinstance(each, _FUNCTIONS)] or [ast.Pass()]
-        if "." not in own and isinstance(copy, (*_FUNCTIONS, ast.ClassDef)):
-            copy.name = "_"
-        yield _Canonical(home, own, write).visit(copy)
+    within = f"{_blank(Definition(definition.module, owner))}\n" if method else ""
+    return within + re.sub(r"\b_(\d+)_(?=_)", hashed, text)
 
 
 class _Canonical(ast.NodeTransformer):
     """Rewrites a statement so that its text says what it computes, and nothing else."""
 
-    def __init__(self, home: _Module, own: str, write: Callable[[Definition], str]):
-        self.home, self.own, self.write = home, own, write
+    def __init__(self, home: _Module, own: Definition, references: list[Definition]):
+        self.home, self.own, self.references = home, own, references
         self.imports = dict(home.imports)
         self.scopes: list[set[str]] = []
 
@@ -321,21 +322,22 @@ class _Canonical(ast.NodeTransformer):
         if parts.replace(".", "_").isidentifier() and not self._is_local(first):
             reference = self.home.resolve(parts, self.imports)
             if reference:
-                return ast.Name(self._written(reference), ast.Load())
+                return ast.Name(self._placeholder(reference), ast.Load())
         return self.generic_visit(node)
 
     def visit_Name(self, node):
         if self._is_local(node.id):
             return node
         reference = self.home.resolve(node.id, self.imports)
-        return ast.Name(self._written(reference), node.ctx) if reference else node
+        return ast.Name(self._placeholder(reference), node.ctx) if reference else node
 
     def _is_local(self, name: str) -> bool:
         return any(name in scope for scope in self.scopes)
 
-    def _written(self, reference: Definition) -> str:
-        statement = _module(reference.module).definitions[reference.name][0]
-        place = [*_defined(statement)].index(reference.name)
-        if reference == (self.home.name, self.own.partition(".")[0]):
+    def _placeholder(self, reference: Definition) -> str:
+        """`_k__p`: the p-th name that the k-th reference defines; a definition's own name says only that."""
+        place = [*_defined(_module(reference.module).definitions[reference.name][0])].index(reference.name)
+        if reference == (self.own.module, self.own.name.partition(".")[0]):
             return f"_own{place}"
-        return f"{self.write(reference)}_{place}"
+        self.references.append(reference)
+        return f"_{len(self.references) - 1}__{place}"

@@ -18,9 +18,10 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.pipeline import plans, results
 from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.metrics import SAMPLING_METRICS
 from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.pipeline.remedies import told_if_damaged
-from dyna_td.registry import FULL_PASS, SAMPLED_ENVIRONMENT, SAMPLING_METRICS, SUPERVISED_TASK
+from dyna_td.registry import FULL_PASS, SAMPLED_ENVIRONMENT, SUPERVISED_TASK
 from dyna_td.settings import Run
 
 TABLE = plans.DIRECTORY / "costs.csv"

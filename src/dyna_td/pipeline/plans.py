@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.metrics import require_metric
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.registry import (
     FROZEN_SOURCES,
@@ -25,10 +26,9 @@ from dyna_td.registry import (
     is_supervised,
     require_agent,
     require_environment,
-    require_metric,
     settings_type,
 )
-from dyna_td.settings import Run
+from dyna_td.settings import Run, checked
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
@@ -313,12 +313,7 @@ def make_settings(environment: str, agent: str, numbers: dict):
             raise UserError(
                 f"model is true, but the dynamics of {environment} are not known: leave it out, or: learned."
             )
-    return kind(**{name: _as_type_of(known[name].default, value) for name, value in numbers.items()})
-
-
-def _as_type_of(default: object, value: object) -> object:
-    """Settings compare equal only if 1 and 1.0, or a list and a tuple, are written alike."""
-    return type(default)(value)
+    return kind(**{name: checked(known[name], value) for name, value in numbers.items()})
 
 
 def _refuse_conflicts(figures: Iterable[Figure]) -> None:

@@ -1,9 +1,6 @@
-"""Search control: chains of states that climb a criterion h, and the queue B_sc that they fill (Algorithms 1, 3, 4).
+"""The chain of search control: the inner while loop of Algorithm 4, for S seeds in step.
 
-The inner loop of Algorithm 4 is `SearchControl.fill`. Its step has three named rules; all seeds step together, and a
-seed that is done waits without changing. `released` is the authors' running code, `algorithm_4` the paper's box to the
-letter, `langevin` the dynamics that converge to the density proportional to exp h, i.e. to |delta| for Dyna-TD
-(for short steps, and where the model has no noise).
+All seeds step together; a seed that is done waits without changing. A chain step has three named rules (`rules`).
 """
 
 from collections.abc import Callable
@@ -12,14 +9,14 @@ import tensorflow as tf
 
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
-from dyna_td.search.rules import STEP_SIZE, Algorithm4, Langevin, Released
+from dyna_td.search.rules import RULES
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
 MOST_ITERATIONS = 4_000  # of one fill, whatever the rule
-MOST_ITERATIONS_A_STEP = 10  # of chain_steps, the rest being restarts that cost no step; our choice
+MOST_ITERATIONS_A_STEP = 10  # of chain_steps; the rest are restarts that cost no step (ours)
 
-# What is counted since training began; `catalog.DYNA_METRICS` says what each means.
+# Counts since training began, by the name of their metric (`pipeline.metrics.DYNA_METRICS`).
 COUNTERS = (
     "chain_steps_made",
     "chain_restarts",
@@ -30,34 +27,25 @@ COUNTERS = (
 
 
 class SearchControl(tf.Module):
-    """Fetches states for S seeds and keeps count of what happens on the way.
+    """Chains that fetch states, and their counters.
 
     Args:
-      settings: m, the chain's length, its rule.
+      settings: m, the chain's length, rule, step size, noise and distance of acceptance.
       streams: the S seeds.
-      space: the environment's space of states.
-      step_size: alpha_h.
+      space: of states (`envs.spaces.Space`).
     """
 
-    def __init__(self, settings: SearchControlSettings, streams: Streams, space, step_size: float = STEP_SIZE):
+    def __init__(self, settings: SearchControlSettings, streams: Streams, space):
         super().__init__()
         self.settings = settings
         self.streams = streams
         self.space = space
-        self.step_size = step_size
         self.visited = VisitedStates(streams.count, space.state_dim)
         self.counters = {
             name: tf.Variable(tf.zeros([streams.count], tf.int64), trainable=False, name=name) for name in COUNTERS
         }
         self.chain = tf.Variable(tf.zeros([streams.count, space.state_dim]), trainable=False)
         self.has_begun = tf.Variable(False, trainable=False)
-
-    def rule(self) -> Released | Algorithm4 | Langevin:
-        """The chain's rule with the statistics of this moment."""
-        if self.settings.search_control == "langevin":
-            return Langevin(self.space, self.settings)
-        rules = {"released": Released, "algorithm_4": Algorithm4}
-        return rules[self.settings.search_control](self.space, self.visited, self.step_size)
 
     @with_tensor_loops
     def fill(
@@ -67,7 +55,7 @@ class SearchControl(tf.Module):
         gradient: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
         start: Callable[[tf.Tensor], tf.Tensor],
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Climbs until every seed has m states or its chain has made `chain_steps` steps (Alg. 4, inner while loop).
+        """Climbs until every seed has m states or its chain has made `chain_steps` steps.
 
         Args:
           step: the environment step.
@@ -79,11 +67,11 @@ class SearchControl(tf.Module):
           States [S, m, d] and how many of them are found: int32 [S]. With full chains these are the last m accepted.
         """
         m, d, seeds = self.settings.states_per_fill, self.space.state_dim, self.streams.count
-        rule = self.rule()
+        rule = RULES[self.settings.search_control](self.space, self.visited, self.settings)
         states, count, used = tf.zeros([seeds, m, d]), tf.zeros([seeds], tf.int32), tf.zeros([seeds], tf.int32)
         restarts, vanished, nonfinite = tf.zeros_like(used), tf.zeros_like(used), tf.zeros_like(used)
         i = tf.constant(0)
-        state = rule.first(start(i), self._normals(step, i)[:, d:])
+        state = rule.first(start(i), self._normals(step, i)[1])
         if rule.goes_on:
             state = tf.where(self.has_begun, self.chain, state)
         last = state  # s tilde, the last accepted state
@@ -91,20 +79,16 @@ class SearchControl(tf.Module):
         most = tf.int32.max if self.settings.full_chains else m
         active = (count < most) & (used < chain_steps)  # Alg. 4: c < k and i < k_b
         while tf.reduce_any(active) & (i < most_iterations):
-            slope = gradient(state, i)
-            is_finite = tf.math.is_finite(tf.norm(slope, axis=1))  # not even its length overflows
-            slope = tf.where(is_finite[:, None], slope, 0.0)
+            slope, is_finite = _finite(gradient(state, i))
             i += 1
-            normals = self._normals(step, i)
-            moved, leaves, is_flat = rule.move(state, slope, normals[:, :d])
+            noise, first_noise = self._normals(step, i)
+            moved, leaves, is_flat = rule.move(state, slope, noise)
             restart = active & (leaves | ~is_finite)
             distance = tf.norm(moved - last, axis=1) / d**0.5
             accept = active & ~restart & rule.accepts(distance, moved, used)
 
-            slot = tf.where(accept, count % m, -1)
-            is_taken = tf.one_hot(slot, m, on_value=True, off_value=False, dtype=tf.bool)  # [S, m]
-            states = tf.where(is_taken[..., None], moved[:, None], states)
-            fresh = rule.first(start(i), normals[:, d:])
+            states = _put(states, tf.where(accept, count % m, -1), moved)
+            fresh = rule.first(start(i), first_noise)
             state = _choose(restart, fresh, _choose(active, moved, state))
             last = _choose(restart, fresh, _choose(accept, moved, last))
             count += _as_count(accept)
@@ -116,15 +100,39 @@ class SearchControl(tf.Module):
             active = (count < most) & (used < chain_steps)
         count = tf.minimum(count, m)
         if rule.goes_on:
-            self.chain.assign(tf.where(chain_steps > 0, state, self.chain))
-            self.has_begun.assign(self.has_begun | (chain_steps > 0))
-        for name, number in zip(COUNTERS, (used, restarts, count, vanished, nonfinite), strict=True):
-            self.counters[name].assign_add(tf.cast(number, tf.int64))
+            self._remember(state, chain_steps > 0)
+        self._count(used, restarts, count, vanished, nonfinite)
         return states, count
 
-    def _normals(self, step, i):
-        """The noise of a chain step and of a new start: [S, 2 d]."""
-        return self.streams.normal(Purpose.CHAIN_NOISE, (2 * self.space.state_dim,), step=step, inner=i)
+    def _normals(self, step, i) -> tuple[tf.Tensor, tf.Tensor]:
+        """The noise of a chain step and of a new start: [S, d] each."""
+        d = self.space.state_dim
+        normals = self.streams.normal(Purpose.CHAIN_NOISE, (2 * d,), step=step, inner=i)
+        if self.settings.chain_noise != 1.0:
+            normals *= self.settings.chain_noise
+        return normals[:, :d], normals[:, d:]
+
+    def _remember(self, state: tf.Tensor, has_moved: tf.Tensor) -> None:
+        """Keeps the states of chains that go on at the next fill."""
+        self.chain.assign(tf.where(has_moved, state, self.chain))
+        self.has_begun.assign(self.has_begun | has_moved)
+
+    def _count(self, *numbers: tf.Tensor) -> None:
+        """Adds numbers [S], one for each of `COUNTERS`."""
+        for name, number in zip(COUNTERS, numbers, strict=True):
+            self.counters[name].assign_add(tf.cast(number, tf.int64))
+
+
+def _finite(slope: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """A gradient [S, d], zero where its length overflows, and whether it does not: bool [S]."""
+    is_finite = tf.math.is_finite(tf.norm(slope, axis=1))
+    return tf.where(is_finite[:, None], slope, 0.0), is_finite
+
+
+def _put(states: tf.Tensor, slot: tf.Tensor, state: tf.Tensor) -> tf.Tensor:
+    """The states [S, m, d] with `state` [S, d] at `slot` (int32 [S]) of each seed; nowhere if that is -1."""
+    is_taken = tf.one_hot(slot, states.shape[1], on_value=True, off_value=False, dtype=tf.bool)  # [S, m]
+    return tf.where(is_taken[..., None], state[:, None], states)
 
 
 def _choose(condition, chosen, other):

@@ -1,4 +1,8 @@
-"""The three rules of a chain step: the authors' code, the paper's box, and the dynamics that converge to exp h."""
+"""The three rules of a chain step: the authors' code, the paper's box, and the dynamics that converge to exp h.
+
+The figures use `released`; all three are compared in the controls. A rule is made anew at each fill, with the
+statistics of that moment. `move` proposes a state, `accepts` says whether the queue takes it.
+"""
 
 from typing import NamedTuple
 
@@ -12,11 +16,11 @@ SHORTEST_MOVE = 1.0e-5  # under `released`, a chain that moves less is stuck and
 STEP_SIZE = 0.1  # alpha_h (paper)
 NOISE_SCALE = 0.05  # of `released`, in standard deviations of the visited states (code)
 NOISE_VARIANCE = 0.01  # of `algorithm_4`, in covariances of the visited states (paper)
-LANGEVIN_STEP = 1.0e-3  # a, in units of the box of states; our choice
+LANGEVIN_STEP = 1.0e-3  # a, in units of the box of states (ours)
 
 
 class Proposal(NamedTuple):
-    """What a rule makes of one chain step."""
+    """A chain step that a rule proposes."""
 
     state: tf.Tensor  # [S, d]
     leaves: tf.Tensor  # bool [S]: the chain has to start anew
@@ -26,59 +30,69 @@ class Proposal(NamedTuple):
 class Released:
     """The authors' running code: steps of a fixed length along the gradient, inside the box.
 
-    The gradient is normalised, so of the TD error only its sign remains: the chain ascends V where delta < 0 and
+    The gradient is normalised, so only the sign of the TD error remains: the chain ascends V where delta < 0 and
     descends it where delta > 0. A chain starts anew in a terminal state or when it no longer moves.
+
+    Args:
+      space: of states (`envs.spaces.Space`).
+      visited: the agent's visited states.
+      settings: step size, least distance of acceptance, and whether chains go on through goals.
     """
 
     restart_is_free = False
     goes_on = False  # each fill starts from B_er
 
-    def __init__(self, space, visited: VisitedStates, step_size: float):
+    def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
-        self.step_size = step_size
+        self.step_size = settings.step_size or STEP_SIZE
+        self.through_goals = settings.queue_goals
         d = space.state_dim
         self.sigma = tf.eye(d)[None] if space.shares_one_unit else visited.covariance  # [S or 1, d, d]
         self.noise = NOISE_SCALE * tf.sqrt(tf.maximum(tf.linalg.diag_part(self.sigma), 0.0))  # [S or 1, d]
-        self.threshold = visited.mean_move / d**0.5
+        self.threshold = settings.acceptance or visited.mean_move / d**0.5
 
     def first(self, state, normals):
-        """Where a chain starts, given a state of B_er: near it."""
+        """The start of a chain near a state of B_er: [S, d]."""
         return self.space.nearest_state(state + self.noise * normals)
 
     def move(self, state, gradient, normals) -> Proposal:
-        """One step from [S, d]."""
+        """One step from `state`; all arguments are [S, d]."""
         direction = tf.reduce_sum(self.sigma * gradient[:, None, :], axis=2)  # Sigma g
         length = tf.norm(direction, axis=1, keepdims=True)
         is_flat = length < VANISHED
         climb = tf.where(is_flat, 0.0, direction / tf.where(is_flat, 1.0, length))
         moved = self.space.nearest_state(state + self.step_size * climb + self.noise * normals)
         is_stuck = tf.norm(moved - state, axis=1) < SHORTEST_MOVE
-        return Proposal(moved, self.space.is_terminal(moved) | is_stuck, is_flat[:, 0])
+        leaves = is_stuck if self.through_goals else self.space.is_terminal(moved) | is_stuck
+        return Proposal(moved, leaves, is_flat[:, 0])
 
     def accepts(self, distance, state, step):
-        """Whether a state so far from the last accepted one is kept: bool [S]."""
+        """Whether the queue takes a state at this distance from the last one that it took: bool [S]."""
         return distance >= self.threshold
 
 
 class Algorithm4:
-    """The box of Algorithm 4: the plain gradient, and a new start outside the space of states, which costs no step."""
+    """The box of Algorithm 4: the plain gradient. Outside the space of states a chain starts anew, at no cost.
+
+    Args: see `Released`.
+    """
 
     restart_is_free = True
     goes_on = False
 
-    def __init__(self, space, visited: VisitedStates, step_size: float):
+    def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
-        self.step_size = step_size
+        self.step_size = settings.step_size or STEP_SIZE
         covariance = visited.covariance
         self.factor = NOISE_VARIANCE**0.5 * cholesky(covariance)
-        self.threshold = visited.recent_move
+        self.threshold = settings.acceptance or visited.recent_move
 
     def first(self, state, normals):
-        """See `Released.first`; here the state itself."""
+        """The state of B_er itself."""
         return state
 
     def move(self, state, gradient, normals) -> Proposal:
-        """See `Released.move`."""
+        """See `Released.move`: s + alpha_h g + N(0, 0.01 Sigma)."""
         noise = tf.reduce_sum(self.factor * normals[:, None, :], axis=2)
         moved = state + self.step_size * gradient + noise
         is_outside = tf.reduce_any((moved < self.space.low) | (moved > self.space.high), axis=1)
@@ -93,29 +107,27 @@ class Langevin:
     """Langevin dynamics in the box of states, reflected at its faces: they converge to the density exp h.
 
     Steps are in units of the box, which leaves the limit as it is and serves every environment. The chain goes on from
-    fill to fill and every few steps give one state, whatever its distance from the last.
+    fill to fill and gives one state every few steps, at any distance from the last.
 
-    Args:
-      space: of states.
-      settings: how many steps there are to a state.
-      step_size: a; the limit is that of a -> 0.
+    Args: see `Released`; `visited` is not used.
     """
 
     restart_is_free = False
     goes_on = True
 
-    def __init__(self, space, settings: SearchControlSettings, step_size: float = LANGEVIN_STEP):
+    def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
-        self.step_size = step_size
+        self.step_size = settings.step_size or LANGEVIN_STEP  # a; the limit is that of a -> 0
+        self.through_goals = settings.queue_goals
         self.width = space.high - space.low
         self.interval = max(1, settings.chain_steps // settings.states_per_fill)
 
     def first(self, state, normals):
-        """See `Released.first`; here the state itself."""
+        """The state of B_er itself."""
         return state
 
     def move(self, state, gradient, normals) -> Proposal:
-        """See `Released.move`."""
+        """See `Released.move`: s + a g + sqrt(2 a) N(0, 1)."""
         drift = self.step_size * self.width**2 * gradient
         moved = state + drift + (2.0 * self.step_size) ** 0.5 * self.width * normals
         return Proposal(self.reflect(moved), tf.zeros([state.shape[0]], tf.bool), tf.norm(gradient, axis=1) < VANISHED)
@@ -126,13 +138,16 @@ class Langevin:
         return self.space.low + self.width * (1.0 - tf.abs(1.0 - place))
 
     def accepts(self, distance, state, step):
-        """See `Released.accepts`; never a terminal state, from which nothing can be simulated."""
+        """See `Released.accepts`; a terminal state only with `queue_goals`: nothing can be simulated from there."""
         is_due = tf.equal((step + 1) % self.interval, 0)
-        return is_due & ~self.space.is_terminal(state)
+        return is_due if self.through_goals else is_due & ~self.space.is_terminal(state)
+
+
+RULES = {"released": Released, "algorithm_4": Algorithm4, "langevin": Langevin}
 
 
 def cholesky(matrix: tf.Tensor) -> tf.Tensor:
-    """The lower triangle L with L L^T = `matrix` [S, d, d], for matrices that may be singular; zero columns then.
+    """The lower triangle L with L L^T = `matrix` [S, d, d]; columns of a singular matrix may be zero.
 
     Written out for the few dimensions of a state, so that a seed's numbers do not depend on its neighbours.
     """

@@ -32,7 +32,10 @@ class EnvironmentStack:
         # What led to where each copy stands: its last reset, and the actions since.
         self._resets: dict[tuple[int, int], tuple[int, int]] = {}
         self._actions: dict[tuple[int, int], list[np.ndarray]] = {}
-        self._environments = [[envs.make(environment) for _ in range(copies)] for _ in seeds]
+        try:
+            self._environments = [[envs.make(environment) for _ in range(copies)] for _ in seeds]
+        except envs.UnusableEnvironment as error:
+            raise UserError(str(error)) from error
         first = self._environments[0][0]
         self.space = GymSpace(environment, first)
         self._observed, self._acted = first.observation_space, first.action_space

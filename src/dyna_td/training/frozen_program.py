@@ -5,10 +5,10 @@ import tensorflow as tf
 
 from dyna_td.measures.frozen_q import KINDS, FrozenQ
 from dyna_td.settings import Run
-from dyna_td.training.twin_program import ControlProgram
+from dyna_td.training.twin_program import TwinProgram
 
 
-class FrozenProgram(ControlProgram):
+class FrozenProgram(TwinProgram):
     """The program of `dyna_td`, which at the last step of `run` measures its Q too."""
 
     def __init__(self, run: Run):

@@ -24,7 +24,7 @@ class GymProgram(Program):
     """An agent in its environment. A step is one environment step of every seed.
 
     Args:
-      run: its agent is one of `catalog.CONTROL_AGENTS`; its environment is any that `envs.make` makes.
+      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes.
     """
 
     def __init__(self, run: Run):

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td.learning.streams import Streams
-from dyna_td.registry import CONTROL_AGENTS, learner_of, load, program_of
+from dyna_td.registry import AGENTS, learner_of, load, program_of
 from dyna_td.settings import Run
 
 
@@ -84,4 +84,4 @@ def make_program(run: Run) -> Program:
 def make_agent(run: Run, streams: Streams, space) -> tf.Module:
     """The agent of a control run with its learner, in the environment with this `envs.spaces.Space`."""
     learner = load(learner_of(run.settings))(run.settings, streams, space)
-    return load(CONTROL_AGENTS[run.agent])(run.settings, learner, streams, space, run.steps)
+    return load(AGENTS[run.agent].path)(run.settings, learner, streams, space, run.steps)

@@ -20,11 +20,11 @@ def make_twin(environment: str):
     return load(twin_of(environment))()
 
 
-class ControlProgram(Program):
+class TwinProgram(Program):
     """An agent in its environment. A step is one environment step of every seed.
 
     Args:
-      run: its environment has a twin, its agent is one of `catalog.CONTROL_AGENTS`.
+      run: its environment has a twin, its agent is one of `registry.AGENTS`.
     """
 
     def __init__(self, run: Run):

@@ -1,0 +1,141 @@
+"""The glossary of metrics: each word of the `metric` column with its unit and meaning."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dyna_td.errors import require_choice
+from dyna_td.registry import DYNA_AGENTS, FREQUENCY_AGENTS, ROUNDABOUT, SAMPLED_ENVIRONMENT, is_supervised
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One word of the `metric` column; `supervised` tells whether it belongs to the supervised task or to control."""
+
+    unit: str
+    meaning: str
+    supervised: bool
+
+
+METRICS = {
+    "return": Metric("reward", "undiscounted return of one evaluation episode", False),
+    "episode_length": Metric("environment steps", "length of that episode", False),
+    "test_rmse": Metric("RMSE", "root mean squared error on the noise-free test points", True),
+    "test_rmse_high": Metric("RMSE", "test_rmse on x < 0 alone, the high-frequency half", True),
+    "test_rmse_low": Metric("RMSE", "test_rmse on x >= 0 alone, the low-frequency half", True),
+    "train_rmse": Metric("RMSE", "root mean squared error on the noisy training set", True),
+    "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash", False),
+    "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps", False),
+    "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode", False),
+    "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False),
+}
+
+# What Dyna agents count, since training began.
+DYNA_METRICS = {
+    "chain_steps_made": Metric("steps", "steps of search-control chains", False),
+    "chain_restarts": Metric("restarts", "new starts of search-control chains", False),
+    "chain_states": Metric("states", "states accepted into the search-control queue", False),
+    "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow", False),
+    "chain_nonfinite_gradients": Metric(
+        "steps", "chain steps whose gradient, or its length, was not finite: the chain starts anew", False
+    ),
+    "queue_size": Metric("states", "states in the search-control queue now", False),
+}
+# Dyna-Frequency's, of those chains that climbed the frequency instead of the value.
+FREQUENCY_METRICS = {
+    "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency", False),
+    "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow", False),
+    "frequency_nonfinite_gradients": Metric("steps", "those whose gradient was not finite", False),
+}
+METRICS |= DYNA_METRICS | FREQUENCY_METRICS
+
+# The environment whose sampling distributions are measured at every evaluation (Section 4.2), and from what states:
+# the suffix of the metric and its meaning.
+_SOURCES = {
+    "": "states drawn as the agent's own sampler draws them: from its queue (or B_er, while it is empty), all by "
+    "priority, or uniformly from B_er",
+    "_buffer": "states drawn uniformly from B_er",
+    "_recent": "states drawn uniformly from the newest 20,000 of the search-control queue",
+}
+_CONTROLS = {
+    "_floor": "as many states drawn from p* itself: no sampler can be expected to be closer",
+    "_exact_uniform": "the uniform distribution itself",
+}
+_DISTANCES = {
+    "distance_uniform": "mean over the 50x50 cells of |p - p*|",
+    "distance_on_policy": "sum over the 50x50 cells of d_pi |p - p*|",
+}
+_COVERAGES = {
+    "entropy_10": ("nats", "entropy of the histogram on 10x10 cells"),
+    "entropy_50": ("nats", "entropy of the histogram on 50x50 cells"),
+    "occupied_cells": ("cells", "cells of 50x50 that hold one of 2000 states"),
+    "mass_top_left": ("share", "share of states with x < 0.5 and y > 0.5"),
+    "mass_right": ("share", "share of states with x > 0.6, right of the wall"),
+}
+SAMPLING_METRICS = {
+    _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}", False)
+    for _suffix, _source in {**_SOURCES, **_CONTROLS}.items()
+    for _name, _meaning in _DISTANCES.items()
+} | {
+    _name + _suffix: Metric(_unit, f"{_meaning}; {_source}", False)
+    for _suffix, _source in _SOURCES.items()
+    for _name, (_unit, _meaning) in _COVERAGES.items()
+}
+METRICS |= SAMPLING_METRICS
+
+# What dyna_td_frozen measures on its last Q, once; delta is by its learned model.
+_KINDS = {
+    "released": "long chains of the released rule",
+    "algorithm_4": "long chains of Algorithm 4's rule",
+    "langevin": "long chains of the Langevin rule",
+    "langevin_constant_y": "the same with y held constant in the gradient",
+    "langevin_small_steps": "long chains of the Langevin rule whose steps are a hundredth as large",
+    "ideal": "as many independent draws from |delta| itself: no sampler can be expected to fit better",
+}
+_PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
+FROZEN_METRICS = {
+    _name + _kind: Metric(_unit, f"{_meaning}; {_states}", False)
+    for _kind, _states in _KINDS.items()
+    for _name, _unit, _meaning in (
+        ("beta_", "exponent", "beta of the density |delta|^beta that fits the states best, on 20x20 cells"),
+        ("variation_", "total variation", "from the histogram of the states to |delta|"),
+        ("variation_fitted_", "total variation", "from the histogram of the states to |delta|^beta"),
+    )
+} | {
+    _name + _source: Metric(_unit, f"{_meaning}; {_states}", False)
+    for _source, _states in _PROBED.items()
+    for _name, _unit, _meaning in (
+        ("cosine_", "cosine", "mean cosine of the gradients of log |delta| with y held constant and through y"),
+        ("cosine_positive_", "share", "share of states with a cosine above 0"),
+        ("cosine_close_", "share", "share of states with a cosine above 0.9"),
+    )
+}
+FROZEN_METRICS |= {
+    "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|", False),
+    "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|", False),
+    "bound_right": Metric("probability", "mean over 50x50 states of its right side", False),
+    "bound_ratio": Metric("times", "bound_right / bound_left: how loose it is", False),
+    "bound_slack": Metric("share", "of the right side that the left one leaves, in the tightest state", False),
+    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is a bound as good", False),
+    "bound_model_error": Metric("total variation", "mean over states of the two models' distance", False),
+}
+METRICS |= FROZEN_METRICS
+ROUNDABOUT_METRICS = ("crashed", "crashes", "speed")
+
+
+def require_metric(metric: object, environment: str, agents: Iterable[str]) -> str:
+    """Returns `metric` if a run of each of `agents` on `environment` has it.
+
+    Raises:
+      UserError: for an unknown metric, or one that they do not have there.
+    """
+    known = {
+        name: meaning
+        for name, meaning in METRICS.items()
+        if meaning.supervised == is_supervised(environment)
+        and (environment == SAMPLED_ENVIRONMENT or name not in SAMPLING_METRICS)
+        and ((name not in DYNA_METRICS and not name.endswith("_recent")) or set(agents) <= set(DYNA_AGENTS))
+        and (environment == ROUNDABOUT or name not in ROUNDABOUT_METRICS)
+        and (name not in FREQUENCY_METRICS or set(agents) <= set(FREQUENCY_AGENTS))
+        and (name not in FROZEN_METRICS or set(agents) <= {"dyna_td_frozen"})
+    }
+    return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")

@@ -1,0 +1,107 @@
+"""A run's digest changes with the definitions that its numbers flow through, and with nothing else."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dyna_td.pipeline import code_digest
+from dyna_td.pipeline.plans import load_plan
+from dyna_td.registry import entries_of, is_supervised
+
+ROOT = Path(__file__).parents[2]
+RUNS = load_plan("paper").all_runs
+BEFORE = {name: code_digest.code_digest(entries_of(run)) for name, run in RUNS.items()}
+REPLAY, FREQUENCY = "dyna_td/learning/replay.py", "dyna_td/agents/dyna_frequency.py"
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A copy of the sources that a test may edit."""
+    shutil.copytree(ROOT / "src" / "dyna_td", tmp_path / "dyna_td", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "envs", tmp_path / "envs", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code_digest, "PACKAGES", {name: tmp_path / name for name in ("dyna_td", "envs")})
+    yield tmp_path
+    forget()
+
+
+def forget():
+    for cached in (code_digest.code_digest, code_digest._module, code_digest._written, code_digest._text):
+        cached.cache_clear()
+
+
+def outdated_by(edit) -> set[str]:
+    """The published runs with another digest after `edit`."""
+    edit()
+    forget()
+    return {name for name, run in RUNS.items() if code_digest.code_digest(entries_of(run)) != BEFORE[name]}
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text, f"{path} has no {old}"
+    path.write_text(text.replace(old, new))
+
+
+NEUTRAL = {
+    "a comment": (REPLAY, "    def add(", "    # The newest.\n    def add("),
+    "a docstring": (REPLAY, '"""A ring buffer; when it is full, the oldest transition gives way.', '"""A ring.'),
+    "an annotation": (REPLAY, "def add(self, transition: Transition)", 'def add(self, transition: "Transition")'),
+    "the wording of an error": ("dyna_td/learning/streams.py", "expected whole numbers", "expected numbers"),
+    "the wording of a checkpoint's warning": ("dyna_td/training/checkpoint.py", "starts anew", "starts again"),
+    "a checkpoint's format": ("dyna_td/training/checkpoint.py", "_LARGE = 2**20", "_LARGE = 2**10"),
+    "a method that no training calls": (
+        REPLAY,
+        "    def add(",
+        "    def newest(self):\n        return 1\n\n    def add(",
+    ),
+    "a new agent": ("dyna_td/registry.py", "AGENTS = {", 'AGENTS = {\n    "new": Agent("dyna_td.agents.new:New"),'),
+    "a new setting": ("dyna_td/settings.py", "    discount: float", "    new: float = 1.0\n    discount: float"),
+}
+
+
+@pytest.mark.parametrize("edit", NEUTRAL.values(), ids=NEUTRAL)
+def test_what_changes_no_number_outdates_no_run(sources, edit):
+    path, old, new = edit
+    assert outdated_by(lambda: replace(sources / path, old, new)) == set()
+
+
+def test_moving_and_renaming_definitions_outdates_no_run(sources):
+    def edit():
+        (sources / REPLAY).rename(sources / "dyna_td/search/buffer.py")
+        for path in (sources / "dyna_td").rglob("*.py"):
+            text = path.read_text().replace("dyna_td.learning.replay", "dyna_td.search.buffer")
+            path.write_text(text.replace("Replay(", "Buffer(").replace("import Replay", "import Buffer"))
+
+    assert outdated_by(edit) == set()
+
+
+def test_a_changed_number_in_the_replay_buffer_outdates_all_control_runs_and_no_supervised_one(sources):
+    found = outdated_by(lambda: replace(sources / REPLAY, "self._added.assign_add(1)", "self._added.assign_add(2)"))
+    assert found == {name for name, run in RUNS.items() if not is_supervised(run.environment)}
+
+
+def test_a_changed_line_in_dyna_frequency_outdates_its_runs_alone(sources):
+    found = outdated_by(lambda: replace(sources / FREQUENCY, "coin < 0.5", "coin < 0.4"))
+    assert found == {name for name, run in RUNS.items() if run.agent.startswith("dyna_frequency")}
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "outdates"),
+    [
+        ("dyna_td/search/rules.py", "NOISE_SCALE = 0.05", "NOISE_SCALE = 0.06", "GridWorld/dyna_td/n10-lr0.001"),
+        ("dyna_td/learning/sum_tree.py", "WIDTH = 16", "WIDTH = 8", "sin/prioritized_l2"),
+        ("envs/twins.py", "0.2 * uniforms - 0.6", "0.2 * uniforms - 0.7", "MountainCar-v0/er/n10-lr0.001"),
+        ("envs/grid_world.py", "STEP_NOISE = 0.01", "STEP_NOISE = 0.02", "GridWorld/er/n10-lr0.001"),
+        ("envs/__init__.py", '"CartPole-v1": 500', '"CartPole-v1": 400', "CartPole-v1/er/n10-lrselected"),
+        ("envs/roundabout.py", "HORIZON = 10", "HORIZON = 9", "roundabout-paper-v0/er"),
+    ],
+)
+def test_a_changed_constant_outdates_the_runs_that_reach_it(sources, path, old, new, outdates):
+    found = outdated_by(lambda: replace(sources / path, old, new))
+    assert any(name.startswith(outdates) for name in found) and found < set(RUNS)
+
+
+def test_one_twin_does_not_outdate_the_runs_of_another(sources):
+    found = outdated_by(lambda: replace(sources / "envs/twins.py", "0.1 * uniforms - 0.05", "0.1 * uniforms - 0.06"))
+    assert {RUNS[name].environment for name in found} == {"CartPole-v1"}
