@@ -1,18 +1,16 @@
-"""Controls and the agents with an open number: each differs from its model in the one thing that it says."""
+"""Ablations and open numbers: each agent differs from its model in the one thing that it names."""
 
 import functools
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from helpers import parameters_of, perceptron, stored, untrained
 from scipy import stats
 
 from dyna_td.errors import UserError
-from dyna_td.learning.replay import Transition
 from dyna_td.measures.sampling import CELLS, SamplingDistributions, histogram
-from dyna_td.registry import require_agent, settings_type
-from dyna_td.settings import Run
-from dyna_td.training.program import make_program
+from dyna_td.registry import require_agent
 
 SEEDS = 3
 STORED = 40
@@ -22,16 +20,7 @@ FIRST = tf.constant(0)
 
 def agent_of(name, environment="GridWorld", **settings):
     """An untrained agent whose B_er holds 40 short moves, anywhere in the box of states."""
-    kind = settings_type(environment, name)
-    program = make_program(Run(environment, name, kind(**settings), tuple(range(SEEDS)), steps=STORED + 2000))
-    twin, random = program.twin, np.random.default_rng(0)
-    for _ in range(STORED):
-        unit = random.uniform(size=(SEEDS, 1, twin.state_dim)).astype(np.float32)
-        state, next_state = (twin.low + (twin.high - twin.low) * (start + 0.8 * unit) for start in (0.1, 0.12))
-        action = tf.constant(random.integers(0, twin.actions, (SEEDS, 1)), tf.int32)
-        ones = tf.ones([SEEDS, 1])
-        program.agent.observe(Transition(state, action, -ones, next_state, 0.0 * ones))
-    return program.agent
+    return untrained(environment, name, STORED, SEEDS, steps=2_000, **settings).agent
 
 
 cached = functools.cache(agent_of)  # for tests that leave the agent as it is
@@ -42,40 +31,34 @@ def queued(agent):
     return [agent.queue._states.numpy()[seed, :size] for seed, size in enumerate(agent.queue.size.numpy())]
 
 
-def forward(learner, state):
-    """Q(s, .) of the network in NumPy: [S, b, d] -> [S, b, A]."""
-    kernels, biases = (
-        [part.numpy().astype(np.float64) for part in parts] for parts in (learner.q.kernels, learner.q.biases)
-    )
-    return values(kernels, biases, state)
+def gradient_of(agent, state, step=STEP, i=FIRST):
+    return agent.criterion_gradient(tf.constant(state, tf.float32), step, i).numpy()
 
 
-def values(kernels, biases, state):
-    x = np.swapaxes(np.asarray(state, np.float64), 1, 2)  # [S, d, b]
-    for layer, (kernel, bias) in enumerate(zip(kernels, biases, strict=True)):
-        x = np.einsum("soi,sib->sob", kernel, x) + bias
-        x = np.maximum(x, 0.0) if layer + 1 < len(kernels) else x
-    return np.swapaxes(x, 1, 2)
+def value_of(agent, states):
+    """V of one state [d] of each seed, in float64."""
+    q = [perceptron(parameters_of(agent.learner.q, seed), state[None]) for seed, state in enumerate(states)]
+    return np.array([row.max() for row in q])
 
 
 # What the chains follow
 
 
+STATES = np.random.default_rng(2).uniform(0.2, 0.8, (SEEDS, 2)).astype(np.float32)
+
+
 @pytest.mark.parametrize(("name", "direction"), [("dyna_value", 1), ("descend_value", -1)])
-def test_a_step_along_the_gradient_raises_v_and_lowers_it_in_the_control_that_descends(name, direction):
+def test_a_step_along_the_gradient_raises_v_and_lowers_it_in_the_ablation_that_descends(name, direction):
     agent, random = cached(name), np.random.default_rng(1)
-    for _ in range(20):
+    for _ in range(10):
         state = random.uniform(0.2, 0.8, (SEEDS, 2)).astype(np.float32)
-        slope = agent.criterion_gradient(tf.constant(state), STEP, FIRST).numpy()
+        slope = gradient_of(agent, state)
         ahead = state + 1e-4 * slope / np.linalg.norm(slope, axis=1, keepdims=True)
-        change = forward(agent.learner, ahead[:, None]).max(axis=2) - forward(agent.learner, state[:, None]).max(axis=2)
-        assert (direction * change > 0).all()
+        assert (direction * (value_of(agent, ahead) - value_of(agent, state)) > 0).all()
 
 
 def test_descending_the_td_error_is_climbing_it_the_other_way():
-    control, original = cached("descend_td"), cached("dyna_td")
-    state = tf.constant(np.random.default_rng(2).uniform(0.2, 0.8, (SEEDS, 2)), tf.float32)
-    mine, theirs = (agent.criterion_gradient(state, STEP, FIRST).numpy() for agent in (control, original))
+    mine, theirs = (gradient_of(cached(name), STATES) for name in ("descend_td", "dyna_td"))
     assert np.abs(theirs).max(axis=1).min() > 0
     np.testing.assert_array_equal(mine, -theirs)
 
@@ -83,21 +66,27 @@ def test_descending_the_td_error_is_climbing_it_the_other_way():
 @pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
 def test_a_random_direction_is_any_in_the_units_of_the_rule_and_one_for_a_whole_fill(environment):
     agent = cached("random_direction", environment)
-    rule, state = agent.search_control.rule(), tf.zeros([SEEDS, 2])
+    space, visited = agent.search_control.space, agent.search_control.visited
     fills = []
-    for step in map(tf.constant, range(500)):
-        first, later = (agent.criterion_gradient(state, step, tf.constant(i)).numpy() for i in (0, 5))
+    for step in map(tf.constant, range(300)):
+        first, later = (gradient_of(agent, np.zeros((SEEDS, 2)), step, tf.constant(i)) for i in (0, 5))
         np.testing.assert_array_equal(first, later)
         fills.append(first)
     slopes = np.stack(fills)  # [fills, S, d]
-    scaled = slopes[:, 0] * np.sqrt(np.diag(rule.sigma[0]))  # on GridWorld Sigma_s is the identity
+    units = np.ones(2) if space.shares_one_unit else np.sqrt(np.diag(visited.covariance[0]))
+    scaled = slopes[:, 0] * units
     assert stats.kstest(np.arctan2(*scaled.T), "uniform", (-np.pi, 2 * np.pi)).pvalue > 1e-3
     assert np.abs(np.corrcoef(slopes[:, :, 0].T) - np.eye(SEEDS)).max() < 0.2
     assert abs(np.corrcoef(scaled[1:, 0], scaled[:-1, 0])[0, 1]) < 0.2
 
 
-def test_the_coin_of_random_sign_is_fair_and_tossed_for_each_seed_and_fill():
-    agent = cached("random_sign")
+def test_random_sign_follows_the_gradient_of_dyna_td_forwards_or_backwards_as_a_fair_coin_says():
+    agent, original = cached("random_sign"), cached("dyna_td")
+    for step in map(tf.constant, range(4)):
+        for i in map(tf.constant, range(3)):
+            mine, theirs = (gradient_of(each, STATES, step, i) for each in (agent, original))
+            assert np.abs(theirs).max(axis=1).min() > 0
+            np.testing.assert_array_equal(mine, agent.sign(step)[:, None] * theirs)  # one coin for the whole fill
     signs = np.stack([agent.sign(tf.constant(step, tf.int64)) for step in range(700)])
     assert set(signs.ravel()) == {-1.0, 1.0}
     assert stats.binomtest(int((signs > 0).sum()), signs.size).pvalue > 1e-3
@@ -105,18 +94,8 @@ def test_the_coin_of_random_sign_is_fair_and_tossed_for_each_seed_and_fill():
     assert np.abs([np.corrcoef(column[1:], column[:-1])[0, 1] for column in signs.T]).max() < 0.15
 
 
-def test_random_sign_follows_the_gradient_of_dyna_td_forwards_or_backwards_for_a_whole_fill():
-    control, original = cached("random_sign"), cached("dyna_td")
-    state = tf.constant(np.random.default_rng(2).uniform(0.2, 0.8, (SEEDS, 2)), tf.float32)
-    for step in map(tf.constant, range(4)):
-        for i in map(tf.constant, range(3)):
-            mine, theirs = (agent.criterion_gradient(state, step, i) for agent in (control, original))
-            assert np.abs(theirs).max(axis=1).min() > 0
-            np.testing.assert_array_equal(mine, control.sign(step)[:, None] * theirs)
-
-
 @pytest.mark.parametrize(("name", "follows"), [("noise_only", False), ("random_direction", False), ("dyna_td", True)])
-def test_where_chains_go_depends_on_the_network_unless_chance_alone_moves_them(name, follows):
+def test_only_chains_that_chance_alone_moves_ignore_the_network(name, follows):
     agents = [agent_of(name) for _ in range(2)]
     for variable in agents[1].learner.q.parameters:
         variable.assign(-2.0 * variable)
@@ -166,8 +145,7 @@ def test_a_fill_is_counted_holds_no_terminal_state_and_waits_for_the_warm_up(nam
 
 def test_replayed_states_are_those_of_the_buffer_each_as_often():
     agent = cached("replayed_states")
-    drawn, stored = agent.draw_states(STEP, 4000).numpy(), agent.replay.gather(tf.tile([tf.range(STORED)], [SEEDS, 1]))
-    for mine, theirs in zip(drawn, stored.state.numpy(), strict=True):
+    for mine, theirs in zip(agent.draw_states(STEP, 4000).numpy(), stored(agent).state.numpy(), strict=True):
         matches = (mine[:, None] == theirs[None]).all(axis=2)  # [drawn, stored]
         assert (matches.sum(axis=1) == 1).all()
         assert stats.chisquare(matches.sum(axis=0)).pvalue > 1e-3
@@ -185,34 +163,28 @@ def test_ideal_states_have_the_distribution_p_star_and_lie_anywhere_in_their_cel
     assert stats.kstest(within.ravel()[::7], "uniform").pvalue > 1e-3
 
 
-def test_ideal_states_train_on_grid_world_alone():
-    assert require_agent("ideal_states", "GridWorld") == "ideal_states"
-    with pytest.raises(UserError, match=r"^agent 'ideal_states' does not train on MountainCar-v0: choose one of er, "):
-        require_agent("ideal_states", "MountainCar-v0")
-
-
 # The cubic loss
 
 
 def test_the_cubic_dqn_has_the_gradient_of_the_cubic_loss_scaled_by_the_mini_batchs_mean_error():
     agent = cached("cubic_dqn")
     batch, _, weight = agent.mini_batch(STEP, FIRST)
-    kernels = [kernel.numpy().astype(np.float64) for kernel in agent.learner.q.kernels]
-    biases = [bias.numpy().astype(np.float64) for bias in agent.learner.q.biases]
-    next_value = values(kernels, biases, batch.next_state).max(axis=2)  # the target network is the same so far
-    y = batch.reward.numpy() + 0.99 * next_value
+    for seed in range(SEEDS):
+        parameters = parameters_of(agent.learner.q, seed)
+        state, action, reward, next_state, terminated = (part.numpy()[seed] for part in batch)
+        # The target network is the same so far.
+        y = reward + 0.99 * (1 - terminated) * perceptron(parameters, next_state).max(axis=1)
+        directions = [np.random.default_rng(3).normal(size=parameter.shape) for parameter in parameters]
 
-    def td_error(shift, directions):
-        moved = [kernel + shift * direction for kernel, direction in zip(kernels, directions, strict=True)]
-        q = values(moved, biases, batch.state)
-        return y - np.take_along_axis(q, batch.action.numpy()[..., None], axis=2)[..., 0]
+        def td_error(shift, parameters=parameters, directions=directions, y=y, state=state, action=action):
+            moved = [parameter + shift * way for parameter, way in zip(parameters, directions, strict=True)]
+            return y - perceptron(moved, state)[np.arange(len(y)), action]
 
-    c = np.abs(td_error(0.0, kernels)).mean(axis=1)
-    directions = [np.random.default_rng(3).normal(size=kernel.shape) for kernel in kernels]
-    ahead, behind = td_error(1e-6, directions), td_error(-1e-6, directions)
-    squared = (weight.numpy() * (ahead**2 - behind**2)).mean(axis=1) / 2e-6
-    cubic = 2 / 3 * (np.abs(ahead) ** 3 - np.abs(behind) ** 3).mean(axis=1) / c / 2e-6
-    np.testing.assert_allclose(squared, cubic, rtol=1e-4)
+        c = np.abs(td_error(0.0)).mean()
+        ahead, behind = td_error(1e-6), td_error(-1e-6)
+        squared = (weight.numpy()[seed] * (ahead**2 - behind**2)).mean() / 2e-6
+        cubic = 2 / 3 * (np.abs(ahead) ** 3 - np.abs(behind) ** 3).mean() / c / 2e-6
+        np.testing.assert_allclose(squared, cubic, rtol=1e-4)
 
 
 # Open numbers
@@ -220,34 +192,32 @@ def test_the_cubic_dqn_has_the_gradient_of_the_cubic_loss_scaled_by_the_mini_bat
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
 def test_chain_noise_is_a_factor_of_what_the_chains_of_dyna_td_draw(factor):
-    control, original = cached("dyna_td_noise", chain_noise=factor), cached("dyna_td")
+    scaled, original = cached("dyna_td_noise", chain_noise=factor), cached("dyna_td")
     for i in map(tf.constant, range(3)):
-        mine, theirs = (agent.search_control._normals(STEP, i).numpy() for agent in (control, original))
+        mine, theirs = (np.stack(agent.search_control._normals(STEP, i)) for agent in (scaled, original))
         np.testing.assert_array_equal(mine, factor * theirs)
 
 
-def test_with_the_factor_1_the_queue_is_that_of_dyna_td_and_with_0_every_move_is_a_step_long():
-    usual, same, still = agent_of("dyna_td"), agent_of("dyna_td_noise"), agent_of("dyna_td_noise", chain_noise=0.0)
-    for agent in (usual, same):
-        agent.search(STEP, tf.constant(12))
-    for mine, theirs in zip(queued(usual), queued(same), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    start = still.start(STEP, FIRST).numpy()
-    still.search(STEP, tf.constant(1))
-    moved = [np.linalg.norm(states[0] - start[seed]) for seed, states in enumerate(queued(still))]
+def test_without_noise_every_move_is_a_step_long():
+    agent = agent_of("dyna_td_noise", chain_noise=0.0)
+    start = agent.start(STEP, FIRST).numpy()
+    agent.search(STEP, tf.constant(1))
+    moved = [np.linalg.norm(states[0] - start[seed]) for seed, states in enumerate(queued(agent))]
     np.testing.assert_allclose(moved, 0.1, atol=1e-6)
 
 
 def test_a_given_distance_takes_the_place_of_the_mean_moves():
     usual = agent_of("dyna_td")
-    chosen = float(usual.search_control.rule().threshold[0])  # of seed 0
+    chosen = float(usual.search_control.visited.mean_move[0] / 2**0.5)  # of seed 0
     same, far = (agent_of("dyna_td_acceptance", acceptance=distance) for distance in (chosen, 0.2))
     for agent in (usual, same, far):
+        agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.2)
         agent.search(STEP, tf.constant(12))
     np.testing.assert_array_equal(queued(same)[0], queued(usual)[0])
-    for states in queued(far):
-        assert (np.linalg.norm(np.diff(states, axis=0), axis=1) >= 0.2 * 2**0.5 - 1e-6).all()
-    assert len(queued(usual)[0]) > len(queued(far)[0]) > 1
+    assert not far.search_control.counters["chain_restarts"].numpy().any()
+    moves = np.concatenate([np.linalg.norm(np.diff(states, axis=0), axis=1) for states in queued(far)])
+    assert len(moves) and moves.min() >= 0.2 * 2**0.5 - 1e-6
+    assert len(queued(usual)[0]) > len(queued(far)[0])
 
 
 def goals(agent):
@@ -257,14 +227,13 @@ def goals(agent):
 
 @pytest.mark.parametrize("name", ["dyna_td", "dyna_value", "dyna_frequency"])
 def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued(name):
-    usual, through = agent_of(name), agent_of(f"{name}_goals")
+    usual, through = agent_of(name, chain_steps=60), agent_of(f"{name}_goals", chain_steps=60)
     for agent in (usual, through):
         agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.97)
-        agent.search(STEP, tf.constant(100))
+        agent.search(STEP, tf.constant(60))
     assert not np.concatenate(goals(usual)).any() and np.concatenate(goals(through)).any()
     restarts = {agent: agent.search_control.counters["chain_restarts"].numpy() for agent in (usual, through)}
     assert (restarts[usual] >= restarts[through]).all() and restarts[usual].sum() > restarts[through].sum()
-    assert not usual.settings.full_chains
 
 
 def test_goals_change_nothing_where_chains_meet_none():
@@ -276,12 +245,10 @@ def test_goals_change_nothing_where_chains_meet_none():
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_the_exponent_is_that_of_the_priorities_when_stored_and_when_drawn_again():
-    control, original = agent_of("prioritized_er_exponent", priority_exponent=0.5), agent_of("prioritized_er")
-    places = tf.tile([tf.range(5)], [SEEDS, 1])
-    for agent in (control, original):
-        agent.after_update(places, tf.constant([[4.0, -9.0, 0.25, 0.0, 1.0]] * SEEDS))
-    mine, theirs = control.priorities.priorities.numpy(), original.priorities.priorities.numpy()
-    np.testing.assert_allclose(mine[:, :5], [[2.0, 3.0, 0.5, 0.0, 1.0]] * SEEDS)
-    assert (theirs[:, 5:STORED] > 0).all()
-    np.testing.assert_allclose(mine, theirs**0.5, rtol=1e-6)
+@pytest.mark.parametrize("name", ["descend_td", "dyna_td_noise", "ideal_states"])
+def test_an_ablation_trains_only_where_it_makes_sense(name):
+    assert require_agent(name, "GridWorld") == name
+    elsewhere = {"descend_td": "Hopper-v4", "ideal_states": "MountainCar-v0"}.get(name)
+    if elsewhere:
+        with pytest.raises(UserError, match=f"agent '{name}' does not train on {elsewhere}"):
+            require_agent(name, elsewhere)
