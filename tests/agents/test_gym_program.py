@@ -115,7 +115,8 @@ def short_run(environment, agent="er", seeds=range(SEEDS), evaluate_every=500, *
 
 
 @pytest.mark.parametrize(
-    ("environment", "limit", "is_terminal"), [(Counter, 4, False), (Terminating, None, True), (EndsAreTerminal, 4, True)]
+    ("environment", "limit", "is_terminal"),
+    [(Counter, 4, False), (Terminating, None, True), (EndsAreTerminal, 4, True)],
 )
 def test_an_episodes_last_observation_is_stored_and_only_a_terminal_one_ends_the_bootstrap(
     monkeypatch, environment, limit, is_terminal
@@ -187,9 +188,7 @@ def test_a_seed_whose_policy_is_no_number_stands_still_and_stops_no_other(monkey
 
 def test_actions_in_whole_numbers_are_the_nearest(monkeypatch):
     whole = gymnasium.spaces.Box(np.int64([-2, 10]), np.int64([2, 30]), dtype=np.int64)
-    name = register(
-        monkeypatch, Slanted, action_space=whole, observation_space=gymnasium.spaces.Box(-2, 30, (2,))
-    )
+    name = register(monkeypatch, Slanted, action_space=whole, observation_space=gymnasium.spaces.Box(-2, 30, (2,)))
     observation, *_ = begun(name).step(0, 0, np.float32([0.45, -0.06]), 0)
     np.testing.assert_array_equal(observation, [1, 19])  # 0.9 and 19.4
 
@@ -274,7 +273,9 @@ def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_noth
     with pytest.raises(KeyboardInterrupt):
         execute(run, kill, Checkpoint(tmp_path / "x.checkpoint", {}, interval=0.0))
     outcome = execute(run, checkpoint=Checkpoint(tmp_path / "x.checkpoint", {}))
-    declared = f"environment {run.environment}, seed 0, step 3: part 0 of the observation was 4, outside its declared [0, 3]"
+    declared = (
+        f"environment {run.environment}, seed 0, step 3: part 0 of the observation was 4, outside its declared [0, 3]"
+    )
     assert outcome.cost["remarks"] == {"0": declared, "1": declared.replace("seed 0", "seed 1")}
 
 
@@ -321,7 +322,15 @@ DYNA |= {"planning_updates": 2, "warm_up_steps": 40}
 PACKED = {
     "Hopper": run_of("Hopper-v4", "dyna_td", (), 80, buffer_capacity=60, **DYNA),
     "roundabout": run_of(
-        "roundabout-paper-v0", "dyna_td", (), 70, **DYNA, batch_size=64, hidden=(64, 64), model="learned", model_hidden=(200, 200)
+        "roundabout-paper-v0",
+        "dyna_td",
+        (),
+        70,
+        **DYNA,
+        batch_size=64,
+        hidden=(64, 64),
+        model="learned",
+        model_hidden=(200, 200),
     ),
 }
 

@@ -71,7 +71,12 @@ def assert_same(mine, theirs):
 
 @pytest.mark.parametrize(
     "name",
-    ["sin", "GridWorld", "Pendulum", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("Dyna", "roundabout"))],
+    [
+        "sin",
+        "GridWorld",
+        "Pendulum",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("Dyna", "roundabout")),
+    ],
 )
 def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
     path = tmp_path / "run.checkpoint"
@@ -88,7 +93,9 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
         assert "return" in at_zero and "distance_uniform" in set(whole.records["metric"]) - at_zero
 
 
-def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_it_was(tmp_path, three_at_once, compiled_once):
+def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_it_was(
+    tmp_path, three_at_once, compiled_once
+):
     run = replace(RUNS["sin"], seeds=tuple(range(4)), steps=80)
     runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-2, 1e-3)]
     path, at = tmp_path / "run.checkpoint", (3, 7, 12)

@@ -31,7 +31,8 @@ def greedy(program, seed, state):
 
 
 @pytest.mark.parametrize(
-    "environment", ["CartPole-v1", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("MountainCar-v0", "Acrobot-v1"))]
+    "environment",
+    ["CartPole-v1", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("MountainCar-v0", "Acrobot-v1"))],
 )
 def test_an_evaluation_is_a_greedy_episode_of_the_gymnasium_environment(environment):
     program = cart_pole() if environment == "CartPole-v1" else program_after(environment, 150)

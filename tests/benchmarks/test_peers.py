@@ -50,9 +50,7 @@ def fakes(tmp_path, monkeypatch):
         source = text or FAKE.format(facts=FACTS | facts, learned=learned, updates=updates)
         (tmp_path / f"{module}.py").write_text(source)
         entrants.append(peers.Entrant(module, f"<{module}>", needs))
-        monkeypatch.setattr(
-            peers, "CONTESTS", {"learning": (entrants[0], tuple(entrants[1:]), work.LEARNER_FACTS)}
-        )
+        monkeypatch.setattr(peers, "CONTESTS", {"learning": (entrants[0], tuple(entrants[1:]), work.LEARNER_FACTS)})
 
     return add
 

@@ -2,9 +2,9 @@
 
 import gymnasium
 import numpy as np
+from tabular_dyna import CountedModel, TabularSettings, cell, tabular_dyna
 
 import envs
-from tabular_dyna import CountedModel, TabularSettings, cell, tabular_dyna
 
 
 class Corridor(gymnasium.Env):

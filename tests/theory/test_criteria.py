@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.search.criteria import frequency, gradient, log_td_error, value
 
 from dyna_td.learning.networks import ACTIVATIONS, StackedNetwork
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.registry import settings_type
-from dyna_td.search.criteria import frequency, gradient, log_td_error, value
 from dyna_td.settings import Run
 from dyna_td.training.twin_program import ControlProgram
 from envs.grid_world import GRID_WALLS, transition
