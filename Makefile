@@ -13,9 +13,11 @@ STAMP := $(VENV)/.installed
 	restore readme gallery compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
-	@grep -hE '^[a-z_%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
-	@echo "options: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup;"
-	@echo "         FIGURES='figure_1 figure_7' for reference, gallery and compare"
+	@grep -hE '^[a-z_%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
+	@printf '\nfor maintainers:\n'
+	@grep -hE '^[a-z_%-]+:.*##! ' $(MAKEFILE_LIST) | sed -E 's/:.*##! /\t/' | expand -t 17
+	@printf '\noptions: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup;\n'
+	@printf "         FIGURES='figure_1 figure_7' for estimate, compare, reference and gallery\n"
 
 setup: $(STAMP)  ## install everything into .venv, from requirements.lock
 
@@ -30,7 +32,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 test:  ## run the tests, on two cores
-test-thorough:  ## run longer variants of some tests, too
+test-thorough:  ##! run the longer variants and the slow tests, too
 test-thorough: ALSO := --thorough
 test test-thorough: setup
 	@# In two parts: a process that has compiled many hundreds of programs may crash in the compiler.
@@ -50,46 +52,49 @@ all-figures: setup  ## every figure, at SCALE
 
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
 sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
-rates:  ## do the claims hang on learning rates? The same agents at equal ones (not in the paper)
+rates:  ## do the claims depend on learning rates? The same agents at equal ones (not in the paper)
 frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; not in the paper)
 controls sensitivity rates frozen: setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 
-estimate: setup  ## what each figure will cost, at SCALE, before anything starts
-	@$(BIN)/python -m dyna_td estimate --scale $(SCALE)
+estimate: setup  ## the measured core-hours and memory of figures, at SCALE
+	@$(BIN)/python -m dyna_td estimate $(FIGURES) --scale $(SCALE)
 
 claims: setup  ## judge the paper's claims by the results that are there, at SCALE
 	@$(BIN)/python -m dyna_td claims --scale $(SCALE)
 
-report: claims  ## figures, verdicts, costs and sources on one page, as far as they are there, at SCALE
+report: claims  ## the figures, verdicts, costs and sources that are there on one page, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
 
-reference: setup  ## publish the finished figures, and runs, of the paper's scale in reference/
+compare: setup  ## compare fresh curves, at SCALE, with the published ones
+	@$(BIN)/python -m dyna_td compare $(FIGURES) --scale $(SCALE)
+
+verify: setup  ## check that finished results, at SCALE, are as they were written and planned
+	@$(BIN)/python -m dyna_td verify --scale $(SCALE)
+
+reference: setup  ##! publish the finished figures, and runs, of the paper's scale in reference/
 	@$(BIN)/python -m dyna_td reference $(FIGURES) --scale paper
 	@$(MAKE) --no-print-directory readme
 
-restore: setup  ## bring the published runs of the paper's scale back to results/paper: nothing finished is trained again
+restore: setup  ##! bring the published runs of the paper's scale back to results/paper
 	@$(BIN)/python -m dyna_td restore --scale paper
 
-readme: setup  ## judge the claims by the published runs, and write README's tables of figures and claims
+readme: setup  ##! judge the claims by the published runs, and write README's tables of figures and claims
 	@$(BIN)/python -m dyna_td claims --reference
 	@$(BIN)/python -m dyna_td readme --write README.md
 
-gallery: setup  ## draw the published pictures again, from the published tables
+gallery: setup  ##! draw the published pictures again, from the published tables
 	@$(BIN)/python -m dyna_td gallery $(FIGURES)
 
-compare: setup  ## hold fresh curves, at SCALE, against the published ones
-	@$(BIN)/python -m dyna_td compare $(FIGURES) --scale $(SCALE)
-
-restamp: setup  ## after a change of code that changes no number: check that, and keep the finished runs of SCALE
+restamp: setup  ##! after a change of code that changes no number: check that, and keep the finished runs of SCALE
 	@$(BIN)/python -m dyna_td restamp --scale $(SCALE)
 
-benchmark: setup  ## measure the speed of training, on one thread
+benchmark: setup  ##! measure the speed of training, on one thread
 	$(BIN)/python benchmarks/speed.py --output results/benchmark/benchmark.csv
 	$(BIN)/python benchmarks/pictures.py results/benchmark/benchmark.csv
 
-benchmark-peers: setup $(PEERS)/.installed  ## the same learning work by other libraries, in turn with ours
+benchmark-peers: setup $(PEERS)/.installed  ##! the same learning work by other libraries, in turn with ours
 	$(BIN)/python benchmarks/peers.py --python $(PEERS)/bin/python --output results/benchmark/peers.csv
 	$(BIN)/python benchmarks/pictures.py results/benchmark/peers.csv
 
@@ -101,10 +106,8 @@ $(PEERS)/.installed: benchmarks/requirements.txt
 		$(PEERS)/bin/python -m pip install --quiet "$$requirement" < /dev/null || complete=no; \
 	done; test $$complete = no || touch $@; }
 
-verify: setup  ## check that finished results, at SCALE, are as they were written and planned
-	@$(BIN)/python -m dyna_td verify --scale $(SCALE)
-
-lint: setup  ## check style: Python and Snakefile
+lint: setup  ##! check style: Python and Snakefile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile
 	$(BIN)/snakemake --lint

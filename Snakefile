@@ -1,133 +1,47 @@
 """Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
 
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
-`snakemake controls`, `sensitivity`, `rates` and `frozen`, which are no part of all_figures.
-What is run stands in experiments/, how in src/dyna_td/. Code is never an input: a digest of the code that can change a
-result is among the params instead, so a comment or another agent's file makes nothing outdated.
+`snakemake controls`, `sensitivity`, `rates` and `frozen`. Code is never an input: the digest of the code that can change a
+result is among the params, so a comment outdates nothing. PLAN reads experiments/ and answers for all runs and figures.
 """
 
-import hashlib
 import os
-import re
 import sys
 from pathlib import Path
 
-sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}"]  # whatever else is installed
+from snakemake.utils import min_version
 
-from dyna_td import __version__, registry
-from dyna_td.errors import UserError
-from dyna_td.pipeline import code_digest, drawings, lock, plans, program_cache, results
+min_version("9.0")
 
-ROOT = Path(workflow.basedir)
-SCALE = str(config.get("scale", "quick"))
-# Jobs use this very Python and this very code, whatever the shell that Snakemake was called from, and each other's
-# compiled programs.
-os.environ.update(
-    PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.getenv('PATH')}",
-    PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-    TF_XLA_FLAGS=program_cache.flags(),
-)
+ROOT = Path(str(workflow.current_basedir))  # of this file, also where another workflow loads it as a module
+sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # whatever else is installed
 
+from dyna_td import __version__
+from dyna_td.pipeline import costs, drawings, lock, program_cache, snakefile
+from dyna_td.pipeline.code_digest import code_digest, files_digest
+from dyna_td.pipeline.snakefile import any_of, in_one_sentence
 
-def in_one_sentence(function, *arguments):
-    """What `function` returns; a mistake that it finds ends Snakemake with the sentence that tells it."""
-    try:
-        return function(*arguments)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-
-
-PLAN = in_one_sentence(plans.load_plan, SCALE, ROOT / "experiments")
+os.environ.update(snakefile.environment())
+PLAN = snakefile.plan_of(config)
+SCALE = PLAN.scale
 if workflow.is_main_process:
     in_one_sentence(drawings.require_drawable, PLAN)
 
-
-def run_of(wildcards):
-    """What a run is asked to do, and the digest of the code that does it."""
-    return results.describe(PLAN.all_runs[wildcards.run])
-
-
-def candidates_of(wildcards):
-    """What the runs of a sweep are asked to do: one for each learning rate, on selection seeds."""
-    return [results.describe(run) for run in PLAN.selection_runs(PLAN.all_runs[wildcards.run])]
-
-
-def learning_rate_of(wildcards):
-    """The file that names a run's learning rate, if its rate is swept."""
-    csv = results.selection_csv(SCALE, wildcards.run)
-    return results.provenance_json(csv) if PLAN.all_runs[wildcards.run].sweep else []
-
-
-def longest_first(wildcards):
-    """A job's priority: a long one that starts last would leave the other cores idle."""
-    return registry.work(PLAN.all_runs[wildcards.run])
-
-
-def runs_of(wildcards):
-    """The results that a figure shows."""
-    return [results.run_csv(SCALE, run.name) for run in PLAN.drawn[wildcards.figure].runs]
-
-
-def states_of(wildcards):
-    """The sampled states that a figure shows."""
-    return [results.states_csv(results.run_csv(SCALE, run.name)) for run in PLAN.drawn[wildcards.figure].sampled_runs]
-
-
-def files_of(figure):
-    """All that a figure leaves behind, so that a file that was deleted is made again."""
-    runs = PLAN.drawn[figure].runs
-    csvs = [results.run_csv(SCALE, run.name) for run in runs]
-    csvs += [results.selection_csv(SCALE, run.name) for run in runs if run.sweep]
-    pictures = [f"results/{SCALE}/{figure}/{figure}.{kind}" for kind in ("png", "pdf")]
-    return [*pictures, results.curves_csv(SCALE, figure), *csvs, *map(results.provenance_json, csvs)]
-
-
-def what_is_there(wildcards):
-    """A digest of what is asked and what there is of it. No run is an input: nothing is trained for a verdict."""
-    asked = {name: results.describe(run) for name, run in PLAN.all_runs.items()}
-    files = {name: results.provenance_json(results.run_csv(SCALE, name)) for name in asked}
-    there = {name: file.read_text() for name, file in files.items() if file.exists()}
-    return hashlib.sha256(repr((asked, there)).encode()).hexdigest()
-
-
-def any_of(names):
-    """A wildcard's pattern: one of `names`, or nothing at all if there are none."""
-    return "|".join(map(re.escape, names)) or "(?!)"
-
-
-def refuse(wildcards):
-    """Says in one sentence why a figure cannot be drawn."""
-    in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}")
-
-
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
-CLAIMS = [ROOT / "experiments" / f"{name}.yaml" for name in ("claims", "readings")]
-SHOWING_STATES = {name for name, figure in PLAN.drawn.items() if figure.shows_states}
+
+
+def marked(picture, caption):
+    """The picture, for `snakemake --report` once it is there."""
+    return report(picture, caption=caption, category=f"Scale {SCALE}") if Path(picture).exists() else picture
 
 
 container: f"docker-daemon:dyna_td:{__version__}"  # built from the Dockerfile; used with --sdm apptainer
 
 
-def tell_estimate():
-    """Says in one line what the jobs that are about to start will take, if that can be told."""
-    from dyna_td.pipeline import costs
-    from dyna_td.pipeline import estimate# with SciPy's solver, which jobs and dry runs need not wait for
-
-    files = {Path(str(job.benchmark)) for job in workflow.dag.needrun_jobs() if job.benchmark}
-    jobs = [str(file.relative_to(f"results/{SCALE}/benchmarks").with_suffix("")) for file in files]
-    try:
-        line = estimate.announcement(PLAN, jobs, estimate.CostModel(costs.read_table()))
-    except UserError as error:
-        line = f"no estimate: {error}"
-    if line:
-        print(line, file=sys.stderr)
-
-
 onstart:
     in_one_sentence(lock.hold)
     program_cache.remove_old()
-    tell_estimate()
 
 
 wildcard_constraints:
@@ -140,7 +54,7 @@ rule all_figures:
     """Every figure of the paper."""
     default_target: True
     input:
-        [files_of(figure) for figure in PLAN.figures],
+        [PLAN.files(figure) for figure in PLAN.figures],
 
 
 rule select_learning_rate:
@@ -150,103 +64,81 @@ rule select_learning_rate:
         choice="results/{scale}/runs/{run}.selection.json",
     log:
         "results/{scale}/logs/{run}.selection.log",
-    benchmark:
-        "results/{scale}/benchmarks/{run}.selection.tsv"
-    priority: longest_first
-    params:
-        runs=candidates_of,
-        rule=code_digest.code_digest(("dyna_td.pipeline.selection:select_learning_rate",)),
+    priority: lambda wildcards: costs.priority(PLAN, f"{wildcards.run}.selection")
     conda:
         "environment.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: costs.memory_mb(PLAN, f"{wildcards.run}.selection", attempt),
+        runtime=lambda wildcards, attempt: costs.runtime(PLAN, f"{wildcards.run}.selection", attempt),
+    params:
+        runs=lambda wildcards: PLAN.sweep_asked(wildcards.run),
+        rule=code_digest(("dyna_td.pipeline.selection:select_learning_rate",)),
     shell:
         "python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 
 
 rule train_run:
     """Train a run with its reported seeds."""
-    wildcard_constraints:
-        run=any_of(set(PLAN.all_runs) - PLAN.sampled_runs),
     input:
-        learning_rate=learning_rate_of,
+        learning_rate=lambda wildcards: PLAN.learning_rate_file(wildcards.run),
     output:
         records="results/{scale}/runs/{run}.csv",
         provenance="results/{scale}/runs/{run}.json",
     log:
         "results/{scale}/logs/{run}.log",
-    benchmark:
-        "results/{scale}/benchmarks/{run}.tsv"
-    priority: longest_first
-    params:
-        run=run_of,
+    wildcard_constraints:
+        run=any_of(set(PLAN.all_runs) - PLAN.sampled_runs),
+    priority: lambda wildcards: costs.priority(PLAN, wildcards.run)
     conda:
         "environment.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: costs.memory_mb(PLAN, wildcards.run, attempt),
+        runtime=lambda wildcards, attempt: costs.runtime(PLAN, wildcards.run, attempt),
+    params:
+        run=lambda wildcards: PLAN.asked(wildcards.run),
     shell:
         "python -m dyna_td run {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 
 
 use rule train_run as train_sampled_run with:
-    wildcard_constraints:
-        run=any_of(PLAN.sampled_runs),
     output:
         records="results/{scale}/runs/{run}.csv",
         provenance="results/{scale}/runs/{run}.json",
         states="results/{scale}/runs/{run}.states.csv",
+    wildcard_constraints:
+        run=any_of(PLAN.sampled_runs),
 
 
 rule aggregate_figure:
     """Turn a figure's runs into curves: statistics over seeds at every evaluation."""
-    wildcard_constraints:
-        figure=any_of(set(PLAN.drawn) - SHOWING_STATES),
     input:
-        runs=runs_of,
+        runs=lambda wildcards: PLAN.run_files(wildcards.figure),
     output:
         curves="results/{scale}/{figure}/curves.csv",
     log:
         "results/{scale}/logs/{figure}.aggregate.log",
-    benchmark:
-        "results/{scale}/benchmarks/{figure}.aggregate.tsv"
-    params:
-        panels=lambda wildcards: PLAN.drawn[wildcards.figure].as_plain_data(),
-        code=code_digest.code_digest(("dyna_td.pipeline.aggregate:curves_text", "dyna_td.pipeline.aggregate:states_text")),
+    wildcard_constraints:
+        figure=any_of(set(PLAN.drawn) - PLAN.drawn_with_states),
     group:
         "drawing"
     conda:
         "environment.yaml"
+    params:
+        panels=lambda wildcards: PLAN.drawn[wildcards.figure].as_plain_data(),
+        code=code_digest(("dyna_td.pipeline.aggregate:curves_text", "dyna_td.pipeline.aggregate:states_text")),
     shell:
         "python -m dyna_td aggregate {wildcards.figure} --scale {wildcards.scale} > {log} 2>&1"
 
 
 use rule aggregate_figure as aggregate_figure_with_states with:
-    wildcard_constraints:
-        figure=any_of(SHOWING_STATES),
     input:
-        runs=runs_of,
-        states=states_of,
+        runs=lambda wildcards: PLAN.run_files(wildcards.figure),
+        states=lambda wildcards: PLAN.states_files(wildcards.figure),
     output:
         curves="results/{scale}/{figure}/curves.csv",
         states="results/{scale}/{figure}/states.csv",
-
-
-rule claims:
-    """Judge the paper's claims by the results that are there; what is missing is not run, and not trained."""
-    output:
-        table=f"results/{SCALE}/claims.csv",
-        readings=f"results/{SCALE}/readings.csv",
-        text=f"results/{SCALE}/claims.md",
-    log:
-        f"results/{SCALE}/logs/claims.log",
-    benchmark:
-        f"results/{SCALE}/benchmarks/claims.tsv"
-    params:
-        scale=SCALE,
-        results=what_is_there,
-        # One that is missing is told of by the command, and keeps no figure from being drawn.
-        claims=[hashlib.sha256(path.read_bytes()).hexdigest() for path in CLAIMS if path.exists()],
-        code=code_digest.code_digest(("dyna_td.evidence.readings:judged", "dyna_td.evidence.scorecard:scorecard")),
-    conda:
-        "environment.yaml"
-    shell:
-        "python -m dyna_td claims --scale {params.scale} > {log} 2>&1"
+    wildcard_constraints:
+        figure=any_of(PLAN.drawn_with_states),
 
 
 # The targets that people name, figures and studies, and what draws each of them.
@@ -256,40 +148,34 @@ for figure in PLAN.drawn:
         name:
             figure
         input:
-            files_of(figure),
+            PLAN.files(figure),
 
     rule:
         name:
             f"draw_{figure}"
         input:
             curves=f"results/{SCALE}/{figure}/curves.csv",
-            states=f"results/{SCALE}/{figure}/states.csv" if figure in SHOWING_STATES else [],
+            states=f"results/{SCALE}/{figure}/states.csv" if figure in PLAN.drawn_with_states else [],
         output:
-            png=report(
-                f"results/{SCALE}/{figure}/{figure}.png",
-                caption=f"figures/captions/{figure}.rst",
-                category=f"Scale {SCALE}",
-            ),
+            png=marked(f"results/{SCALE}/{figure}/{figure}.png", f"figures/captions/{figure}.rst"),
             pdf=f"results/{SCALE}/{figure}/{figure}.pdf",
         log:
             f"results/{SCALE}/logs/{figure}.plot.log",
-        benchmark:
-            f"results/{SCALE}/benchmarks/{figure}.plot.tsv"
-        params:
-            script=f"{ROOT}/figures/{figure}.py",
-            scale=SCALE,
-            code=code_digest.files_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
         group:
             "drawing"
         conda:
             "environment.yaml"
+        params:
+            script=f"{ROOT}/figures/{figure}.py",
+            scale=SCALE,
+            code=files_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
         shell:
             "python {params.script:q} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 
 
 rule refuse_figure:
-    """Any other name of a figure is refused in one sentence."""
+    """Refuse any other name of a figure in one sentence."""
     input:
-        refuse,
+        lambda wildcards: in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}"),
     output:
         touch("figure_{unknown}"),

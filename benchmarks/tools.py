@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.files import require_writable, write_whole
 
 
 def exit_status(function: Callable[[], None]) -> int:
@@ -33,7 +32,7 @@ def require_table(path: Path | None, repeats: int) -> None:
     if repeats < 1:
         raise UserError(f"--repeats is {repeats}, expected at least 1.")
     if path:
-        results.require_writable(path)
+        require_writable(path)
 
 
 def write_table(path: Path | None, rows: list[dict] | pd.DataFrame) -> None:

@@ -50,9 +50,9 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
     _require_known(environment)
     try:
         with warnings.catch_warnings():
-            # The paper's MuJoCo environments are nearest to v4, whatever is newer.
+            # v4 is the version nearest to the paper's MuJoCo environments.
             warnings.filterwarnings("ignore", message=r".*-v4 is out of date", category=DeprecationWarning)
-            # Observations are checked at every step of a training, and told about in one sentence.
+            # Training checks every observation itself, with errors of one sentence.
             made = gymnasium.make(environment, disable_env_checker=True, **kwargs)
     except (Exception, SystemExit) as error:  # whatever a foreign environment raises
         raise UnusableEnvironment(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
@@ -74,7 +74,7 @@ def has_box_actions(environment: str) -> bool:
 
 
 def _require_known(environment: object) -> None:
-    """Raises UnusableEnvironment unless Gymnasium can make `environment`, whose module, if named, is imported."""
+    """Raises UnusableEnvironment unless Gymnasium knows `environment`; imports its module first, if it names one."""
     match = (
         re.fullmatch(r"(?:(\w[\w.]*):)?((?:\w[\w-]*/)?\w[\w.-]*)", environment)
         if isinstance(environment, str)
@@ -130,6 +130,6 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
 
 def _in_one_line(error: BaseException) -> str:
     told = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, SystemExit):  # whose text is a number
+    if isinstance(error, SystemExit):  # its text is a number
         return f"SystemExit {told}"
     return told or type(error).__name__

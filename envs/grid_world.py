@@ -40,7 +40,7 @@ def in_wall(x, y, walls: Sequence[Wall]):
 
     Args:
       x: horizontal coordinates [...], NumPy or TensorFlow.
-      y: vertical coordinates [...], alike.
+      y: vertical coordinates [...], NumPy or TensorFlow.
       walls: the walls of the world.
 
     Returns:
@@ -66,7 +66,7 @@ def transition(state: np.ndarray, action: int, noise: float, walls: Sequence[Wal
     Args:
       state: (x, y) in [0, 1]^2, float32 [2].
       action: 0 up, 1 right, 2 down, 3 left.
-      noise: a draw from N(0, 1), scaled to the noise of the step's length.
+      noise: a draw from N(0, 1), in units of STEP_NOISE.
       walls: the walls of the world.
 
     Returns:

@@ -1,15 +1,15 @@
 """The paper's roundabout: highway-env 1.12's `roundabout-v0` with 90 state variables, and faster.
 
-What is taken as given (the specification of this reproduction):
+Given by the specification of this reproduction:
 
 - The observation is highway-env's TimeToCollision with a horizon of 10 s, flattened: 3 speeds x 3 lanes x 10 seconds.
 - The ego vehicle tracks one of the speeds 0, 5, 10, 15 m/s.
 - The reward is -1 for a crash + 0.2 * speed_index / 3 - 0.05 for a lane change, mapped from [-1.05, 0.2] to [0, 1].
 - 11 decisions an episode, one a second. `info` has `crashed` (bool) and `speed` (m/s) of the ego vehicle.
-- The released code treats the end of an episode as terminal. Here the 11th decision is truncated, as Gymnasium wants
-  it, and the attribute `ends_are_terminal` tells a training loop to cut the bootstrap there all the same.
+- The released code treats the end of an episode as terminal. Here the 11th decision is truncated, as Gymnasium
+  requires. The attribute `ends_are_terminal` asks a training loop to cut the bootstrap there too.
 
-What is inferred, from highway-env as it was between May and August 2020:
+Inferred from highway-env of May to August 2020:
 
 - The speed index is that of the ego vehicle's target speed after the decision, not of its current speed.
 - A lane change is the choice of action 0 (left) or 2 (right), whether or not there is a lane to change to. The others
@@ -123,7 +123,7 @@ class EgoActions(DiscreteMetaAction):
 
 
 class Roundabout(RoundaboutEnv):
-    """The paper's roundabout; see the module's text.
+    """The paper's roundabout; see the module's docstring.
 
     Observations are float32 [90] in [0, 1], the five actions are those of EgoActions, rewards lie in [0, 1]. The render
     mode is None or "rgb_array"; any other raises ValueError.
@@ -149,7 +149,7 @@ class Roundabout(RoundaboutEnv):
         return config
 
     def define_spaces(self) -> None:
-        # Once: highway-env makes new spaces at each reset, which would forget the seed of the action space.
+        # Only once: highway-env makes new spaces at each reset, which would lose the seed of the action space.
         if self.action_space is None:
             self.observation_type = FlatTimeToCollision(self, HORIZON)
             self.action_type = EgoActions(self, target_speeds=TARGET_SPEEDS)
@@ -194,7 +194,7 @@ class Roundabout(RoundaboutEnv):
 
     @staticmethod
     def drive_ahead(environments: Sequence["Roundabout"], actions: Sequence[int]) -> None:
-        """Drives what the environments' next `step`, with these actions, would drive: together, and so sooner."""
+        """Drives the environments' next `step`, with these actions, in advance: all together, and so faster."""
         _drive(environments, actions)
         for environment, action in zip(environments, actions, strict=True):
             environment._driven_ahead = action
@@ -224,7 +224,7 @@ class Roundabout(RoundaboutEnv):
 
 
 def _drive(environments: Sequence[Roundabout], actions: Sequence[int]) -> None:
-    """Drives each environment for a second, those with equally many vehicles together."""
+    """Drives each environment for a second; those with equally many vehicles move together."""
     alike = defaultdict(list)
     for environment, action in zip(environments, actions, strict=True):
         environment.action_type.act(action)
@@ -248,10 +248,10 @@ def _drive(environments: Sequence[Roundabout], actions: Sequence[int]) -> None:
 
 
 def _offscreen_viewer(env: Roundabout) -> EnvViewer:
-    """A viewer that draws on a machine without a display, too."""
+    """A viewer that also draws on a machine without a display."""
     driver = os.environ.get("SDL_VIDEODRIVER")
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        # Else SDL would look for a display and complain that there is none.
+        # Otherwise SDL would look for a display and complain.
         os.environ["SDL_VIDEODRIVER"] = "dummy"
     try:
         viewer = EnvViewer(env)
@@ -260,6 +260,6 @@ def _offscreen_viewer(env: Roundabout) -> EnvViewer:
             os.environ.pop("SDL_VIDEODRIVER", None)
         else:
             os.environ["SDL_VIDEODRIVER"] = driver
-    # highway-env takes the dummy driver as a wish for black pictures.
+    # With the dummy driver, highway-env would draw black pictures.
     viewer.enabled = True
     return viewer

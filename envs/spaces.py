@@ -1,4 +1,4 @@
-"""What an agent knows of an environment without knowing its dynamics: its states, its actions, and when it ends."""
+"""The space of an environment: its states, its actions, and the end of its episodes, but not its dynamics."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ import gymnasium
 import numpy as np
 import tensorflow as tf
 
-UNBOUNDED = 1.0e6  # a bound beyond this says nothing
-WIDEST = 10.0  # what a coordinate without bounds is searched to, on either side; as the released code takes velocities
+UNBOUNDED = 1.0e6  # a bound beyond this counts as none
+WIDEST = 10.0  # the search's bound, on either side, of a coordinate without one (the released code's for velocities)
 MUJOCO_WIDEST = 5.0  # the same in MuJoCo's environments (code)
 
 
@@ -21,9 +21,9 @@ class Space:
       action_dim: length of an action vector, whose parts lie in [-1, 1]; 0 where actions are discrete.
       noise_dim: standard normal numbers that the environment's true model needs; 0 where there is none.
       low: lower corner of the box of states that search control keeps to, float32 [d].
-      high: upper corner, alike.
-      shares_one_unit: whether all coordinates of a state are alike, so that no rescaling of them is called for.
-      knows_termination: whether `is_terminal` is the environment's rule; else a learned model learns when it ends.
+      high: upper corner, float32 [d].
+      shares_one_unit: whether all coordinates of a state have one unit, so they need no rescaling.
+      knows_termination: whether `is_terminal` is the environment's rule; otherwise a learned model predicts the end.
     """
 
     name: str
@@ -41,11 +41,11 @@ class Space:
         raise NotImplementedError
 
     def nearest_state(self, point: tf.Tensor) -> tf.Tensor:
-        """Takes points, float32 [..., d], into the space of states by clipping them to its box."""
+        """Moves points, float32 [..., d], into the space of states by clipping them to its box."""
         return tf.clip_by_value(point, self.low, self.high)
 
     def nearest_observation(self, point: tf.Tensor) -> tf.Tensor:
-        """Takes points, float32 [..., d], to where the environment can be, also outside the box that is searched."""
+        """Moves points, float32 [..., d], to possible observations, even outside the box that is searched."""
         return self.nearest_state(point)
 
 
@@ -54,7 +54,7 @@ class GymSpace(Space):
 
     Args:
       name: its id.
-      environment: what `envs.make` returns.
+      environment: made by `envs.make`.
     """
 
     def __init__(self, name: str, environment: gymnasium.Env):
@@ -73,7 +73,7 @@ class GymSpace(Space):
         self.knows_termination = self._rule is not None
 
     def is_terminal(self, state):
-        """See `Space.is_terminal`; without a known rule, none is."""
+        """See `Space.is_terminal`; without a known rule, no state is terminal."""
         return self._rule(state) if self._rule else tf.zeros(tf.shape(state)[:-1], tf.bool)
 
     def nearest_observation(self, point):

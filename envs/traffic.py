@@ -1,10 +1,9 @@
 """The traffic of highway-env's roundabout, on many such roads at once.
 
-highway-env moves one vehicle after the other, in each of the 15 frames a second, by Python loops over vehicles and
-lanes. Here the numbers of all vehicles of all roads are arrays, [N] or [N, lanes], and a frame is a few dozen NumPy
-expressions. What happens seldom - the next lane at a crossing, a change of lanes, a collision - is left to
-highway-env's own code, on its own objects, which are brought up to date for that. Every sum keeps highway-env's order
-of operations, so that all numbers are the same to the last bit.
+highway-env moves one vehicle after the other, 15 frames a second, by Python loops over vehicles and lanes. Here the
+numbers of all vehicles of all roads are arrays, [N] or [N, lanes], and a frame is a few dozen NumPy expressions. Rare
+events stay with highway-env's own code, on its own updated objects: the next lane at a crossing, a change of lanes, a
+collision. Every sum keeps highway-env's order of operations, so all numbers are the same to the last bit.
 """
 
 import math
@@ -33,14 +32,14 @@ class LaneTable(RoadNetwork):
         self.indexes: list[LaneIndex] = ordered
         self.lanes: list[AbstractLane] = [lanes[index] for index in ordered]
         self.column = {index: column for column, index in enumerate(ordered)}
-        # Equally close lanes: the first in highway-env's order wins.
+        # Among equally close lanes, the first in highway-env's order wins.
         self.search_order = np.array([self.column[index] for index in lanes])
         self.lengths = np.array([lane.length for lane in self.lanes])
         self.half_widths = np.array([lane.width / 2 + 1 for lane in self.lanes])  # within which a vehicle is on it
         self.speed_limits = np.array([lane.speed_limit for lane in self.lanes])
         self.ends = np.array([lane.length - lane.VEHICLE_LENGTH / 2 for lane in self.lanes])  # see `after_end`
         roads = [index[:2] for index in ordered]
-        self.road_numbers = np.array([roads.index(road) for road in roads])  # alike for lanes side by side
+        self.road_numbers = np.array([roads.index(road) for road in roads])  # one number for lanes side by side
         self._describe_arcs([lane for lane in self.lanes if isinstance(lane, CircularLane)])
         self._describe_lines([lane for lane in self.lanes if not isinstance(lane, CircularLane)])
 
@@ -160,7 +159,7 @@ class TableVehicle(ControlledVehicle):
         self.lane_index, self.lane = network.indexes[column], network.lanes[column]
 
     def on_state_update(self) -> None:
-        """Nothing: vehicles are located once all have moved."""
+        """Does nothing: vehicles are located once all have moved."""
 
     def lane_distance_to(self, other, lane=None):
         if lane is not None:
@@ -196,10 +195,10 @@ class TrafficVehicle(TableVehicle, IDMVehicle):
 class Traffic:
     """All vehicles of some roads, moved together.
 
-    While it lives, the vehicles' objects are behind, until `hand_back`; their positions alone are always its own.
+    The vehicles' objects are outdated until `hand_back`, except for their positions, which are views of `positions`.
 
     Args:
-      roads: with the same lanes, and equally many vehicles.
+      roads: at least one; they have the same lanes and equally many vehicles.
     """
 
     def __init__(self, roads: Sequence[TableRoad]):
@@ -207,7 +206,7 @@ class Traffic:
         self.vehicles = [vehicle for road in roads for vehicle in road.vehicles]  # N
         self.roads, self.size = len(roads), len(roads[0].vehicles)
         self.rows = np.arange(len(self.vehicles))
-        # Of pairs [road, other, vehicle]: the other's row; and [vehicle, other]: each pair once.
+        # `others`: the other's row, for pairs [road, other, vehicle]. `is_pair`: each pair [vehicle, other] once.
         self.others = self.rows.reshape(self.roads, self.size, 1)
         self.is_other = ~np.eye(self.size, dtype=bool)
         self.is_pair = np.triu(self.is_other, 1)
@@ -229,7 +228,7 @@ class Traffic:
         return np.array([getattr(vehicle, name) for vehicle in self.vehicles], np.float64)
 
     def hand_back(self, road: int | None = None) -> None:
-        """Brings the vehicles' objects up to date, those of one road or all."""
+        """Updates the vehicles' objects, those of one road or all."""
         chosen = range(len(self.vehicles)) if road is None else range(road * self.size, (road + 1) * self.size)
         for i in chosen:
             vehicle = self.vehicles[i]
@@ -251,12 +250,12 @@ class Traffic:
         self._collide(dt)
 
     def _choose_lanes(self) -> None:
-        """The next lane at a lane's end, and changes of lanes: seldom, and one vehicle after the other."""
+        """Chooses next lanes at lanes' ends, and changes of lanes: both rare, so one vehicle after the other."""
         is_at_end = self.along[self.rows, self.targets] > self.network.ends[self.targets]
         numbers = self.network.road_numbers
         is_changing = self.columns != self.targets
         is_due = self.timers > IDMVehicle.LANE_CHANGE_DELAY
-        # A change of lanes that has begun may be given up; else one is thought of once a second.
+        # A change of lanes that has begun may be given up; a new one is considered once a second.
         may_change = np.where(is_changing, numbers[self.columns] == numbers[self.targets], is_due)
         is_asked = (is_at_end | (may_change & self.is_traffic)) & ~(self.is_traffic & self.crashed)
         up_to_date = set()
@@ -272,7 +271,7 @@ class Traffic:
             self.targets[i] = self.network.column[vehicle.target_lane_index]
 
     def _steer(self) -> None:
-        """The steering angles (rad) [N], as `ControlledVehicle.steering_control`."""
+        """Sets the steering angles (rad) [N], as `ControlledVehicle.steering_control`."""
         kind, speed = ControlledVehicle, _not_zero(self.speeds)
         ahead = self.along[self.rows, self.targets] + self.speeds * kind.TAU_PURSUIT
         lateral = -kind.KP_LATERAL * self.across[self.rows, self.targets] / speed
@@ -284,7 +283,7 @@ class Traffic:
         self.steering = _clip(steering, -kind.MAX_STEERING_ANGLE, kind.MAX_STEERING_ANGLE)
 
     def _accelerate(self) -> None:
-        """The accelerations (m/s2) [N]: `IDMVehicle.acceleration` of the traffic, `speed_control` of the others."""
+        """Sets accelerations (m/s2) [N]: `IDMVehicle.acceleration` of the traffic, `speed_control` of the others."""
         kind = IDMVehicle
         wanted = _not_zero(_clip(self.target_speeds, 0.0, self.network.speed_limits[self.columns]))
         speed_ratio = np.maximum(self.speeds, 0.0) / np.abs(wanted)
@@ -299,7 +298,7 @@ class Traffic:
         self.acceleration = np.where(self.is_traffic, _clip(chosen, -kind.ACC_MAX, kind.ACC_MAX), cruise)
 
     def _behind_others(self, columns: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Accelerations behind whoever is in front on lanes [K, N]; where nobody is, `free` [N]: [K, N]."""
+        """Accelerations [K, N] behind the next vehicle on lanes [K, N]; `free` [N] where there is none."""
         kind = IDMVehicle
         acceleration = np.empty(columns.shape)
         acceleration[:] = free
@@ -318,7 +317,7 @@ class Traffic:
         return acceleration
 
     def _front(self, columns: np.ndarray) -> np.ndarray:
-        """The number of the next vehicle on lanes [K, N], -1 where there is none: `neighbour_vehicles`' first."""
+        """The number of the next vehicle on lanes [K, N], or -1: the first result of `neighbour_vehicles`."""
         wanted = columns.reshape(-1, self.roads, 1, self.size)
         along = self.along[self.others, wanted]  # [K, road, other, vehicle]
         is_ahead = np.abs(self.across[self.others, wanted]) <= self.network.half_widths[wanted]
@@ -329,12 +328,12 @@ class Traffic:
         return np.where(is_ahead.any(axis=2), front, -1).reshape(columns.shape)
 
     def _drive(self, dt: float) -> None:
-        """`Vehicle.step` of all."""
+        """`Vehicle.step` of all vehicles."""
         if self.crashed.any():
             self.steering = np.where(self.crashed, 0.0, self.steering)
             self.acceleration = np.where(self.crashed, -1.0 * self.speeds, self.acceleration)
         fastest, slowest = Vehicle.MAX_SPEED, Vehicle.MIN_SPEED
-        if (np.abs(self.speeds) > fastest).any():  # which are equally far from 0
+        if (np.abs(self.speeds) > fastest).any():  # `fastest` and `slowest` are equally far from 0
             slower = np.minimum(self.acceleration, fastest - self.speeds)
             faster = np.maximum(self.acceleration, slowest - self.speeds)
             self.acceleration = np.where(self.speeds > fastest, slower, self.acceleration)
@@ -369,7 +368,7 @@ class Traffic:
 
 
 def clamp(x: float, low: float, high: float) -> float:
-    """x from low to high; np.clip takes tens of times as long on a number."""
+    """x, clipped to [low, high]; np.clip takes tens of times as long on one number."""
     return low if x < low else high if x > high else x
 
 

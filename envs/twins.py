@@ -1,7 +1,7 @@
-"""TensorFlow twins of the classic environments: the same dynamics on tensors, for training and planning in the graph.
+"""TensorFlow twins of the classic environments: the same dynamics on tensors, for compiled training and planning.
 
-A twin is a pure function of observations and explicit random numbers, elementwise over any leading axes, so it compiles
-with `tf.function(jit_compile=True)` and a row's result does not depend on its neighbours. Time limits are the caller's.
+A twin is a pure function of observations and explicit random numbers, elementwise over any leading axes. So XLA can
+compile it, and a row's result does not depend on its neighbours. Callers apply the time limits.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ class GridWorldTwin(Twin):
         return START_HIGH * uniforms
 
     def step(self, state, action, noise):
-        """See `Twin.step`; `envs.grid_world.transition` tells the rules."""
+        """See `Twin.step`; `envs.grid_world.transition` has the rules."""
         x, y = tf.unstack(state, axis=-1)  # [...]
         horizontal = tf.equal(action % 2, 1)  # right 1, left 3
         move = tf.where(action < 2, STEP_LENGTH, -STEP_LENGTH) + STEP_NOISE * noise[..., 0]  # up 0, right 1 grow
@@ -137,7 +137,7 @@ class CartPoleTwin(Twin):
     state_dim = 4
     actions = 2
     reset_dim = 4
-    # Gymnasium's positions; its velocities are unbounded and the released code takes 10.
+    # Gymnasium's positions; its velocities are unbounded, and the released code takes 10.
     high = np.array([4.8, 10.0, 24 * pi / 180, 10.0], np.float32)
     low = -high
 
@@ -180,7 +180,7 @@ class AcrobotTwin(Twin):
 
     def step(self, state, action, noise):
         """See `Twin.step`; one Runge-Kutta step of 0.2 s."""
-        # At high speeds the step multiplies float32 rounding a thousandfold, so its inside is float64 as Gymnasium's.
+        # At high speeds a step multiplies rounding a thousandfold, so it computes in float64, as Gymnasium does.
         cos1, sin1, cos2, sin2, velocity1, velocity2 = tf.unstack(tf.cast(state, tf.float64), axis=-1)  # [...]
         torque = tf.cast(action - 1, tf.float64)
         angles = [tf.atan2(sin1, cos1), tf.atan2(sin2, cos2)]
@@ -200,7 +200,7 @@ class AcrobotTwin(Twin):
         return -cos1 - (cos1 * cos2 - sin1 * sin2) > 1.0
 
     def nearest_state(self, point):
-        """See `Twin.nearest_state`; a pair (cos, sin) is also brought back to the unit circle, from 0 to angle 0."""
+        """See `Twin.nearest_state`; each pair (cos, sin) is moved to the unit circle, (0, 0) to angle 0."""
         cos1, sin1, cos2, sin2, velocity1, velocity2 = tf.unstack(super().nearest_state(point), axis=-1)
         return tf.stack([*_on_circle(cos1, sin1), *_on_circle(cos2, sin2), velocity1, velocity2], axis=-1)
 

@@ -1,4 +1,4 @@
-"""The one exception that a user is meant to read, and the search for the nearest valid choice."""
+"""The exception for users' mistakes, and the check of a value against its valid choices."""
 
 import difflib
 import reprlib
@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Bad input, told in one sentence: what, where, what was expected, what to do.
+    """Bad input, described in one sentence: what, where, what was expected, what to do.
 
-    The command line prints the sentence and exits with status 2; no traceback is shown.
+    The command line prints the sentence without a traceback and exits with status 2.
     """
 
 

@@ -1,6 +1,6 @@
-"""Agents and environments by name: what an experiment or the command line can ask for.
+"""Agents and environments by name, for experiments and the command line.
 
-An agent is one line of `AGENTS`. Classes are named as "module:class", so that planning imports no TensorFlow.
+An agent is one entry of `AGENTS`. Classes are named as "module:class", so planning imports no TensorFlow.
 """
 
 import importlib
@@ -33,7 +33,7 @@ LEARNERS = {
 
 SUPERVISED_TASK = "sin"
 ROUNDABOUT = "roundabout-paper-v0"
-# Those with a TensorFlow twin train in the graph, and have a true model; all others step Gymnasium.
+# These have a TensorFlow twin, so they have a true model and train in one program; all others step Gymnasium.
 TWIN_ENVIRONMENTS = ("GridWorld", "MazeGridWorld", "MountainCar-v0", "CartPole-v1", "Acrobot-v1")
 _BOX_ENVIRONMENTS = ("Hopper-v4", "Hopper-v5", "Walker2d-v4", "Walker2d-v5")  # their actions are vectors
 ENVIRONMENTS = (SUPERVISED_TASK, *TWIN_ENVIRONMENTS, *_BOX_ENVIRONMENTS, ROUNDABOUT)
@@ -47,8 +47,8 @@ class Agent:
     Attributes:
       path: its class, as "module:class".
       dyna: whether it has search control and its settings.
-      numbers: its own settings by name (`settings.number`), or its own defaults of settings that it shares.
-      on: environments that it trains on: any, discrete (actions), or one by its name.
+      numbers: its own settings by name (`settings.number`), or its own defaults of shared settings.
+      on: its environments: `any`, `discrete` for discrete actions, or the name of one.
     """
 
     path: str
@@ -88,7 +88,7 @@ AGENTS = {
         "dyna_td.agents.full_prioritized_er:FullPrioritizedER", numbers=_exponent(1.0, "paper"), on="discrete"
     ),
     "dyna_td": Agent(_TD, dyna=True),
-    # Long chains are stationary before their states count (paper, Section 4.2).
+    # Long chains become stationary before their states count (paper, Section 4.2).
     "dyna_td_long": Agent(_TD, dyna=True, numbers={"chain_steps": 1_000, "full_chains": True}, on="discrete"),
     "dyna_value": Agent(_VALUE, dyna=True),
     "dyna_frequency": Agent(_FREQUENCY, dyna=True, numbers=_SMOOTH, on="discrete"),
@@ -100,19 +100,19 @@ AGENTS = {
     "noise_only": _ablation("NoiseOnly"),
     "uniform_states": _ablation("UniformStates"),
     "replayed_states": _ablation("ReplayedStates"),
-    # p* is too dear for every step, and soon forgotten: many states a fill, and a queue of five fills.
+    # p* is too costly for every step and soon outdated: many states a fill, and a queue of five fills.
     "ideal_states": _ablation(
         "IdealStates", on=SAMPLED_ENVIRONMENT, states_per_fill=1_000, search_every=10, queue_capacity=5_000
     ),
     "cubic_dqn": _ablation("CubicDQN", dyna=False),
-    # Names of published runs: agents with a number open that the paper does not state.
+    # Names of published runs that vary a number which the paper does not state.
     "dyna_td_noise": Agent(_TD, dyna=True),
     "dyna_td_acceptance": Agent(_TD, dyna=True, numbers={"acceptance": 0.1}),  # paper, appendix
     "dyna_td_goals": Agent(_TD, dyna=True, numbers={"queue_goals": True}, on="discrete"),
     "dyna_value_goals": Agent(_VALUE, dyna=True, numbers={"queue_goals": True}, on="discrete"),
     "dyna_frequency_goals": Agent(_FREQUENCY, dyna=True, numbers={"queue_goals": True, **_SMOOTH}, on="discrete"),
     "prioritized_er_exponent": Agent("dyna_td.agents.prioritized_er:PrioritizedER", numbers=_exponent(1.0, "paper")),
-    # Dyna-TD, whose last Q is measured (claims 45 to 47).
+    # Dyna-TD with measurements on its final Q (claims 45 to 47).
     "dyna_td_frozen": Agent(
         _TD,
         dyna=True,
@@ -124,7 +124,7 @@ FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of states t
 DYNA_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.dyna)
 FREQUENCY_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.path == _FREQUENCY)
 
-# Those that pass every stored example or transition through the network at each update.
+# Learners and agents that pass every stored example or transition through the network at each update.
 FULL_PASS = {"full_prioritized_l2", "cubic", "full_prioritized_er"}
 
 
@@ -134,19 +134,19 @@ def is_supervised(environment: str) -> bool:
 
 
 def has_twin(environment: str) -> bool:
-    """Whether the dynamics of `environment` are known: it trains in the graph and has a true model."""
+    """Whether `environment` has a TensorFlow twin, which gives it a true model."""
     return environment in TWIN_ENVIRONMENTS
 
 
 def has_box_actions(environment: str) -> bool:
-    """Whether the actions of `environment` are vectors, so that DDPG learns their values; the others are discrete.
+    """Whether the actions of `environment` are vectors, for DDPG; the others are discrete.
 
     Raises:
       UserError: see `require_environment`.
     """
     if environment in ENVIRONMENTS:
         return environment in _BOX_ENVIRONMENTS
-    import envs  # Gymnasium takes a moment; plans of known environments need not wait for it
+    import envs  # imported late, because Gymnasium takes a moment and known environments do not need it
 
     try:
         return envs.has_box_actions(environment)
@@ -173,7 +173,7 @@ def _settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
             value = field(default=value, metadata=shared.metadata)
         own[name] = (name, type(value.default), number(value.default, **value.metadata))
     made = make_dataclass(kind.__name__, own.values(), bases=(kind,), frozen=True)
-    made.__reduce__ = lambda settings: (_rebuilt, (agent, box_actions, dict(vars(settings))))  # for other processes
+    made.__reduce__ = lambda settings: (_rebuilt, (agent, box_actions, dict(vars(settings))))  # pickles
     return made
 
 
@@ -197,7 +197,7 @@ def require_environment(environment: object) -> str:
     """
     if environment not in ENVIRONMENTS:
         if str(environment).lower() == SUPERVISED_TASK:
-            raise UserError(f"unknown environment {environment!r}: did you mean {SUPERVISED_TASK!r}? Write it so.")
+            raise UserError(f"unknown environment {environment!r}: did you mean {SUPERVISED_TASK!r}?")
         has_box_actions(environment)
     return environment
 
@@ -234,7 +234,7 @@ def program_of(run: Run) -> str:
 
 
 def learner_of(settings: ControlSettings) -> str:
-    """The learner of action values, as "module:class": vectors need another one than discrete actions."""
+    """The learner of action values, as "module:class": DDPG for action vectors, DQN for discrete actions."""
     return f"dyna_td.learning.{'ddpg:DDPG' if isinstance(settings, DDPGSettings) else 'q_learning:DQN'}"
 
 
@@ -244,7 +244,7 @@ def twin_of(environment: str) -> str:
 
 
 def entries_of(run: Run) -> tuple[str, ...]:
-    """Everything that training `run` loads by name, as "module:name": the code behind its numbers starts there."""
+    """The names, as "module:name", that training `run` loads; all code behind its numbers is reached from them."""
     common = ("dyna_td.training.trainer:stack_seeds", program_of(run))
     if is_supervised(run.environment):
         return (*common, LEARNERS[run.agent])

@@ -1,4 +1,4 @@
-"""Settings, each number once with its default, meaning and source; and runs, which put them to work.
+"""Settings, each number once with its default, meaning and source; and the runs that use them.
 
 Defaults are the paper's main settings. A source is `paper`, `code` (the released code, where the paper is silent) or
 `ours`. Nothing here imports TensorFlow, so the pipeline plans in milliseconds.
@@ -15,16 +15,13 @@ LARGEST = 2**31 - 1
 
 
 def number(default, meaning: str, source: str, least: float = 0, most: float = LARGEST, choices: tuple[str, ...] = ()):
-    """A setting: its default, its meaning with the unit, its source, and its bounds or choices.
-
-    A learning rate and other floats with `least` 0 may be 0; whole numbers have the same bounds.
-    """
+    """A setting: its default, its meaning with the unit, its source, and its bounds (inclusive) or choices."""
     metadata = {"meaning": meaning, "source": source, "least": least, "most": most, "choices": choices}
     return field(default=default, metadata=metadata)
 
 
-def checked(setting: Field, value: object) -> object:
-    """A setting's value as its type has it: 5e4 as a whole number, a list as a tuple.
+def checked(setting: Field, value: object, name: str = "") -> object:
+    """`value` in the setting's type: 5e4 becomes a whole number, a list a tuple.
 
     Raises:
       UserError: for another type, or a value out of bounds.
@@ -33,11 +30,11 @@ def checked(setting: Field, value: object) -> object:
     if isinstance(default, tuple):
         is_good = isinstance(value, list | tuple) and 0 < len(value) <= 8
         is_good = is_good and all(_is_whole(part) and 0 < part <= 10_000 for part in value)
-        expected = "a list of 1 to 8 whole numbers from 1 to 10000"
+        expected = "1 to 8 whole numbers up to 10000, as [32, 32] in a file and 32x32 as an option"
     elif isinstance(default, bool):
         is_good, expected = isinstance(value, bool), "true or false"
     elif isinstance(default, str):
-        value = "true" if value is True else value  # YAML's own reading of `model: true`
+        value = "true" if value is True else value  # YAML reads `model: true` as a boolean
         is_good, expected = value in limits["choices"], " or ".join(limits["choices"])
     else:
         is_number = _is_whole(value) if isinstance(default, int) else _is_finite(value)
@@ -45,7 +42,7 @@ def checked(setting: Field, value: object) -> object:
         kind = "a whole number" if isinstance(default, int) else "a number"
         expected = f"{kind} from {limits['least']:g} to {limits['most']:.10g}"
     if not is_good:
-        raise UserError(f"{setting.name} is {reprlib.repr(value)}, expected {expected}.")
+        raise UserError(f"{name or setting.name} is {reprlib.repr(value)}, expected {expected}.")
     return tuple(map(int, value)) if isinstance(default, tuple) else type(default)(value)
 
 
@@ -61,7 +58,7 @@ def _is_whole(value: object) -> bool:
 class RegressionSettings:
     """The supervised task of Section 3.3 (figures 1, 9, 10, 11)."""
 
-    always_named: ClassVar[tuple[str, ...]] = ("examples", "noise", "batch_size")  # in a run's name, whatever the value
+    always_named: ClassVar[tuple[str, ...]] = ("examples", "noise", "batch_size")  # in a run's name even by default
 
     examples: int = number(4000, "|T|, training examples of the supervised task", "paper", 1)
     noise: float = number(0.5, "sigma, standard deviation of the noise on the training targets", "paper", 0, 1_000)
@@ -253,7 +250,7 @@ class Run:
 
     @property
     def moments(self) -> dict[str, int]:
-        """The evaluations, by name, at which sampled states are kept: early in learning (figure 2), late (figure 5)."""
+        """The evaluations that keep sampled states, by name: early in learning for figure 2, late for figure 5."""
         early = -(-min(_EARLY, self.steps) // self.evaluate_every) * self.evaluate_every
         return {"early": min(early, self.steps), "late": self.steps}
 

@@ -8,7 +8,6 @@ import tensorflow as tf
 from helpers import observe, parameters_of, perceptron, random_transitions, stored, untrained
 
 from dyna_td.learning.replay import Transition
-from dyna_td.learning.streams import Purpose
 
 SEEDS = 2
 STEP, FIRST = tf.constant(7, tf.int64), tf.constant(0)
@@ -205,40 +204,3 @@ def test_schauls_weights_undo_the_sampling_bias_and_new_transitions_are_drawn_fi
     drawn = tf.constant([[1.0, 7.0], [7.0, 7.0]])
     np.testing.assert_allclose(agent.importance_weights(drawn, step=agent.steps), [[1, 1 / 7], [1, 1]], rtol=1e-4)
     np.testing.assert_allclose(agent.importance_weights(drawn, step=0), [[1, 7**-0.4], [1, 1]], rtol=1e-4)
-
-
-# LaBER
-
-
-def large_batch_of(agent, count):
-    """The places of the uniform batch that LaBER draws its mini-batch from."""
-    return agent.streams.integers(Purpose.UNIFORM_BATCH, (count,), agent.replay.size, step=STEP, inner=FIRST).numpy()
-
-
-def test_laber_draws_from_a_uniform_batch_in_proportion_to_the_td_errors_of_this_moment():
-    agent = agent_of("laber", batch_size=4_000, large_batch=3)
-    large = large_batch_of(agent, 12_000)
-    for parameter in agent.learner.q.parameters:
-        parameter.assign(3.0 * parameter + 0.1)  # other errors than when the transitions were stored
-    places, weight = agent.draw(STEP, FIRST)
-    for seed in range(SEEDS):
-        errors = current_errors(agent, seed)
-        p = np.bincount(large[seed], minlength=50) * errors
-        counts = np.bincount(places[seed], minlength=50)
-        np.testing.assert_allclose(counts / 4_000, p / p.sum(), atol=0.02)
-        # 1 / (B P(i)) of the batch's B = 12,000: the mean of |delta| over it, by the |delta| that was drawn.
-        expected = errors[large[seed]].mean() / errors[places.numpy()[seed]]
-        np.testing.assert_allclose(weight[seed], expected, rtol=1e-3)
-
-
-def test_labers_importance_weights_give_the_gradient_of_er_and_are_1_when_switched_off():
-    agent = agent_of("laber", batch_size=20_000, large_batch=2)
-    agent.learner.optimizer = _Gradients()
-    large = large_batch_of(agent, 40_000)
-    agent.update(STEP, FIRST)
-    for seed in range(SEEDS):
-        batch = of_seed(agent, seed, large[seed])
-        expected = gradients(*networks_of(agent, seed), batch, np.ones(40_000))
-        for mine, theirs in zip(agent.learner.optimizer.kept, expected, strict=True):
-            assert np.linalg.norm(mine[seed] - theirs) < 0.05 * np.linalg.norm(theirs)
-    assert cached("laber", 50, importance_weights=False).draw(STEP, FIRST)[1].numpy() == 1.0

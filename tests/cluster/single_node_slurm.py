@@ -1,7 +1,5 @@
 """A Slurm of one node on this machine, in a temporary folder, for as long as a command runs.
 
-    python tests/cluster/single_node_slurm.py sinfo
-
 It needs Debian's packages munge and slurm-wlm, no configuration, no database and no root: its daemons belong to the
 person who starts it and run jobs for that person alone.
 """
@@ -12,7 +10,6 @@ import secrets
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -141,17 +138,3 @@ def _wait_until_idle(environment: dict[str, str], folder: Path) -> None:
         time.sleep(0.2)
     logs = "\n".join(f"== {path.name}\n{path.read_text()[-2000:]}" for path in folder.glob("*.out"))
     raise RuntimeError(f"Slurm's node is not idle after {SECONDS_TO_START} s\n{logs}")
-
-
-def main(command: list[str]) -> int:
-    """Runs `command` beside a Slurm and returns its exit status."""
-    lacking = missing()
-    if lacking:
-        print(f"error: {', '.join(lacking)} not found: install Debian's packages munge and slurm-wlm.", file=sys.stderr)
-        return 2
-    with running() as environment:
-        return subprocess.run(command, env=environment).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

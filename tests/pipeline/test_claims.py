@@ -1,7 +1,6 @@
 """Each claim is judged from runs in which it is true, runs in which it is false, and runs that are too few."""
 
 import os
-import re
 import subprocess
 import sys
 import zlib
@@ -360,15 +359,3 @@ def test_what_is_not_run_is_told_in_the_order_of_figures_and_studies_and_nothing
 def test_judging_imports_no_tensorflow(tmp_path):
     code = "import sys; from dyna_td import cli; cli.main(['claims']); sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=ENVIRONMENT).returncode == 0
-
-
-def test_snakemake_judges_what_is_there_and_again_when_there_is_more(snakemake, tmp_path):
-    assert snakemake("claims", "--config", "scale=smoke").returncode == 0
-    assert (tmp_path / "results/smoke/claims.md").exists() and not (tmp_path / "results/smoke/runs").exists()
-    again = snakemake("--dry-run", "claims", "--config", "scale=smoke")
-    assert "Nothing to be done" in again.stdout + again.stderr
-    plan = load_plan("smoke")
-    write_run(tmp_path / "results", plan, plan.figures["figure_14"].runs[0], {"return": GOOD})
-    more = snakemake("--dry-run", "claims", "--config", "scale=smoke")
-    jobs_to_do = dict(re.findall(r"^(\w+) +(\d+)$", more.stdout + more.stderr, re.MULTILINE))
-    assert jobs_to_do == {"claims": "1", "total": "1"}

@@ -1,5 +1,6 @@
 """A training that is killed, again and again, ends with the bytes of one that was left alone."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -11,7 +12,6 @@ import pytest
 from dyna_td import cli
 from dyna_td.pipeline import program_cache
 
-KILLS = 20
 TRAIN = ["train", "--env", "sin", "--agent", "l2", "--examples", "200", "--seeds", "0-1", "--steps", "12000"]
 TRAIN += ["--evaluate-every", "50", "--checkpoint-every", "0", "--output"]
 
@@ -31,8 +31,9 @@ def processes():
     return context
 
 
-@pytest.mark.slow(60)
-def test_twenty_kills_change_no_byte(tmp_path, processes):
+@pytest.mark.slow(30)
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.thorough)])
+def test_kills_change_no_byte(tmp_path, processes, kills):
     whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
     process = processes.Process(target=train, args=(whole,))
     begun = time.monotonic()
@@ -44,7 +45,7 @@ def test_twenty_kills_change_no_byte(tmp_path, processes):
 
     rng = np.random.default_rng(0)
     checkpoint, in_training = killed.with_suffix(".checkpoint"), 0
-    for kill in range(KILLS):
+    for kill in range(kills):
         process = processes.Process(target=train, args=(killed,))
         process.start()
         before = _when_written(checkpoint)
@@ -57,7 +58,9 @@ def test_twenty_kills_change_no_byte(tmp_path, processes):
         process.join()
         assert process.exitcode == -signal.SIGKILL, "it ended before it was killed"
         assert not killed.exists()
-    assert in_training >= KILLS / 2
+    assert in_training >= kills / 2
+    with np.load(checkpoint) as archive:
+        kept = json.loads(archive["facts"].tobytes())["core_seconds"]  # of the killed processes
 
     process = processes.Process(target=train, args=(killed,))
     process.start()
@@ -65,6 +68,7 @@ def test_twenty_kills_change_no_byte(tmp_path, processes):
     assert process.exitcode == 0
     assert killed.read_bytes() == whole.read_bytes()
     assert not checkpoint.exists()
+    assert json.loads(killed.with_suffix(".json").read_text())["core_seconds"] > kept
 
 
 def _when_written(path):

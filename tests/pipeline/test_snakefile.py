@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -12,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, load_plan
+from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.results import run_csv
 
 ROOT = Path(__file__).parents[2]
 PLAN = load_plan("smoke")
@@ -25,21 +25,34 @@ def planned_jobs(dry_run):
     return Counter({rule: int(count) for rule, count in table})
 
 
-@pytest.mark.parametrize("figure", PLAN.figures)
-def test_every_figure_dry_runs(snakemake, figure):
-    jobs = planned_jobs(snakemake("--dry-run", figure, "--config", "scale=paper"))
-    plan = load_plan("paper")
-    declared = plan.figures[figure]
-    assert jobs["train_run"] + jobs["train_sampled_run"] == len(declared.runs)
-    assert jobs["train_sampled_run"] == sum(run.name in plan.sampled_runs for run in declared.runs)
-    assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in declared.runs)
-    aggregation = "aggregate_figure_with_states" if declared.shows_states else "aggregate_figure"
-    assert (jobs[aggregation], jobs[figure]) == (1, 1)
+def reserved(dry_run):
+    """The memory in MB and the minutes of every job."""
+    found = re.findall(r"mem_mb=(\d+).*runtime=(\d+)", dry_run.stdout + dry_run.stderr)
+    return [(int(memory), int(minutes)) for memory, minutes in found]
 
 
-def test_all_figures_train_a_shared_run_once(snakemake):
-    jobs = planned_jobs(snakemake("--dry-run", "all_figures", "--config", "scale=paper"))
-    assert jobs["train_run"] + jobs["train_sampled_run"] == len(load_plan("paper").runs) == 104
+def test_all_figures_dry_run_and_train_a_shared_run_once_with_the_memory_and_time_that_was_measured(snakemake):
+    dry_run = snakemake("--dry-run", "all_figures", "--resources", "mem_mb=100000", "--config", "scale=paper")
+    jobs, plan = planned_jobs(dry_run), load_plan("paper")
+    states = sum(figure.shows_states for figure in plan.figures.values())
+    assert jobs["train_run"] + jobs["train_sampled_run"] == len(plan.runs) == 104
+    assert jobs["train_sampled_run"] == len(plan.sampled_runs & set(plan.runs))
+    assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in plan.runs.values())
+    assert (jobs["aggregate_figure_with_states"], jobs["aggregate_figure"]) == (states, 14 - states)
+    found = reserved(dry_run)
+    assert len(found) >= jobs["train_run"] and len(set(found)) > 50
+    assert 3000 < max(memory for memory, _ in found) < 6000 and max(minutes for _, minutes in found) > 600
+
+
+def test_no_job_reserves_more_memory_than_there_is(snakemake):
+    found = reserved(snakemake("--dry-run", "figure_5", "--resources", "mem_mb=700", "--config", "scale=paper"))
+    assert found and max(memory for memory, _ in found) == 700
+
+
+def test_studies_dry_run(snakemake):
+    jobs = planned_jobs(snakemake("--dry-run", *PLAN.studies, "--config", "scale=smoke"))
+    runs = {run for study in PLAN.studies.values() for run in study.runs}
+    assert jobs["train_run"] + jobs["train_sampled_run"] == len(runs)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +60,7 @@ def test_all_figures_train_a_shared_run_once(snakemake):
     [
         (["figure_99"], r"^error: unknown figure 'figure_99': .*choose one of figure_1, .*\.$"),
         (["figure_1", "--config", "scale=papr"], r"^error: unknown scale 'papr': did you mean 'paper'\? .*\.$"),
+        (["figure_1", "--config", "scael=paper"], r"^error: unknown key .* 'scael': did you mean 'scale'\? .*\.$"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, sentence):
@@ -57,12 +71,20 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     assert "Traceback" not in refused.stderr
 
 
-def test_a_refusal_does_not_lock_the_folder_and_a_start_tells_what_it_will_take(snakemake):
-    assert "estimate:" not in snakemake("figure_99").stderr
-    drawn = snakemake("figure_7", "--config", "scale=smoke")
-    assert drawn.returncode == 0
-    told = re.findall(r"^estimate: about .* in 2 jobs, .*: figure_7\.(?:plot|aggregate)$", drawn.stderr, re.MULTILINE)
-    assert len(told) == 1
+@pytest.mark.slow(10)
+def test_another_workflow_loads_it_as_a_module_and_a_report_has_the_figures_that_are_there(tmp_path):
+    (tmp_path / "Snakefile").write_text(
+        f"module paper:\n    snakefile: '{ROOT}/Snakefile'\n    config: {{'scale': 'smoke'}}\n"
+        "use rule * from paper as paper_*\n"
+        "rule all:\n    default_target: True\n    input: 'results/smoke/figure_7/figure_7.png'\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--cores", "1"]
+    drawn = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert drawn.returncode == 0, drawn.stderr
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--report", "x.html"]
+    told = subprocess.run([*command, "--config", "scale=smoke"], cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert re.findall(r"Adding (.*\.png)", told.stderr) == ["figure_7.png"]
 
 
 @pytest.mark.slow(5)
@@ -78,47 +100,21 @@ def test_a_clone_in_a_folder_with_a_space_draws_and_uses_its_own_code(tmp_path):
     assert (clone / "results" / "smoke" / "figure_7" / "figure_7.png").exists()
 
 
-@pytest.mark.slow(5)
-def test_without_its_claims_a_clone_draws_all_the_same(tmp_path, experiments_copy):
-    (experiments_copy / "claims.yaml").unlink()
-    for name in ("environment.yaml", "src", "envs", "figures", "profiles"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "Snakefile", tmp_path)
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "figure_7", "--config", "scale=smoke"]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    planned = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert planned.returncode == 0, planned.stderr
-
-
-@pytest.mark.parametrize("lost", ["curves.csv", "figure_7.pdf"])
-def test_a_file_of_a_figure_that_was_deleted_is_made_again(snakemake, tmp_path, lost):
-    assert snakemake("figure_7", "--config", "scale=smoke").returncode == 0
-    path = tmp_path / "results" / "smoke" / "figure_7" / lost
-    path.unlink()
-    assert snakemake("figure_7", "--config", "scale=smoke").returncode == 0
-    assert path.stat().st_size > 1_000
-
-
 def test_the_snakefile_passes_the_linter(snakemake):
     lint = snakemake("--lint")
     assert lint.returncode == 0, lint.stderr
 
 
-def test_every_figure_of_the_plan_has_a_script_and_a_caption():
-    assert set(PLAN.figures) <= set(FIGURES_OF_THE_PAPER)
-    for figure in PLAN.figures:
-        assert (ROOT / "figures" / f"{figure}.py").exists()
-        assert (ROOT / "figures" / "captions" / f"{figure}.rst").exists()
-
-
-# Figures whose smoke scale reaches every rule and every kind of run; `make smoke` draws the others too.
-SMOKE = ("figure_2", "figure_3", "figure_7", "figure_11")
+# Two figures and a run with a sweep reach every rule; `make smoke` draws the other figures too.
+SMOKE = ("figure_2", "figure_7")
+SWEPT = PLAN.figures["figure_9"].panels["a"].curves["l2"]
 
 
 @pytest.mark.slow(120)
 @pytest.mark.timeout(1800)
 def test_the_smoke_scale_draws_figures_and_then_has_nothing_to_do(snakemake, tmp_path):
-    drawn = snakemake(*SMOKE, "--config", "scale=smoke")
+    targets = (*SMOKE, str(run_csv("smoke", SWEPT.name)), "--config", "scale=smoke")
+    drawn = snakemake(*targets)
     assert drawn.returncode == 0, drawn.stderr[-3000:]
     results = tmp_path / "results" / "smoke"
     for figure in SMOKE:
@@ -129,19 +125,19 @@ def test_the_smoke_scale_draws_figures_and_then_has_nothing_to_do(snakemake, tmp
         shown = {(panel, curve) for panel, content in declared.panels.items() for curve in content.curves}
         assert shown <= set(zip(curves["panel"], curves["curve"], strict=True))
         assert (results / figure / "states.csv").exists() == declared.shows_states
-    for name, run in {run.name: run for figure in SMOKE for run in PLAN.figures[figure].runs}.items():
-        details = json.loads((results / "runs" / f"{name}.json").read_text())
-        records = pd.read_csv(results / "runs" / f"{name}.csv")
+    for run in (SWEPT, *PLAN.figures["figure_2"].runs):
+        records = pd.read_csv(tmp_path / run_csv("smoke", run.name))
         assert set(records["seed"]) == set(run.seeds) and records["step"].max() == run.steps
-        if run.sweep:
-            assert details["settings"]["learning_rate"] == details["learning_rate_selection"]["learning_rate"]
-            assert details["settings"]["learning_rate"] in run.sweep
-            sweep = pd.read_csv(results / "runs" / f"{name}.selection.csv")
-            assert set(sweep["learning_rate"]) == set(run.sweep) and not set(sweep["seed"]) & set(run.seeds)
-    again = snakemake("--dry-run", *SMOKE, "--config", "scale=smoke")
+    csv = tmp_path / run_csv("smoke", SWEPT.name)
+    details = json.loads(csv.with_suffix(".json").read_text())
+    assert details["settings"]["learning_rate"] == details["learning_rate_selection"]["learning_rate"]
+    sweep = pd.read_csv(csv.with_name(f"{csv.stem}.selection.csv"))
+    assert set(sweep["learning_rate"]) == set(SWEPT.sweep) and not set(sweep["seed"]) & set(SWEPT.seeds)
+    assert 1 < details["core_seconds"] < 600
+
+    again = snakemake("--dry-run", *targets)
     assert "Nothing to be done" in again.stdout + again.stderr
-    lost = results / "runs" / f"{name}.csv"
-    assert run.sweep
-    lost.unlink()
-    jobs = planned_jobs(snakemake("--dry-run", str(lost.relative_to(tmp_path)), "--config", "scale=smoke"))
-    assert jobs["train_run"] == 1 and not jobs["select_learning_rate"]
+    (results / "figure_7" / "figure_7.pdf").unlink()
+    csv.unlink()
+    jobs = planned_jobs(snakemake("--dry-run", *targets))
+    assert (jobs["draw_figure_7"], jobs["train_run"], jobs["select_learning_rate"]) == (1, 1, 0)

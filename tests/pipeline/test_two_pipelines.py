@@ -75,6 +75,7 @@ def wait_for_the_lock(project, process):
     return int(lock.read_text().split()[1])
 
 
+@pytest.mark.slow(20)
 def test_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_the_same_command(project, start):
     first = start(*make("figure_7"))
     holder = wait_for_the_lock(project, first)

@@ -30,22 +30,6 @@ def test_mean_error_and_interval_of_four_seeds_by_hand():
     assert row["iqm"] == 2.5
 
 
-def test_the_interquartile_mean_ignores_the_outer_quarters():
-    (row,) = aggregate.summarise(records([-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9])).to_dict("records")
-    assert row["iqm"] == 4.5
-
-
-def test_each_step_and_metric_has_its_own_statistics():
-    frame = pd.concat([records([1, 3], step=0), records([5, 7], step=50), records([9, 9], "train_rmse", step=50)])
-    summary = aggregate.summarise(frame).set_index(["metric", "step"])["mean"]
-    assert summary.to_dict() == {("test_rmse", 0): 2, ("test_rmse", 50): 6, ("train_rmse", 50): 9}
-
-
-def test_one_seed_has_no_standard_error():
-    (row,) = aggregate.summarise(records([4.0])).to_dict("records")
-    assert row["mean"] == 4.0 and np.isnan(row["standard_error"]) and np.isnan(row["low95"])
-
-
 def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
     panel = Panel("train_rmse", {"l2": SUPERVISED})
     figure = Figure("figure_10", "title", Path("figure_10.yaml"), {"a": panel})
@@ -117,11 +101,6 @@ def test_training_seconds_and_diverged_seeds_are_rows_of_their_own():
     assert curves.loc[("test_rmse", 0), ["mean", "n"]].tolist() == [2, 2]
 
 
-def test_where_every_seed_has_diverged_nothing_is_left():
-    (row,) = aggregate.summarise(records([np.nan, np.inf])).to_dict("records")
-    assert row["n"] == 0 and np.isnan(row["mean"]) and np.isnan(row["iqm"])
-
-
 def test_a_panel_of_states_shows_those_of_its_source_and_moment():
     run = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=30_000)
     states = pd.DataFrame(
@@ -173,10 +152,3 @@ def test_crashes_are_compared_at_equal_driving_steps_by_hand():
         [0] * 14 + [1] * 2,  # the second episode ends with the 14th step
         [0] * 2 + [1] * 2 + [2] * 12,
     ]
-
-
-def test_a_long_drive_is_shown_at_two_hundred_points_to_its_end():
-    rows = [(0, step, "episode_length", 11) for step in range(100)] + [(0, step, "crashed", 1) for step in range(100)]
-    frame = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
-    crashes = aggregate.crashes_by_driving_step(frame)
-    assert len(crashes) == 201 and crashes["step"].iloc[-1] == 1100 and crashes["value"].iloc[-1] == 100

@@ -52,12 +52,6 @@ def test_a_killed_process_leaves_no_lock_behind_even_if_its_job_lives_on(holder)
     lock.require_free()  # asking takes nothing
 
 
-def test_a_folder_in_which_no_pipeline_ever_ran_is_free_and_stays_as_it_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    lock.require_free()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_file_system_without_locks_is_a_warning(tmp_path, monkeypatch, capsys):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from dyna_td.training.trainer import progress
+from dyna_td.training import progress
 
 
 class Terminal(io.StringIO):
@@ -52,12 +52,3 @@ def test_a_bars_speed_is_that_of_this_training():
         (bar,) = progress.tqdm._instances
         meter = bar.format_meter(**bar.format_dict | {"elapsed": 10.0, "rate": None})
     assert "900k/1.00M" in stream.getvalue() and "10.0step/s" in meter
-
-
-def test_a_terminal_gets_a_bar():
-    stream = Terminal()
-    with progress.progress("run", stream) as show:
-        show(0, 100)
-        show(50, 100)
-        show(100, 100)
-    assert "100%" in stream.getvalue() and "step/s" in stream.getvalue()

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import provenance
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
@@ -60,7 +59,3 @@ def test_a_sweep_in_which_every_rate_diverged_is_refused():
     frame = sweep("test_rmse", **{"0_1": np.nan, "0_01": np.inf})
     with pytest.raises(UserError, match=r"^no learning rate of sin/l2/.* trains without diverging: .*\.$"):
         select_learning_rate(SUPERVISED, frame)
-
-
-def test_no_other_module_outdates_a_choice():
-    assert not set(provenance.imported_by(["dyna_td.pipeline.selection"]))

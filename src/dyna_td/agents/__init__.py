@@ -1,1 +1,1 @@
-"""The agents, one file each; a file's class says which agent it is and what it does differently."""
+"""The agents, one file each; a class's docstring names its difference from its base class."""

@@ -1,8 +1,8 @@
-"""Controls, which the paper does not have: Dyna-TD, Dyna-Value or ER with one part replaced, to tell which part helps.
+"""Ablations of Dyna-TD, Dyna-Value and ER: each replaces one part, to show which part helps; the paper has none.
 
-Chains that follow something else than the TD error (`DescendTD`, `RandomSign`, `DescendValue`, `RandomDirection`,
-`NoiseOnly`; ascending V is `dyna_value.DynaValue`), states without chains (`UniformStates`, `ReplayedStates`,
-`IdealStates`), and the cubic loss without any prioritized draw (`CubicDQN`).
+Chains follow something other than the TD error in `DescendTD`, `RandomSign`, `DescendValue`, `RandomDirection` and
+`NoiseOnly`. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains. `CubicDQN` has the cubic
+loss without any prioritized draw.
 """
 
 import tensorflow as tf
@@ -19,25 +19,25 @@ from dyna_td.measures.sampling import CELLS, SamplingDistributions
 
 
 class DescendValue(DynaValue):
-    """This is Dyna-Value with: h(s) = -max_a Q(s, a), so that its chains descend where Dyna-Value's ascend."""
+    """This is Dyna-Value with: h(s) = -max_a Q(s, a), so its chains descend the value."""
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         return -super().criterion_gradient(state, step, i)
 
 
 class DescendTD(DynaTD):
-    """This is Dyna-TD with: h(s) = -log |delta(s)|, so that its chains go where the TD error is small."""
+    """This is Dyna-TD with: h(s) = -log |delta(s)|, so its chains go where the TD error is small."""
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         return -super().criterion_gradient(state, step, i)
 
 
 class RandomSign(DynaTD):
-    """This is Dyna-TD with: all gradients of a fill multiplied by +1 or -1, as a fair coin says.
+    """This is Dyna-TD with: all gradients of a fill multiplied by +1 or -1, at the toss of a fair coin.
 
-    A normalised gradient of log |delta| is that of V but for its sign, which only the TD error gives. Half of the fills
-    go where Dyna-TD's would, the others where `DescendTD`'s would: the coin is tossed once a fill, because Dyna-TD's
-    sign too rarely changes along a chain.
+    The normalised gradient of log |delta| is that of V up to a sign, which the TD error gives. The coin makes this
+    sign random: half of the fills follow Dyna-TD, the others `DescendTD`. It is tossed once a fill, because Dyna-TD's
+    sign rarely changes along a chain.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -50,10 +50,10 @@ class RandomSign(DynaTD):
 
 
 class RandomDirection(Dyna):
-    """This is HC-Dyna with: a linear h, whose direction is drawn at random for each fill: chains go far, for no reason.
+    """This is HC-Dyna with: a linear h of random direction, drawn for each fill; chains travel far, but at random.
 
-    Directions are isotropic in the units that the released rule makes of them: standard deviations of the visited
-    states, or the unit that all parts of a state share.
+    Directions are isotropic in the units of the released rule: standard deviations of the visited states, or the one
+    unit that all parts of a state share.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -65,9 +65,9 @@ class RandomDirection(Dyna):
 
 
 class NoiseOnly(Dyna):
-    """This is HC-Dyna with: a constant h, so that the noise alone moves its chains away from states of B_er.
+    """This is HC-Dyna with: a constant h, so only noise moves its chains away from states of B_er.
 
-    With the 0.1 of a step they lose most of their travel too, which `RandomDirection` keeps.
+    Without gradient steps the chains also lose most of their travel; `RandomDirection` keeps it.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -75,15 +75,15 @@ class NoiseOnly(Dyna):
 
 
 class _WithoutChains(Dyna):
-    """This is HC-Dyna with: m states drawn at once in the place of a chain; terminal ones are not queued."""
+    """This is HC-Dyna with: m states drawn at once in place of a chain; terminal states are not queued."""
 
     def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
-        """`count` states of this environment step, terminal ones among them: [S, count, d]."""
+        """`count` states for this environment step's fill, terminal ones included: [S, count, d]."""
         raise NotImplementedError
 
     @with_tensor_loops
     def search(self, step: tf.Tensor, chain_steps: tf.Tensor) -> None:
-        # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
+        # A loop of at most one turn: a branch around the writes would make XLA copy the variables of the whole loop.
         is_due = chain_steps > 0
         while is_due:
             states, count = self.first_alive(self.draw_states(step, 2 * self.settings.states_per_fill))
@@ -92,7 +92,7 @@ class _WithoutChains(Dyna):
             is_due = tf.constant(False)
 
     def first_alive(self, states: tf.Tensor) -> tf.Tensor:
-        """The first m of `states` [S, N, d] that the queue takes, and how many there are: [S, m, d], int32 [S]."""
+        """The first m of `states` [S, N, d] that the queue takes, and their number: [S, m, d], int32 [S]."""
         m = self.settings.states_per_fill
         if self.settings.queue_goals:
             return states[:, :m], tf.fill([states.shape[0]], m)
@@ -103,7 +103,7 @@ class _WithoutChains(Dyna):
 
 
 class UniformStates(_WithoutChains):
-    """This is HC-Dyna with: states drawn uniformly from the box of states, the widest coverage that there is."""
+    """This is HC-Dyna with: states drawn uniformly from the box of states, the widest possible coverage."""
 
     def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         space = self.search_control.space
@@ -112,7 +112,7 @@ class UniformStates(_WithoutChains):
 
 
 class ReplayedStates(_WithoutChains):
-    """This is HC-Dyna with: states of B_er as they are: new are only their actions, and the model's answers."""
+    """This is HC-Dyna with: unchanged states of B_er; only their actions and the model's predictions are new."""
 
     def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         return self.replay.gather(
@@ -121,11 +121,10 @@ class ReplayedStates(_WithoutChains):
 
 
 class IdealStates(_WithoutChains):
-    """This is HC-Dyna with: states drawn from p* itself, as far as 50x50 cells tell it (Section 4.2), on GridWorld.
+    """This is HC-Dyna with: states drawn from p* itself (Section 4.2) at a resolution of 50x50 cells, on GridWorld.
 
-    p* is that of `sampling.SamplingDistributions`, without terminal states; in its cell a state is drawn uniformly. By
-    default B_sc holds the states of the newest 50 steps alone, else it would mix p* of all the training
-    (`runs.IdealStatesSettings`).
+    `measures.sampling` computes p*. Terminal states are left out, and a state is uniform within its cell. By default
+    B_sc holds the states of the newest 50 environment steps alone, because p* changes during training.
     """
 
     def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
@@ -136,11 +135,11 @@ class IdealStates(_WithoutChains):
 
 
 class CubicDQN(ER):
-    """This is ER with: the cubic loss, whose gradient prioritized sampling has on average (Theorem 1).
+    """This is ER with: the cubic loss, which has the expected gradient of prioritized sampling (Theorem 1).
 
-    A transition counts |delta| / c in the squared loss, held constant, with c the mini-batch's mean |delta|: that gives
-    the gradient of 2/3 |delta|^3 / c, the mean of draws from the mini-batch in proportion to |delta|. So priorities are
-    never outdated, but reach no further than a uniform mini-batch.
+    The squared loss weighs a transition by |delta| / c, held constant, where c is the mini-batch's mean |delta|. This
+    gives the gradient of 2/3 |delta|^3 / c, the expected one under draws from the mini-batch in proportion to |delta|.
+    Priorities are never outdated, but they reach no further than a uniform mini-batch.
     """
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:

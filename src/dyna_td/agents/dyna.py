@@ -14,8 +14,8 @@ from dyna_td.settings import SearchControlSettings
 class Dyna(ER):
     """This is ER with: a share rho of each mini-batch simulated from states of the search-control queue B_sc.
 
-    Its subclasses say which criterion h their chains climb. Search control begins when learning does; while a seed's
-    queue is empty its mini-batches are ER's.
+    Subclasses define the criterion h that chains climb. Search control begins when learning does. While a seed's queue
+    is empty, its mini-batches are ER's.
     """
 
     def __init__(self, settings: SearchControlSettings, learner, streams: Streams, space, steps: int):
@@ -43,7 +43,7 @@ class Dyna(ER):
         super().learn(step, planning_updates)
 
     def search(self, step: tf.Tensor, chain_steps: tf.Tensor) -> None:
-        """Fills B_sc with up to m states from a chain of at most `chain_steps` steps (SGLD sampling of Alg. 1)."""
+        """Adds up to m states to B_sc, from a chain of at most `chain_steps` steps (SGLD sampling of Alg. 1)."""
         states, count = self.search_control.fill(
             step,
             chain_steps,
@@ -53,11 +53,11 @@ class Dyna(ER):
         self.queue.add(states, count)
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """grad h of the states [S, d] at the i-th step of this environment step's chain: [S, d]."""
+        """grad h at states [S, d], in the i-th iteration of this environment step's chain: [S, d]."""
         raise NotImplementedError
 
     def start(self, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """States of B_er from which chains start, at the chain's i-th step: [S, d]."""
+        """Random states of B_er, where chains start or restart in their i-th iteration: [S, d]."""
         place = self.streams.integers(Purpose.CHAIN_START, (1,), self.replay.size, step=step, inner=i)
         return self.replay.gather(place).state[:, 0]
 
@@ -70,7 +70,7 @@ class Dyna(ER):
         return batch, places, weight
 
     def simulate(self, step: tf.Tensor, k: tf.Tensor) -> Transition:
-        """b rho states of B_sc with on-policy actions, completed by the model: [S, b rho]."""
+        """b rho transitions from states of B_sc, on-policy actions and the model's predictions: [S, b rho]."""
         b = self.simulated
         state = self.queue.draw(self.streams, Purpose.SIMULATED_STATES, b, step, k)
         action = self.learner.simulate(state, step, k)
@@ -79,7 +79,7 @@ class Dyna(ER):
         return Transition(state, action, reward, next_state, terminated)
 
     def noise(self, purpose: Purpose, count: int, step, inner) -> tf.Tensor:
-        """What `count` queries of the model draw: standard normals [S, count, noise_dim]."""
+        """Standard normals for `count` queries of the model: [S, count, noise_dim]."""
         if not self.noise_dim:
             return tf.zeros([self.streams.count, count, 0])
         return self.streams.normal(purpose, (count, self.noise_dim), step=step, inner=inner)
@@ -95,7 +95,7 @@ class Dyna(ER):
 
 
 def _replace_first(real, simulated, condition):
-    """Puts `simulated` [S, k, ...] in the place of the first k of `real` [S, b, ...] where `condition` [S] holds."""
+    """`real` [S, b, ...], its first k replaced by `simulated` [S, k, ...] where `condition` [S] holds."""
     k = simulated.shape[1]
     condition = tf.reshape(condition, [-1] + [1] * (len(real.shape) - 1))
     return tf.concat([tf.where(condition, simulated, real[:, :k]), real[:, k:]], axis=1)

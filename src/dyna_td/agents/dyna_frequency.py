@@ -9,7 +9,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.search.gradient import gradient
 from dyna_td.settings import DynaSettings
 
-# Counters of the fills that climb the frequency, each with the counter of all fills that contains it.
+# Counters of fills that climb the frequency, each with the counter of all fills that includes it.
 COUNTED = {
     "frequency_steps_made": "chain_steps_made",
     "frequency_vanished_gradients": "chain_vanished_gradients",
@@ -18,9 +18,9 @@ COUNTED = {
 
 
 class DynaFrequency(Dyna):
-    """This is HC-Dyna with: h(s) = ||grad V||^2 + ||Hessian V||_F^2 in every other fill, on average, and V in the rest.
+    """This is HC-Dyna with: h(s) = ||grad V||^2 + ||Hessian V||_F^2 in half of the fills, h(s) = V(s) in the others.
 
-    A fill climbs V from states of B_er, or, with probability 1/2, the frequency from states of B_sc (released code).
+    A fair coin decides (released code). Chains that climb the frequency start in B_sc, those that climb V in B_er.
     """
 
     def __init__(self, settings: DynaSettings, learner, streams: Streams, space, steps: int):
@@ -63,6 +63,6 @@ def frequency(v: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tens
         tape.watch(states)
         slope = gradient(v, states)  # [S, d, B]
         slopes = tf.unstack(slope, axis=1)
-    # Piecewise linear activations leave no second derivative to follow: then it is zero.
+    # Piecewise linear activations have no second derivative; it counts as zero.
     curvatures = [tape.gradient(part, states, unconnected_gradients="zero") for part in slopes]
     return sum(tf.reduce_sum(part**2, axis=1) for part in (slope, *curvatures))

@@ -1,6 +1,6 @@
 """Dyna-TD: search control on the absolute TD error, the paper's contribution (Algorithms 3 and 4).
 
-The lines of Algorithm 4:
+Where each line of Algorithm 4 stands:
 
     mu, Sigma and epsilon_accept                  `search.visited.VisitedStates`
     while c < k and i < k_b                       `search.chain.SearchControl.fill`
@@ -26,7 +26,7 @@ class DynaTD(Dyna):
     smoothing = 1.0e-5  # inside the logarithm (Alg. 4)
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """grad h with y-hat held constant (below Eq. 3); the limit of `langevin` needs the gradient through y-hat."""
+        """grad h with y-hat constant (below Eq. 3); to converge to exp h, `langevin` differentiates y-hat too."""
         if self.settings.search_control == "langevin":
             return gradient(lambda s: self.h(s, self.y_hat(s[..., 0], step, i)[:, None]), state[..., None])[..., 0]
         y = self.y_hat(state, step, i)
@@ -37,7 +37,7 @@ class DynaTD(Dyna):
         return tf.math.log(tf.abs(y - self.learner.value(columns)) + tf.constant(self.smoothing, columns.dtype))
 
     def y_hat(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """The target of the greedy action by the model, r + gamma max_a Q(s', a): states [S, d] -> [S]."""
+        """The model's target of the greedy action, r + gamma max_a Q(s', a): states [S, d] -> [S]."""
         rows = state[:, None]
         action = self.learner.greedy(rows)
         next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))

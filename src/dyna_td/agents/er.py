@@ -13,7 +13,7 @@ class ER(tf.Module):
 
     Args:
       settings: the agent's numbers.
-      learner: what learns from mini-batches and acts: `q_learning.DQN`, or `ddpg.DDPG` where actions are vectors.
+      learner: `q_learning.DQN`, or `ddpg.DDPG` where actions are vectors; it learns from mini-batches and acts.
       streams: the S seeds.
       space: the environment's `envs.spaces.Space`.
       steps: environment steps of the whole run; the buffer never holds more.
@@ -40,7 +40,7 @@ class ER(tf.Module):
     def learn(self, step: tf.Tensor, planning_updates: tf.Tensor) -> None:
         """The n mini-batch updates after an environment step; n is an int32 scalar tensor."""
         k = tf.constant(0)
-        while k < planning_updates:  # not tf.range: XLA would want its length when it compiles
+        while k < planning_updates:  # not tf.range, because XLA must know its length when it compiles
             self.update(step, k)
             k += 1
 
@@ -51,24 +51,24 @@ class ER(tf.Module):
         self.after_update(places, td_error)
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
-        """The k-th mini-batch of this step [S, b], its places in B_er, and what each transition counts in the loss."""
+        """The k-th mini-batch of this step [S, b], its places in B_er, and its weights in the loss."""
         places, weight = self.draw(step, k)
         return self.replay.gather(places), places, weight
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The k-th mini-batch of this step: places in B_er, int32 [S, b], and what each counts in the loss."""
+        """Draws the k-th mini-batch of this step: places in B_er, int32 [S, b], and weights in the loss."""
         shape = (self.settings.batch_size,)
         return self.streams.integers(Purpose.UNIFORM_BATCH, shape, self.replay.size, step=step, inner=k), tf.ones([])
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        """Called after each update with the mini-batch; uniform replay has nothing to do."""
+        """Handles an updated mini-batch's TD errors [S, b]; uniform replay ignores them."""
         return
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
-        """`count` states drawn as this agent's own sampling method draws them, for measurements: [S, count, d]."""
+        """`count` states from the agent's own sampling distribution, for measurements: [S, count, d]."""
         places = self.streams.integers(Purpose.OWN_DRAWS, (count,), self.replay.size, step=step)
         return self.replay.gather(places).state
 
     def counters(self) -> dict[str, tf.Tensor]:
-        """What the agent counts beside its returns, each [S]: whether its parameters have ceased to be finite."""
+        """The agent's own metrics, each [S]; `diverged` is 1 if a parameter is not finite."""
         return {"diverged": 1.0 - tf.cast(self.learner.is_finite(), tf.float32)}

@@ -1,4 +1,4 @@
-"""FullPrioritizedER: PrioritizedER whose priorities are never outdated (figure 1c)."""
+"""FullPrioritizedER: PrioritizedER with priorities that are never outdated (figure 1c)."""
 
 import tensorflow as tf
 
@@ -14,8 +14,8 @@ from dyna_td.settings import ControlSettings
 class FullPrioritizedER(PrioritizedER):
     """This is PrioritizedER with: all of B_er's priorities recomputed at the current parameters before every draw.
 
-    The targets y change only when the target network does, so they are kept between two copies; recomputing |y - Q|
-    for the whole buffer then costs one forward pass instead of two and gives the same numbers.
+    The targets y change only when the target network is copied, so they are stored between two copies. Recomputing
+    |y - Q| for the whole buffer then costs one forward pass instead of two, with the same numbers.
     """
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
@@ -36,13 +36,13 @@ class FullPrioritizedER(PrioritizedER):
         return super().draw(step, k)
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
-        # The tree holds the priorities of the last draw, before the update that followed it.
+        # The tree's priorities date from before the last update.
         uniforms = self.streams.uniform(Purpose.OWN_DRAWS, (count,), step=step)
         places, _ = draw_leaves(build_levels(self.current_priorities()), uniforms)
         return self.replay.gather(places).state
 
     def current_priorities(self) -> tf.Tensor:
-        """The priority of every stored transition at the current parameters, 0 at places not written yet: [S, C]."""
+        """The priority of every stored transition at the current parameters, 0 at empty places: [S, C]."""
 
         def priorities(start, size):
             stored = self.replay.block(start, size)
@@ -54,7 +54,7 @@ class FullPrioritizedER(PrioritizedER):
 
     @with_tensor_loops
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        # A loop of no or one turn: a branch around the write would make XLA copy the variables of the whole loop.
+        # A loop of at most one turn: a branch around the write would make XLA copy the variables of the whole loop.
         is_due = self.learner.target_has_moved()
         while is_due:
             self.targets.assign(

@@ -1,4 +1,4 @@
-"""LaBER: large batch experience replay (Lahire, Geist, Rachelson, 2022), priorities that are never outdated."""
+"""LaBER: large batch experience replay, with priorities that are never outdated (Lahire, Geist, Rachelson, 2022)."""
 
 import tensorflow as tf
 
@@ -10,8 +10,8 @@ from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
 class LaBER(ER):
     """This is ER with: each mini-batch drawn by |delta| from a uniform batch that is `large_batch` times larger.
 
-    The TD errors of the large batch are computed now, so no priority is outdated, and no model is needed. With
-    importance weights the gradient is, on average, that of the large batch.
+    The large batch's TD errors are computed for each draw, so no priority is outdated, and no model is needed. With
+    importance weights the expected gradient is that of the large batch.
     """
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -12,9 +12,9 @@ from dyna_td.settings import ControlSettings
 class PrioritizedER(ER):
     """This is ER with: half of each mini-batch drawn in proportion to priorities (appendix "Hyper-parameter settings").
 
-    A priority is |delta|, exponent 1, without importance weights; the other half stays uniform against the bias. It is
-    the transition's TD error when it was stored, and then whenever it was last part of a mini-batch, as computed for
-    that update: all other priorities are outdated, which is the limitation that the paper studies.
+    The priority is |delta|, exponent 1, without importance weights; the uniform half reduces the bias. A priority
+    is computed when a transition is stored, and again at each update whose mini-batch holds it. Between these it is
+    outdated: this is the limitation that the paper studies.
     """
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):

@@ -1,1 +1,1 @@
-"""Learning: random streams, stacked networks, replay, values, models and the regression task; imports no other room."""
+"""Random streams, stacked networks, replay, action values, models and the regression task."""

@@ -7,14 +7,13 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.settings import DDPGSettings
 
-_ACTOR_INDEX = 2  # its initial weights are other draws than the critic's and the model's
+_ACTOR_INDEX = 2  # keys initial weights other than the critic's (0) and the model's (1)
 
 
 class DDPG(tf.Module):
-    """Q(s, a) and pi(s) for each of S seeds, and their target networks; it does what `q_learning.DQN` does.
+    """Q(s, a), pi(s) and their target networks for each of S seeds, with the interface of `q_learning.DQN`.
 
-    Actions are vectors [S, B, a] whose parts lie in [-1, 1]; the environment's own bounds are put in where it is
-    stepped.
+    Actions are vectors [S, B, a] in [-1, 1]; `training.environments` scales them to the environment's bounds.
 
     Args:
       settings: the networks' sizes, step sizes, noise, discount and the targets' rate.
@@ -46,7 +45,7 @@ class DDPG(tf.Module):
     # Acting.
 
     def explore(self, state: tf.Tensor, step: tf.Tensor, warming_up: tf.Tensor) -> tf.Tensor:
-        """The behaviour policy's action in the state [S, d] of each seed, [S, a]: pi(s) + x with the next x."""
+        """The behaviour policy's action in the state [S, d] of each seed: pi(s) plus the next noise x, [S, a]."""
         random = 2.0 * self.streams.uniform(Purpose.EXPLORE, (self.action_dim,), step=step) - 1.0
         innovation = self.streams.normal(Purpose.EXPLORE_NOISE, (self.action_dim,), step=step)
         self.noise.assign(tf.where(warming_up, self.noise, self._next_noise(self.noise, innovation)))
@@ -59,7 +58,7 @@ class DDPG(tf.Module):
     def simulate(self, state: tf.Tensor, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
         """On-policy actions in the states [S, B, d] of the k-th simulated mini-batch, [S, B, a].
 
-        As the released code has it, each is pi(s) + x with an x of its own, one step on from the behaviour policy's.
+        Each is pi(s) + x, where x is one step on from the behaviour policy's noise (released code).
         """
         shape = (state.shape[1], self.action_dim)
         innovation = self.streams.normal(Purpose.SIMULATED_EXPLORE, shape, step=step, inner=k)
@@ -75,7 +74,7 @@ class DDPG(tf.Module):
     # Values.
 
     def value(self, columns: tf.Tensor) -> tf.Tensor:
-        """Q(s, pi(s)), of which search control takes gradients through both paths: columns [S, d, B] -> [S, B]."""
+        """Q(s, pi(s)): columns [S, d, B] -> [S, B]; search control takes gradients through Q and pi."""
         return self.critic(columns, _policy(self.actor, columns))[:, 0]
 
     def q_value(self, state: tf.Tensor, action: tf.Tensor) -> tf.Tensor:
@@ -83,7 +82,7 @@ class DDPG(tf.Module):
         return self.critic(as_columns(state), as_columns(action))[:, 0]
 
     def td_target(self, batch: Transition, online: bool = False) -> tf.Tensor:
-        """y = r + gamma Q'(s', pi'(s')), without the bootstrap at a terminal s': [S, B]; Q', pi' are the targets."""
+        """y = r + gamma Q'(s', pi'(s')), or r at a terminal s': [S, B]; Q', pi' are the targets, if not `online`."""
         actor, critic = (self.actor, self.critic) if online else (self.actor_target, self.critic_target)
         columns = as_columns(batch.next_state)
         bootstrap = critic(columns, _policy(actor, columns))[:, 0]
@@ -92,7 +91,7 @@ class DDPG(tf.Module):
     # Learning.
 
     def improve(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
-        """One update of the critic, one of the actor, and the target networks follow a little; see `DQN.improve`."""
+        """Updates the critic and the actor, and moves the target networks a little; see `DQN.improve`."""
         target = self.td_target(batch)
         with tf.GradientTape() as tape:
             td_error = target - self.q_value(batch.state, batch.action)  # [S, b]

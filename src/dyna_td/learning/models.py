@@ -1,4 +1,4 @@
-"""The model M(s, a) that completes states of search control: the environment's twin, or a network that learns it."""
+"""The model M(s, a) of search control: the environment's twin, or a network that learns its dynamics."""
 
 import tensorflow as tf
 
@@ -8,11 +8,11 @@ from dyna_td.learning.streams import STEPS, Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
 from dyna_td.settings import SearchControlSettings
 
-_NETWORK_INDEX = 1  # its initial weights are other draws than the value network's
+_NETWORK_INDEX = 1  # keys initial weights other than the value network's (0)
 
 
 class TrueModel(tf.Module):
-    """The environment's own dynamics, with fresh noise at each query where they are noisy.
+    """The environment's own dynamics; where they are noisy, each query draws fresh noise.
 
     Args:
       twin: the environment's twin (`envs.twins.Twin`).
@@ -23,9 +23,9 @@ class TrueModel(tf.Module):
         self.twin = twin
 
     def predict(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """(s', r, whether s' is terminal, 0 to 1) of [S, B, d], int32 [S, B] and standard normals [S, B, noise_dim].
+        """s', r and the probability that s' is terminal: float32 [S, B, d], [S, B] and [S, B].
 
-        Returns float32 [S, B, d], [S, B] and [S, B].
+        States are [S, B, d], actions int32 [S, B], and `noise` is standard normal, [S, B, noise_dim].
         """
         next_state, reward, terminated = self.twin.step(state, action, noise)
         return next_state, reward, tf.cast(terminated, tf.float32)
@@ -35,18 +35,18 @@ class TrueModel(tf.Module):
         return tf.constant(True)
 
     def learn(self, step: tf.Tensor, replay: Replay) -> None:
-        """Nothing: the truth needs no experience."""
+        """Does nothing: the true model needs no experience."""
         return
 
 
 class LearnedModel(tf.Module):
     """A network that predicts s' - s and r, trained online by mean squared error (appendix "Hyper-parameter settings").
 
-    The prediction is deterministic; s' is brought to where the environment can be. Whether it is terminal is decided by
-    the environment's rule; where none is known, the network predicts that too, as a probability.
+    The prediction is deterministic; s' is moved to the nearest possible observation. The environment's rule decides
+    whether s' is terminal. Where no rule is known, the network predicts that probability too.
 
     Args:
-      settings: the network's size, step size, mini-batch and the step from which it is used.
+      settings: the network's size, step size and mini-batch, and the first step that uses it.
       streams: the S seeds.
       space: the environment's states, actions and termination rule.
     """
@@ -79,8 +79,8 @@ class LearnedModel(tf.Module):
 
     @with_tensor_loops
     def learn(self, step: tf.Tensor, replay: Replay) -> None:
-        """One mini-batch update, once B_er holds a mini-batch, and until `model_stop`."""
-        # A loop of no or one turn: a branch around the writes would make XLA copy the variables of the whole loop.
+        """Makes one mini-batch update, if B_er holds a mini-batch and `model_stop` is not reached."""
+        # A loop of at most one turn: a branch around the writes would make XLA copy the variables of the whole loop.
         is_due = (replay.size >= min(self.settings.model_batch_size, replay.capacity)) & (step < self.stop)
         while is_due:
             self._update(step, replay)
@@ -104,5 +104,5 @@ class LearnedModel(tf.Module):
 
 
 def make_model(settings: SearchControlSettings, streams: Streams, space) -> TrueModel | LearnedModel:
-    """The model that `settings.model` names; the true one needs a twin for a space."""
+    """The model that `settings.model` names; the true one takes the environment's twin as its space."""
     return TrueModel(space) if settings.model == "true" else LearnedModel(settings, streams, space)

@@ -1,8 +1,8 @@
 """Stacked networks: S independent multilayer perceptrons, one per seed, in one set of variables.
 
-A layer is written as in the paper's algebra, W x + b: kernels are [S, out, in] and a batch is a matrix whose *columns*
-are the examples, [S, features, B]. On the CPU this orientation makes a training step about a fifth faster than
-row batches, because neither the thin input and output layers nor their gradients need a transposed product.
+A layer is W x + b: kernels are [S, out, in], and a batch has its examples as *columns*, [S, features, B]. On the CPU
+this orientation makes a training step about a fifth faster than row batches, because the thin input and output layers
+and their gradients need no transposed product.
 """
 
 import itertools
@@ -13,10 +13,10 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
 
 ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
-_BLOCK_ACTIVATIONS = 6_400  # of one seed's layer at once; the fastest of those tried (20 seeds: half a MiB a layer)
+_BLOCK_ACTIVATIONS = 6_400  # of one seed and layer in a block: the fastest value tried, half a MiB with 20 seeds
 _DECAY_OF_MEANS, _DECAY_OF_SQUARES, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # TensorFlow 1's beta_1, beta_2, epsilon
-# Up to so many features are turned one by one: XLA draws a transposition at once into a product, which then rounds
-# CartPole's 4 otherwise. More have the same bits either way, and with 90 a program compiles four times as fast at once.
+# Up to 8 features are transposed one by one: XLA would fuse a whole transposition into the next product, which rounds
+# CartPole's 4 features differently. With more features the bits agree, and 90 compile four times as fast as a whole.
 _MOST_SLICES = 8
 OUTPUT_LIMIT = 0.003  # output layers of value networks start in U(-0.003, 0.003) (paper, "Common settings")
 
@@ -29,8 +29,8 @@ class StackedNetwork(tf.Module):
       sizes: units of the input, hidden and output layers, e.g. (2, 32, 32, 4).
       activation: of the hidden layers, e.g. `tf.nn.relu`.
       output_limit: the output kernel is drawn from U(-limit, limit); None draws it like the others.
-      index: tells apart several networks of the same seed.
-      joining: further inputs that join the outputs of the first hidden layer.
+      index: distinguishes several networks of the same seed.
+      joining: number of further inputs that join the outputs of the first hidden layer.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class StackedNetwork(tf.Module):
         return [*self.kernels, *self.biases]
 
     def __call__(self, inputs: tf.Tensor, joining: tf.Tensor | None = None) -> tf.Tensor:
-        """Maps columns [S, in, B], and those that join them later, to columns [S, out, B]."""
+        """Maps columns [S, in, B], and `joining` columns [S, joining, B], to columns [S, out, B]."""
         *hidden, (kernel, bias) = zip(self.kernels, self.biases, strict=True)
         for layer, (hidden_kernel, hidden_bias) in enumerate(hidden):
             inputs = self.activation(hidden_kernel @ inputs + _columns_of(hidden_bias, inputs.shape[2]))
@@ -62,25 +62,25 @@ class StackedNetwork(tf.Module):
         return kernel @ inputs + bias
 
     def copy_from(self, other: "StackedNetwork", when: tf.Tensor) -> None:
-        """Takes over the other network's parameters where the scalar bool `when` holds."""
+        """Copies the other network's parameters where the scalar bool `when` holds."""
         for mine, theirs in zip(self.parameters, other.parameters, strict=True):
             # tf.where, not tf.cond: a branch around variable writes makes XLA copy every variable of the loop.
             mine.assign(tf.where(when, theirs, mine))
 
     def move_towards(self, other: "StackedNetwork", rate: float) -> None:
-        """Takes over the share `rate` of the other network's parameters."""
+        """Moves the parameters by the share `rate` of their distance to the other network's."""
         for mine, theirs in zip(self.parameters, other.parameters, strict=True):
             mine.assign(rate * theirs + (1.0 - rate) * mine)
 
 
 class Adam(tf.Module):
-    """One Adam for all seeds (Kingma and Ba, Section 2); it works elementwise, so it is exactly one Adam per seed.
+    """Adam for all seeds (Kingma and Ba, Section 2); it works elementwise, so each seed has exactly its own Adam.
 
-    Keras has the same one, but needs a second to be imported, in each of a hundred jobs.
+    Keras has the same optimizer, but importing it takes a second in every job.
 
     Args:
       learning_rate: alpha, kept in a variable.
-      parameters: what it changes.
+      parameters: the variables that it changes.
     """
 
     def __init__(self, learning_rate: float, parameters: list[tf.Variable]):
@@ -102,10 +102,10 @@ class Adam(tf.Module):
 
 
 def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
-    """What adds a bias [S, out, 1] to `count` columns.
+    """A term that adds the bias [S, out, 1] to `count` columns.
 
-    The gradient of a plain sum is a sum over the columns, which XLA orders by the stack's size in layers wider than 32;
-    that of a product is a product, the same in every stack.
+    A broadcast bias has a sum over the columns as its gradient. In layers wider than 32, XLA orders this sum by the
+    number of seeds. The gradient of a matrix product is a product, with the same bits in every stack.
     """
     return bias if bias.shape[1] <= 32 else bias @ tf.ones([bias.shape[0], 1, count])
 
@@ -138,7 +138,7 @@ def map_blocks(function, length: int, width: int) -> tf.Tensor:
 
     Args:
       function: maps (start, size), a scalar tensor and a whole number, to float32 [S, size].
-      length: how many values.
+      length: number of values.
       width: units of the widest layer that `function` runs through.
 
     Returns:
@@ -148,7 +148,7 @@ def map_blocks(function, length: int, width: int) -> tf.Tensor:
     count = -(-length // block)
     values = tf.TensorArray(tf.float32, count)
     for k in tf.range(count):
-        # The last block is shifted back to end at `length`; what it computes twice is dropped below.
+        # The last block is shifted back to end at `length`; its overlap is dropped below.
         values = values.write(k, function(tf.minimum(k * block, length - block), block))
     stacked = values.stack()  # [count, S, block]
     head = tf.reshape(tf.transpose(stacked[:-1], [1, 0, 2]), [stacked.shape[1], (count - 1) * block])

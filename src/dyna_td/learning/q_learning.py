@@ -1,8 +1,8 @@
 """Deep Q-learning (Mnih et al., 2015): the values of discrete actions, and the policy that is greedy in them.
 
-What `DQN` and `ddpg.DDPG` have in common is what the agents ask of a learner, whatever the actions are. Agents decide
-which transitions a mini-batch holds; the learner decides what is learned from them, and how to act. Actions are
-int32 [S, B] here and vectors [S, B, a] in DDPG.
+`DQN` and `ddpg.DDPG` have the same interface, so agents need not know the kind of actions. Agents choose the
+transitions of a mini-batch; the learner learns from them, and acts. Actions are int32 [S, B] here and vectors [S, B, a]
+in DDPG.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from dyna_td.settings import DQNSettings
 
 
 class DQN(tf.Module):
-    """Q(s, .) for each of S seeds, and its target network.
+    """Q(s, .) and its target network, for each of S seeds.
 
     Args:
       settings: the networks' size, step size, epsilon, discount and tau.
@@ -80,7 +80,7 @@ class DQN(tf.Module):
     # Values.
 
     def value(self, columns: tf.Tensor) -> tf.Tensor:
-        """V(s) = max_a Q(s, a), of which search control takes gradients: columns [S, d, B] -> [S, B]."""
+        """V(s) = max_a Q(s, a): columns [S, d, B] -> [S, B]; search control takes its gradients."""
         return value(self.q, columns)
 
     def q_value(self, state: tf.Tensor, action: tf.Tensor) -> tf.Tensor:
@@ -89,7 +89,7 @@ class DQN(tf.Module):
         return tf.reduce_sum(q * tf.one_hot(action, self.actions, axis=1), axis=1)
 
     def td_target(self, batch: Transition, online: bool = False) -> tf.Tensor:
-        """y = r + gamma max_a Q_target(s', a), without the bootstrap at a terminal s': [S, B]; or with Q itself."""
+        """y = r + gamma max_a Q_target(s', a), or r at a terminal s': [S, B]; `online` replaces Q_target by Q."""
         network = self.q if online else self.q_target
         bootstrap = tf.reduce_max(network(as_columns(batch.next_state)), axis=1)
         return batch.reward + self.settings.discount * (1.0 - batch.terminated) * bootstrap
@@ -97,11 +97,11 @@ class DQN(tf.Module):
     # Learning.
 
     def improve(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
-        """One update of theta; every tau updates the target network follows.
+        """Updates theta; every tau updates, copies it to the target network.
 
         Args:
           batch: [S, b].
-          weight: what each transition counts in the loss, [S, b] or a scalar.
+          weight: of each transition in the loss, [S, b] or a scalar.
 
         Returns:
           delta, the TD errors before the update: [S, b].
@@ -110,14 +110,14 @@ class DQN(tf.Module):
         with tf.GradientTape() as tape:
             td_error = target - self.q_value(batch.state, batch.action)  # delta, [S, b]
             loss = tf.reduce_mean(weight * td_error**2, axis=1)  # [S]; mean squared error, neither clipped nor Huber's
-            loss = tf.reduce_sum(loss)  # seeds share no parameter, so the sum parts again
+            loss = tf.reduce_sum(loss)  # seeds share no parameter, so gradients stay apart
         self.optimizer.descend(tape.gradient(loss, self.q.parameters))
         self.updates.assign_add(1)
         self.q_target.copy_from(self.q, when=self.target_has_moved())
         return td_error
 
     def target_has_moved(self) -> tf.Tensor:
-        """Whether the target network was copied at the latest update: scalar bool (tau parameter updates)."""
+        """Whether the latest update copied the target network: scalar bool."""
         return tf.equal(self.updates % self.settings.target_period, 0)
 
     def is_finite(self) -> tf.Tensor:
@@ -126,5 +126,5 @@ class DQN(tf.Module):
 
 
 def value(q: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tensor:
-    """V(s) = max_a Q(s, a), Dyna-Value's criterion, of a network Q with outputs [S, A, B]: [S, d, B] -> [S, B]."""
+    """V(s) = max_a Q(s, a), Dyna-Value's criterion: [S, d, B] -> [S, B]; `q` returns [S, A, B]."""
     return tf.reduce_max(q(states), axis=1)

@@ -1,7 +1,7 @@
 """The supervised task and its learners (Section 3.3, appendix "High Power Loss Functions"; figures 1, 9, 10, 11).
 
-Every learner is L2 with one box changed: which examples a mini-batch holds, or which loss its errors pay. The classes
-below say just that. Errors are e = f_theta(x) - y; data and noise are new for each seed and shared by all learners.
+Every learner is L2 with one change: the draw of its mini-batches, or its loss. Errors are e = f_theta(x) - y. Each seed
+has its own data and noise, which all learners share.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def squared_loss(error: tf.Tensor) -> tf.Tensor:
 def cubic_loss(error: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
     """2 / (3 c) mean |e|^3 over a mini-batch: [..., b] and [...] -> [...].
 
-    Theorem 1 reads c E_q[grad e^2 / 2] = E_uniform[grad |e|^3 / 3] with c = mean |e| over the training set. So with
+    Theorem 1 states c E_q[grad e^2 / 2] = E_uniform[grad |e|^3 / 3] with c = mean |e| over the training set. So with
     uniform sampling, this loss has the expected gradient of mean e^2 under q_i proportional to |e_i|.
     """
     return 2.0 / (3.0 * c) * tf.reduce_mean(tf.abs(error) ** 3, axis=-1)
@@ -72,20 +72,20 @@ class L2(tf.Module):
         )
 
     def loss(self, error: tf.Tensor) -> tf.Tensor:
-        """What a mini-batch's errors [S, b] cost: [S]."""
+        """The loss of a mini-batch's errors [S, b]: [S]."""
         return squared_loss(error)
 
     def after_update(self, examples: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> None:
-        """Called after each update with the mini-batch [S, b]; uniform sampling has nothing to do."""
+        """Handles an updated mini-batch [S, b]; uniform sampling ignores it."""
         return
 
     def update(self, step: tf.Tensor) -> None:
-        """One mini-batch update."""
+        """Makes one mini-batch update."""
         examples = self.draw_examples(step)
         x = tf.gather_nd(self.x.read_value(), examples[..., None], batch_dims=1)
         y = tf.gather_nd(self.y.read_value(), examples[..., None], batch_dims=1)
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(self.loss(self.predict(x) - y))  # seeds share no parameter, so the sum parts again
+            loss = tf.reduce_sum(self.loss(self.predict(x) - y))  # seeds share no parameter, so gradients stay apart
         self.optimizer.descend(tape.gradient(loss, self.network.parameters))
         self.after_update(examples, x, y)
 
@@ -99,9 +99,9 @@ class FullPrioritizedL2(L2):
 
 
 class PrioritizedL2(L2):
-    """L2 with: examples drawn with q_i proportional to the |e_i| last seen; only the mini-batch's are refreshed.
+    """L2 with: examples drawn with q_i proportional to the last computed |e_i|, mostly outdated.
 
-    All priorities start from the initial network; a mini-batch's are recomputed after its update.
+    The initial network gives all priorities; after an update, only its mini-batch's are recomputed.
     """
 
     def __init__(self, settings: RegressionSettings, streams: Streams):
@@ -118,7 +118,7 @@ class PrioritizedL2(L2):
 
 
 class Cubic(L2):
-    """L2 with: the cubic loss whose expected gradient is FullPrioritizedL2's; c is recomputed at every step (paper)."""
+    """L2 with: the cubic loss, with the expected gradient of FullPrioritizedL2; every step recomputes c (paper)."""
 
     def loss(self, error: tf.Tensor) -> tf.Tensor:
         c = total(tf.abs(self.all_errors())) / self.settings.examples

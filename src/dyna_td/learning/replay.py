@@ -8,8 +8,8 @@ import tensorflow as tf
 class Transition(NamedTuple):
     """A batch of real or simulated experience, B transitions a seed.
 
-    `terminated` is 1 where the environment itself ended the episode; a time limit leaves it 0, so the target keeps
-    bootstrapping there.
+    `terminated` is 1 where the environment itself ended the episode. A time limit leaves it 0, so the target still
+    bootstraps there.
     """
 
     state: tf.Tensor  # [S, B, d]
@@ -33,17 +33,17 @@ class Replay(tf.Module):
         super().__init__()
         self.capacity = capacity
         self._state_dim, self._action_dim = state_dim, action_dim
-        # One row a transition, so that drawing a mini-batch is one gather: s, s', a, r, terminated.
+        # One row a transition (s, s', a, r, terminated), so drawing a mini-batch is one gather.
         self._rows = tf.Variable(tf.zeros([seeds, capacity, 2 * state_dim + (action_dim or 1) + 2]), trainable=False)
         self._added = tf.Variable(0, dtype=tf.int64)  # the same for all seeds: one transition an environment step
 
     @property
     def size(self) -> tf.Tensor:
-        """How many transitions a seed holds now: int32 scalar."""
+        """The number of transitions that a seed holds: int32 scalar."""
         return tf.cast(tf.minimum(self._added, self.capacity), tf.int32)
 
     def add(self, transition: Transition) -> tf.Tensor:
-        """Stores one transition a seed (B = 1) and returns the place it took: int32 scalar."""
+        """Stores one transition a seed (B = 1) and returns its place: int32 scalar."""
         place = tf.cast(self._added % self.capacity, tf.int32)
         row = tf.concat(
             [
@@ -67,11 +67,11 @@ class Replay(tf.Module):
         return self._unpack(tf.gather_nd(self._rows.read_value(), places[..., None], batch_dims=1))
 
     def place_of(self, ages: tf.Tensor) -> tf.Tensor:
-        """The places of the transitions that were added `ages` (int32, 0 is the newest) before; alike."""
+        """The places of the transitions of these ages (0 is the newest): int32, in the shape of `ages`."""
         return tf.cast((self._added - 1 - tf.cast(ages, tf.int64)) % self.capacity, tf.int32)
 
     def block(self, start: tf.Tensor, length: int) -> Transition:
-        """The transitions at places start, ..., start + length - 1, never written ones included."""
+        """The transitions at places start, ..., start + length - 1, empty places included."""
         rows = self._rows.read_value()
         return self._unpack(tf.slice(rows, [0, start, 0], [rows.shape[0], length, rows.shape[2]]))
 

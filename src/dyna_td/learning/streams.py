@@ -1,7 +1,7 @@
 """Seed streams: every random number is a pure function of (seed, purpose, step, inner step).
 
-No draw depends on how many draws were made before it, nor on which other seeds share the program. A loop that runs
-until its slowest seed is done therefore shifts nobody's stream, and seed k's numbers are the same alone or among fifty.
+A draw depends neither on earlier draws nor on the other seeds of the program. So seed k's numbers are the same alone or
+among fifty, even where a loop runs until its slowest seed is done.
 """
 
 import enum
@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from dyna_td.errors import UserError
 
-# A key is two words of 32 bits: XLA drops the higher bits without a word, so that a step packed above them would repeat
-# its draws after 256 steps. Seed and inner step share the first word, step and purpose the second.
+# A key is two words of 32 bits: seed and inner step share the first, step and purpose the second. XLA silently drops
+# higher bits, so a larger step would repeat earlier draws.
 SEEDS = 2**20
 _INNER_STEPS = 2**12
 STEPS = 2**26 - 1
@@ -19,7 +19,7 @@ _PURPOSES = 2**6
 
 
 class Purpose(enum.IntEnum):
-    """What a draw is for. The values are part of the results: never renumber them."""
+    """The purpose of a draw. The values are part of the results: never renumber them."""
 
     WEIGHTS = 0
     TRAINING_INPUTS = 1
@@ -37,7 +37,7 @@ class Purpose(enum.IntEnum):
     CHAIN_NOISE = 13
     CHAIN_START = 14
     CHAIN_MODEL = 15
-    CHAIN_CRITERION = 16  # which criterion a fill climbs
+    CHAIN_CRITERION = 16  # the choice of the criterion that a fill climbs
     SIMULATED_STATES = 17
     SIMULATED_EXPLORE = 18
     SIMULATED_ENVIRONMENT = 19
@@ -64,7 +64,7 @@ class Streams:
         if not all(0 <= seed < SEEDS for seed in seeds):
             raise UserError(f"seeds are {seeds}, expected whole numbers from 0 to {SEEDS - 1}.")
         self.count = len(seeds)
-        # [S]; a variable, for a program with other seeds is the same program then (compiled_programs.py).
+        # [S]; a variable, so runs with other seeds share the compiled program.
         self._seeds = tf.Variable(seeds, dtype=tf.int64, trainable=False)
 
     def uniform(self, purpose: Purpose, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
@@ -76,11 +76,11 @@ class Streams:
         return tf.cast(tf.bitwise.right_shift(bits, tf.constant(8, tf.uint32)), tf.float32) * 2.0**-24
 
     def normal(self, purpose: Purpose, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
-        """Draws from N(0, 1): float32 [S, *shape]; call it in compiled programs, outside the numbers are others."""
+        """Draws from N(0, 1): float32 [S, *shape]; only for compiled programs, because eager numbers differ."""
         return self._draw(lambda key: tf.random.stateless_normal(shape, key), tf.float32, purpose, step, inner)
 
     def integers(self, purpose: Purpose, shape: tuple[int, ...], high, step=0, inner=0) -> tf.Tensor:
-        """Draws uniformly from {0, ..., high - 1}: int32 [S, *shape]; `high` is one for all seeds or [S], above 0."""
+        """Draws uniformly from {0, ..., high - 1}: int32 [S, *shape]; `high` > 0 is a scalar or [S]."""
         high = tf.broadcast_to(tf.cast(high, tf.int32), [self.count])
         return self._draw(
             lambda key, high: tf.random.stateless_uniform(shape, key, 0, high, tf.int32),
@@ -94,7 +94,7 @@ class Streams:
     def _draw(self, draw, dtype, purpose, step, inner, *by_seed) -> tf.Tensor:
         first = self._seeds * _INNER_STEPS + tf.cast(inner, tf.int64)  # [S]
         second = (tf.cast(step, tf.int64) + 1) * _PURPOSES + int(purpose)  # step -1 is the time before the first
-        # map_fn compiles to one small loop over the seeds: measured free, where vectorized_map tripled the step's time.
+        # map_fn compiles to a small loop over the seeds, at no measured cost; vectorized_map tripled a step's time.
         return tf.map_fn(
             lambda parts: draw(tf.stack([parts[0], second]), *parts[1:]), (first, *by_seed), fn_output_signature=dtype
         )

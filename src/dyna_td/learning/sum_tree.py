@@ -6,9 +6,9 @@ and a node's children lie side by side in memory. A picture with four children a
     level 0 (leaves)   3 0 2 1 | 4 0 . .
     level 1            6         4           each entry is the sum of one group of leaves below
 
-To draw in proportion to the leaves, take u = 0.65 of the top level's total 10, i.e. 6.5. Running sums of the top are
-(6, 10): the second child, with 6.5 - 6 = 0.5 left. Running sums of its group are (4, 4, ...): the first leaf, number 4.
-Leaf 1, whose priority is zero, is never drawn, because its running sum equals its left neighbour's.
+To draw in proportion to the leaves, take u = 0.65 of the top level's total 10, i.e. 6.5. The top's running sums are
+(6, 10), which gives the second child, with 6.5 - 6 = 0.5 left. Its group's running sums are (4, 4, ...), which gives
+the first leaf, number 4. Leaf 1 has priority zero and is never drawn: its running sum equals its left neighbour's.
 
 Parents are always recomputed from their children, never adjusted by increments, so rounding errors do not pile up.
 """
@@ -41,7 +41,7 @@ def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tuple[tf.Tensor
     for level in reversed(levels):
         children = tf.gather_nd(level, node[..., None], batch_dims=1)  # [S, B, WIDTH]
         running = tf.cumsum(tf.cast(children, tf.float64), axis=-1)
-        # Rounding may leave `remaining` at or above the group's own total: then the last non-zero child is meant,
+        # Rounding may leave `remaining` at or above the group's own total. Then the last non-zero child is drawn,
         # the first whose running sum reaches the total.
         passed = (running <= remaining[..., None]) & (running < running[..., -1:])
         child = tf.reduce_sum(tf.cast(passed, tf.int32), axis=-1)
@@ -51,7 +51,7 @@ def draw_leaves(levels: list[tf.Tensor], uniforms: tf.Tensor) -> tuple[tf.Tensor
 
 
 class SumTree(tf.Module):
-    """Priorities of S seeds that change a few at a time.
+    """Priorities of S seeds, updated a few at a time.
 
     Args:
       seeds: S.
@@ -75,7 +75,7 @@ class SumTree(tf.Module):
         return tf.reduce_sum(self._levels[-1], axis=[1, 2])
 
     def assign(self, leaves: tf.Tensor, priorities: tf.Tensor) -> None:
-        """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; of a leaf named twice, the last one counts."""
+        """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; of equal leaves, the last one counts."""
         seed = tf.broadcast_to(tf.range(leaves.shape[0])[:, None], leaves.shape)
         for level in self._levels:
             node, child = leaves // WIDTH, leaves % WIDTH
@@ -92,14 +92,14 @@ class SumTree(tf.Module):
     def draw(self, uniforms: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Draws leaves in proportion to their priorities.
 
-        Uniforms float32 [S, B] in [0, 1) give leaves int32 [S, B] and their priorities float32 [S, B]. (To read a
-        drawn leaf's priority later would cost XLA a copy of the tree, because an update may come in between.)
+        Uniforms float32 [S, B] in [0, 1) give leaves int32 [S, B] and their priorities float32 [S, B]. Reading the
+        priorities later, after an update, would make XLA copy the tree.
         """
         return draw_leaves([level.read_value() for level in self._levels], uniforms)
 
 
 def total(values: tf.Tensor) -> tf.Tensor:
-    """Sums over the last axis in float64: rounded once, a sum is the same in whatever order XLA adds."""
+    """Sums over the last axis in float64, rounded once: the same result in any order of addition."""
     return tf.cast(tf.reduce_sum(tf.cast(values, tf.float64), axis=-1), tf.float32)
 
 

@@ -1,4 +1,4 @@
-"""How Python functions become programs that XLA compiles."""
+"""Compilation of Python functions by XLA."""
 
 import functools
 from collections.abc import Callable
@@ -9,16 +9,16 @@ import tensorflow as tf
 def xla_function(function: Callable) -> Callable:
     """A function that XLA compiles, once for each signature of tensors; a decorator.
 
-    AutoGraph is off: left to itself it would rewrite every function that is called in turn, two seconds a process,
-    while a few alone hold loops; those say so by `with_tensor_loops`.
+    AutoGraph is off: it would rewrite every called function, which takes two seconds a process. The few functions with
+    loops ask for it by `with_tensor_loops`.
     """
     return tf.function(function, jit_compile=True, autograph=False)
 
 
 def with_tensor_loops(function: Callable) -> Callable:
-    """Lets the `while` and `for` of `function` that run over tensors become loops of the graph; a decorator."""
+    """Turns the `while` and `for` of `function` that run over tensors into TensorFlow's loops; a decorator."""
 
-    @functools.cache  # not at import, when `super()` would not yet know the class, but when it is first needed
+    @functools.cache  # at the first call, because at import `super()` does not yet know the class
     def converted():
         return tf.autograph.to_graph(function, recursive=False)
 
@@ -30,9 +30,9 @@ def with_tensor_loops(function: Callable) -> Callable:
 
 
 def compiled(function: Callable):
-    """What `function` returns when XLA runs it.
+    """The result of `function`, computed by XLA, for numbers that are made before training.
 
-    For numbers that are made before training: TensorFlow's own kernels take another path through sin, tanh and normal
-    numbers for the last few elements of a tensor, so that a seed's would depend on its place in the stack.
+    TensorFlow's own kernels compute sin, tanh and normal numbers differently for the last few elements of a tensor.
+    So a seed's numbers would depend on its place in the stack.
     """
     return xla_function(function)()

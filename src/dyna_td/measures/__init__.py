@@ -1,1 +1,1 @@
-"""What is measured of an agent or computed from the theory: sampling distributions, the frozen Q, Theorems 2 and 3."""
+"""Measurements of agents, and the theory in numbers: sampling distributions, the final Q, Theorems 2 and 3."""

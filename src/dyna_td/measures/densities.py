@@ -1,32 +1,32 @@
-"""Densities proportional to a power of the absolute TD error, and how far apart two of them are.
+"""Densities proportional to a power of the absolute TD error, and the distances between them (Theorem 3).
 
-In plain NumPy, in float64, a seed a row; what is measured on a trained agent is in `frozen`. A seed whose TD errors are
-not finite has NaN everywhere.
+Plain NumPy in float64, one row a seed; `frozen_q` measures them on trained agents. A seed with TD errors that are not
+finite has NaN everywhere.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-LARGEST_EXPONENT = 100.0  # of a fit, either way: shares by so high a power lie in a single cell
+LARGEST_EXPONENT = 100.0  # of a fit, in absolute value: so high a power puts all shares in a single cell
 
 
 def power_density(error: ArrayLike, exponent: ArrayLike = 1.0) -> np.ndarray:
-    """|delta|^beta as shares of the cells: |delta| > 0 [S, cells] and beta [S], or one for all -> [S, cells]."""
+    """|delta|^beta, normalised over the cells: |delta| > 0 [S, cells], beta [S] or one for all -> [S, cells]."""
     logs = np.log(np.asarray(error, np.float64)) * np.reshape(exponent, (-1, 1))
     weight = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return weight / weight.sum(axis=-1, keepdims=True)
 
 
 def fitted_exponent(shares: ArrayLike, error: ArrayLike) -> np.ndarray:
-    """The beta of the density |delta|^beta under which the visited states are the most likely: [S].
+    """The maximum-likelihood beta of the density |delta|^beta, given the visited states: [S].
 
-    Maximum likelihood, not a line through the cells' log density: it weighs a cell by its visits and has no trouble
-    with cells that were never visited, whose density has no logarithm. The likelihood is concave in beta.
+    Unlike a line through the cells' log density, it weighs a cell by its visits and copes with cells that were never
+    visited. The log likelihood is concave in beta.
 
     Args:
-      shares: of the visited states that lie in each cell, [S, cells].
-      error: |delta| > 0 of each cell, alike.
+      shares: the share of visited states in each cell, [S, cells].
+      error: |delta| > 0 of each cell, [S, cells].
     """
 
     def fit(p: np.ndarray, log_error: np.ndarray) -> float:
@@ -45,7 +45,7 @@ def fitted_exponent(shares: ArrayLike, error: ArrayLike) -> np.ndarray:
 
 
 def total_variation(p: ArrayLike, q: ArrayLike) -> np.ndarray:
-    """Half the summed difference of two distributions [S, cells]: 0 if they are equal, 1 if they share no cell; [S]."""
+    """Half the L1 distance of two distributions [S, cells]: 0 if they are equal, 1 if they share no cell; [S]."""
     return 0.5 * np.abs(np.asarray(p, np.float64) - q).sum(axis=-1)
 
 
@@ -56,15 +56,15 @@ def theorem_3(
 
         |p(s) - p^(s)| <= min(Vmax (p(s) eps + eps_s) / Z^, Vmax (p^(s) eps + eps_s) / Z),  eps = sum of eps_s
 
-    eps_s is each state's own model error, as in the proof, not the largest of all, as in the statement; and half the L1
-    distance, not the whole. Both make the right side smaller, so that where this bound holds, the paper's does too.
-    (With half the distance, the proof's first step needs values r + gamma v that lie between -Vmax and 0, or between 0
-    and Vmax; with both signs a factor of 2 is missing there.)
+    eps_s is each state's own model error, as in the proof; the statement takes the largest of all. It is half the L1
+    distance, not the whole. Both make the right side smaller, so the paper's bound holds wherever this one does.
+    With half the distance, the proof's first step needs values r + gamma v in [-Vmax, 0] or in [0, Vmax]. With both
+    signs, a factor of 2 is missing there.
 
     Args:
       error: u(s) = |delta(s, y(s))| under the true model, [S, states].
       learned_error: u^(s), the same under the learned model.
-      model_error: eps_s, total variation between the two models' outcomes in s, alike.
+      model_error: eps_s, total variation between the two models' outcomes in s, [S, states].
       largest_value: Vmax = Rmax / (1 - gamma).
 
     Returns:

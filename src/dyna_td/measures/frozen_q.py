@@ -1,9 +1,7 @@
-"""Measurements on the Q of a finished training (Section 4.1; appendix, Theorem 3): where long chains go on it, what is
-lost by holding y constant, and how far a learned model moves the distribution.
+"""Measurements on the final Q of a training: long chains, the effect of a constant y, and that of a learned model.
 
-A run of `dyna_td_frozen` is one of `dyna_td` with the learned model, to the last bit, and then this, once. Its random
-numbers have purposes of their own, which stand here and not in `streams`: what that file says is part of the digest of
-every finished run.
+They serve Section 4.1 and the appendix's Theorem 3. A run of `dyna_td_frozen` trains as `dyna_td` does with the learned
+model, to the last bit, and measures once at its end.
 """
 
 import enum
@@ -27,17 +25,17 @@ from dyna_td.search.gradient import gradient
 from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED
 
 CHAINS = 64  # of each kind and seed, side by side
-SIDE = 20  # cells a side of the chains' histograms: a cell is as wide as a step, and one of them is the goal
-POINTS = 5  # a side of a cell, over which |delta| is averaged
-SNAPSHOTS = -(-SHOWN // CHAINS)  # moments of the chains at which their states are shown
+SIDE = 20  # cells a side of the chains' histograms; a cell is as wide as a step, and the goal is one cell
+POINTS = 5  # points a side of a cell; |delta| is averaged over them
+SNAPSHOTS = -(-SHOWN // CHAINS)  # times at which the pictures show the chains' states
 PROBED = 2_000  # states at which the two gradients are compared
 CLOSE = 0.9  # a cosine above which two gradients are close
-QUANTILES = 64  # of GridWorld's noise, equally likely, that stand for its transition
+QUANTILES = 64  # of GridWorld's noise, equally likely; together they stand for its transition
 
 SMALL_STEP = LANGEVIN_STEP / 100
 
-# Kinds of chains: rule, step size (0: the rule's own), and whether the gradient goes through y too. The last two show
-# the effect of a constant y, and of the step size.
+# Kinds of chains: rule, step size (0: the rule's own), and whether the gradient goes through y too. The last two kinds
+# show the effects of a constant y and of the step size.
 KINDS = {
     "langevin": ("langevin", 0.0, True),
     "released": ("released", 0.0, False),
@@ -48,7 +46,7 @@ KINDS = {
 
 
 class FrozenPurpose(enum.IntEnum):
-    """What a draw is for; numbered from the top, so that it never meets a `streams.Purpose`."""
+    """The purpose of a draw; the numbers differ from those of `streams.Purpose`."""
 
     IDEAL_STATES = 60
     UNIFORM_STATES = 61
@@ -62,7 +60,7 @@ class FrozenQ(tf.Module):
     Args:
       agent: Dyna-TD with a learned model.
       streams: the S seeds.
-      sampling: the program's, whose twin is GridWorld's.
+      sampling: the program's sampling distributions, on GridWorld's twin.
     """
 
     def __init__(self, agent, streams: Streams, sampling: SamplingDistributions):
@@ -78,13 +76,13 @@ class FrozenQ(tf.Module):
         self.is_open = ~np.all(self.twin.is_terminal(by_cell.reshape(-1, POINTS**2, 2)), axis=1)  # not the goal
 
     def measure(self, step: tf.Tensor) -> tuple[dict[str, np.ndarray], dict[str, tf.Tensor]]:
-        """Everything that is measured when training ends.
+        """All measurements at the end of training.
 
         Args:
           step: environment steps of the whole training.
 
         Returns:
-          The metrics of `catalog.FROZEN_METRICS`, each [S], and by kind of chain some of its states, each [S, 2000, 2].
+          The metrics `pipeline.metrics.FROZEN_METRICS`, each [S], and some states by kind of chain, each [S, 2000, 2].
         """
         counts, shown = self._run_chains()
         counts = {kind: visits.numpy()[:, self.is_open] for kind, visits in counts.items()}
@@ -95,14 +93,14 @@ class FrozenQ(tf.Module):
         return metrics, {kind: shown[kind] for kind in FROZEN_SOURCES}
 
     def targets(self, columns: tf.Tensor, online: bool = False) -> tf.Tensor:
-        """y of the greedy action by the learned model, as `Dyna.target_by_model`: [S, d, B] -> [S, B]."""
+        """y of the greedy action by the learned model, as `DynaTD.y_hat`: [S, d, B] -> [S, B]."""
         state = as_rows(columns)
         action = self.agent.learner.greedy(state)
         next_state, reward, terminated = self.agent.model.predict(state, action, tf.zeros([*action.shape, 0]))
         return self.agent.learner.td_target(Transition(state, action, reward, next_state, terminated), online)
 
     def slope(self, columns: tf.Tensor, through_y: bool, online: bool = False) -> tf.Tensor:
-        """grad h of Dyna-TD, with y held constant or through it too: [S, d, B] -> [S, d, B]."""
+        """grad h of Dyna-TD, with y constant or with the gradient through y too: [S, d, B] -> [S, d, B]."""
         y = self.targets(columns, online)
         return gradient(lambda s: self.agent.h(s, self.targets(s, online) if through_y else y), columns)
 
@@ -110,7 +108,7 @@ class FrozenQ(tf.Module):
 
     @xla_function
     def _run_chains(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        """By kind: visits of each cell, [S, SIDE^2], and states, [S, 2000, 2]."""
+        """Visits of each cell, [S, SIDE^2], and states, [S, 2000, 2], both by kind of chain."""
         found = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(KINDS)}
         found["ideal"] = self._visit(self._ideal_draws(), len(KINDS))
         return {kind: visits for kind, (visits, _) in found.items()}, {
@@ -119,17 +117,17 @@ class FrozenQ(tf.Module):
 
     @with_tensor_loops
     def _visit(self, advance: Callable, number: int) -> tuple[tf.Tensor, tf.Tensor]:
-        """Lets all chains of one kind take `probe_steps` steps after a fifth as many that do not count.
+        """Runs all chains of one kind for `probe_steps` steps, after a burn-in of a fifth as many.
 
         Args:
-          advance: maps states [S, C, d] and the step's number t to the next states, and which of them count, [S, C].
-          number: of the kind.
+          advance: maps states [S, C, d] and the step's number t to the next states and whether each counts, [S, C].
+          number: the kind's number.
         """
         steps = self.agent.settings.probe_steps
         burn_in = steps // 5
         seeds, d = self.streams.count, self.twin.state_dim
         state = self._starts(tf.constant(-1), number)
-        last = state  # that counts
+        last = state  # the last states that count
         visits = tf.zeros([seeds, SIDE**2])
         shown = tf.zeros([SNAPSHOTS, seeds, CHAINS, d])
         t = tf.constant(0)
@@ -144,7 +142,7 @@ class FrozenQ(tf.Module):
         return visits, tf.reshape(by_seed, [seeds, SNAPSHOTS * CHAINS, d])[:, :SHOWN]
 
     def _chain(self, kind: str, number: int) -> Callable:
-        """What takes a step of `kind` (see `SearchControl.fill`), except that every state counts, not the accepted."""
+        """A function that takes a step of `kind` as `SearchControl.fill` does, but every state counts."""
         name, step_size, through_y = KINDS[kind]
         rule, d = self._rule(name, step_size), self.twin.state_dim
 
@@ -172,13 +170,13 @@ class FrozenQ(tf.Module):
         return RULES[name](self.twin, spread, replace(self.agent.settings, step_size=step_size))
 
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
-        """States of B_er, where search control starts chains too: [S, C, d]."""
+        """States of B_er, where search control starts its chains too: [S, C, d]."""
         replay = self.agent.replay
         places = self.streams.integers(FrozenPurpose.CHAIN_STARTS, (CHAINS,), replay.size, step=t, inner=number)
         return replay.gather(places).state
 
     def _ideal_draws(self) -> Callable:
-        """What draws states from |delta| itself, as far as cells tell it: no sampler can be expected to fit better."""
+        """A function that draws states from |delta| of the cells; no sampler can be expected to fit better."""
         error = tf.where(self.is_open, self._errors_of_cells(online=False), 0.0)
         levels = build_levels(error)
 
@@ -192,11 +190,11 @@ class FrozenQ(tf.Module):
 
     @xla_function
     def _cell_errors(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """|delta| of the cells with the target network in y, and with Q itself, as `algorithm_4` has it."""
+        """|delta| of the cells with the target network in y, and with Q itself in y as `algorithm_4` has it."""
         return self._errors_of_cells(online=False), self._errors_of_cells(online=True)
 
     def _errors_of_cells(self, online: bool) -> tf.Tensor:
-        """The mean of exp h, the density that chains are to have, over the points of each cell: [S, SIDE^2]."""
+        """The mean of exp h, the target density of chains, over the points of each cell: [S, SIDE^2]."""
         settings, seeds = self.agent.settings, self.streams.count
 
         def errors(start, size):
@@ -211,7 +209,7 @@ class FrozenQ(tf.Module):
 
     @xla_function
     def _compare_gradients(self, step: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Of the cosines of both gradients over states: the mean, and the shares above 0 and above 0.9; each [S]."""
+        """Over states, the gradients' mean cosine, and the shares of cosines above 0 and above 0.9; each [S]."""
         states = {
             "uniform": self.streams.uniform(FrozenPurpose.UNIFORM_STATES, (PROBED, self.twin.state_dim)),
             "queue": self.agent.sample_states(step, PROBED),
@@ -228,7 +226,7 @@ class FrozenQ(tf.Module):
         return metrics
 
     def cosines(self, columns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Cosine of grad h with y constant and through y, and whether both can be followed: [S, d, B] -> [S, B]."""
+        """Cosine of grad h with y constant and through y, and whether both have a length: [S, d, B] -> [S, B]."""
         constant, whole = self.slope(columns, through_y=False), self.slope(columns, through_y=True)
         lengths = tf.norm(constant, axis=1), tf.norm(whole, axis=1)
         is_defined = (lengths[0] > VANISHED) & (lengths[1] > VANISHED)
@@ -241,8 +239,8 @@ class FrozenQ(tf.Module):
     def _compare_models(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """u, u^ and eps_s of Theorem 3 on GridWorld with 50x50 states, the cells' lower left corners: each [S, 2500].
 
-        An outcome of the greedy action is the cell of s', whether it is terminal, and the reward, -1 or 0, whichever is
-        nearer. The learned model gives one outcome, the true one a distribution.
+        An outcome of the greedy action is the cell of s', whether s' is terminal, and the reward, rounded to -1 or 0.
+        The learned model gives one outcome, the true one a distribution.
         """
         learner = self.agent.learner
         state = tf.broadcast_to(self.corners, [self.streams.count, *self.corners.shape])
@@ -268,7 +266,7 @@ class FrozenQ(tf.Module):
 
 
 def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error: np.ndarray) -> dict[str, np.ndarray]:
-    """How far visits [S, cells] follow |delta|, which is `online_error` to `algorithm_4`, else `error`; each [S].
+    """How closely visits [S, cells] follow |delta|: `online_error` for `algorithm_4`, `error` for the rest; each [S].
 
     NaN where no state counts, because every step leads out of the space.
     """
@@ -289,7 +287,7 @@ def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error
 def bound_metrics(
     error: np.ndarray, learned_error: np.ndarray, model_error: np.ndarray, largest_value: float
 ) -> dict[str, np.ndarray]:
-    """What Theorem 3's two sides say, each [S]; the arguments are those of `densities.theorem_3`."""
+    """The metrics of Theorem 3's two sides, each [S]; the arguments are those of `densities.theorem_3`."""
     left, right = densities.theorem_3(error, learned_error, model_error, largest_value)
     p, learned_p = (each / each.sum(axis=1, keepdims=True) for each in (error, learned_error))
     return {
@@ -303,23 +301,23 @@ def bound_metrics(
 
 
 def _flat(rows: tf.Tensor) -> tf.Tensor:
-    """All chains of all seeds one after the other, as the rules take them: [S, C, d] -> [S C, d]."""
+    """All chains of all seeds in one axis, as the rules take them: [S, C, d] -> [S C, d]."""
     return tf.reshape(rows, [-1, rows.shape[-1]])
 
 
 def _add_visits(visits: tf.Tensor, states: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """The visits [S, SIDE^2] and one for each state [S, C, 2] that counts (bool [S, C])."""
+    """The visits [S, SIDE^2] plus one for each state [S, C, 2] that counts (bool [S, C])."""
     cell = _cells(states, SIDE)
     seed = tf.broadcast_to(tf.range(cell.shape[0])[:, None], cell.shape)
     return tf.tensor_scatter_nd_add(visits, tf.stack([seed, cell], axis=-1), tf.cast(counts, tf.float32))
 
 
 def _cells(states: tf.Tensor, side: int) -> tf.Tensor:
-    """The number of the cell in which each state lies, as in `sampling.histogram`: [..., 2] -> int32 [...]."""
+    """The cell number of each state, as in `sampling.histogram`: [..., 2] -> int32 [...]."""
     place = tf.clip_by_value(tf.cast(states * side, tf.int32), 0, side - 1)
     return place[..., 0] * side + place[..., 1]
 
 
 def _outcome(next_state, reward, terminated) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """What a model brings, discretised: the cell of s', the nearer reward of -1 and 0, and whether s' is terminal."""
+    """A model's outcome, discretised: the cell of s', the reward as -1 or 0, and whether s' is terminal."""
     return _cells(next_state, CELLS), tf.where(reward > -0.5, 0.0, -1.0), tf.cast(terminated, tf.float32) > 0.5

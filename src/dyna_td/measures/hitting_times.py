@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-import scipy  # whose parts are loaded when they are used
+import scipy  # it loads its parts when they are used
 from numpy.typing import ArrayLike
 
 from dyna_td.errors import UserError
@@ -30,7 +30,7 @@ POINTS = 240  # of each curve
 def square_hitting_time(initial_error: ArrayLike, threshold: ArrayLike, rate: float = 1.0) -> np.ndarray:
     """Time for an error to shrink to `threshold` under the square loss: t_epsilon = ln(delta_0 / epsilon) / eta.
 
-    It holds for one example and, since every error decays alike, for the sum of errors too (Theorem 2, both parts).
+    It holds for one example and for the sum of errors, because all errors decay at one rate (Theorem 2).
 
     Args:
       initial_error: delta_0 > 0, any shape.
@@ -54,9 +54,9 @@ def cubic_hitting_time(initial_error: ArrayLike, threshold: ArrayLike, rate: flo
 
 
 def hitting_time_ratio(initial_error: ArrayLike, threshold: ArrayLike) -> np.ndarray:
-    """The ratio of figure 8c-d at equal rates: above 1 the cubic loss arrives first.
+    """The square loss's hitting time over the cubic one's, at equal rates: above 1 the cubic loss arrives first.
 
-    Arguments as `square_hitting_time`, but epsilon < delta_0: at equality both times are 0.
+    Figures 8c and 8d show it. Arguments as `square_hitting_time`, but epsilon < delta_0: at equality both times are 0.
     """
     return square_hitting_time(initial_error, threshold) / cubic_hitting_time(initial_error, threshold)
 
@@ -84,7 +84,7 @@ def total_cubic_hitting_time(initial_errors: ArrayLike, threshold: float, rate: 
     def excess(scaled_time: float) -> float:
         return np.sum(errors / (1.0 + errors * scaled_time)) - threshold
 
-    # Every error is below 1 / (eta' t), so the sum is below epsilon at n / epsilon; twice that leaves room to round.
+    # Every error is below 1 / (eta' t), so the sum is below epsilon at n / epsilon; the factor 2 allows for rounding.
     latest = 2.0 * errors.size / threshold
     return scipy.optimize.brentq(excess, 0.0, latest, xtol=1e-15 * latest) / rate
 
@@ -97,9 +97,9 @@ def theorem_2_condition(
     mean(1 / delta_0(i)) <= (eta' / eta) ln(delta_0 / epsilon) / (delta_0 / epsilon - 1), with delta_0 the sum of the
     errors; at epsilon = delta_0 the last fraction is its limit, 1.
 
-    The paper prints the ratio of the rates upside down. Its own proof needs eta' / eta, and as printed the theorem
-    fails: for one example with delta_0 = 2, epsilon = 1, eta = 3, eta' = 0.2 the printed inequality holds although the
-    square loss takes 0.23 and the cubic one 2.5. At equal rates, as in the paper's example, the two readings agree.
+    The paper prints the ratio of the rates upside down: its own proof needs eta' / eta. As printed the theorem fails.
+    For one example with delta_0 = 2, epsilon = 1, eta = 3, eta' = 0.2 the printed inequality holds, but the square loss
+    takes 0.23 and the cubic one 2.5. At equal rates, as in the paper's example, both readings agree.
 
     Args:
       initial_errors: delta_0(i) > 0, shape [n].
@@ -130,10 +130,10 @@ def gap_function(x: ArrayLike, rate_ratio: float = 1.0) -> np.ndarray:
 def crossover_error(initial_error: float, rate_ratio: float = 1.0) -> float:
     """epsilon_0 of Theorem 2 (i): the error below which the square loss arrives first.
 
-    It is the other root of f(epsilon_0) = f(delta_0), and it is real: with u = (eta / eta') / epsilon the equation
-    reads -u exp(-u) = -(eta / eta') exp(f(delta_0)), which the branch W_{-1} of Lambert's function solves. (The
-    paper's remark says that there is no real-valued solution.) For example 0.5693 for delta_0 = 2 at equal rates. The
-    relative error is below 1e-6, largest where delta_0 is near eta / eta'.
+    It is the other root of f(epsilon_0) = f(delta_0), for example 0.5693 for delta_0 = 2 at equal rates. The paper's
+    remark says that no real solution exists. But with u = (eta / eta') / epsilon the equation reads -u exp(-u) =
+    -(eta / eta') exp(f(delta_0)), and the branch W_{-1} of Lambert's function solves it. The relative error is below
+    1e-6, largest where delta_0 is near eta / eta'.
 
     Args:
       initial_error: delta_0 > eta / eta'.
@@ -199,7 +199,7 @@ def start_curve(start: float) -> str:
     return f"start_{start:g}"
 
 
-# Each gives a tidy frame: curve, step (the value on the x-axis), metric, mean (the value on the y-axis).
+# Each returns a tidy frame: curve, step (the x-axis), metric and mean (the y-axis).
 CLOSED_FORMS: dict[str, Callable[[], pd.DataFrame]] = {
     "figure_7a": figure_7a,
     "figure_8a": figure_8a,
@@ -223,6 +223,6 @@ def _checked(initial_error: ArrayLike, threshold: ArrayLike) -> tuple[np.ndarray
     if not np.all((threshold > 0) & (threshold <= initial_error) & np.isfinite(initial_error)):
         raise UserError(
             f"no hitting time for the initial error {initial_error} and the threshold {threshold}: an error only "
-            "shrinks and stays above 0, so choose a finite initial error and a threshold above 0 and not above it."
+            "shrinks and stays above 0, so choose a finite initial error and a threshold in (0, initial error]."
         )
     return initial_error, threshold

@@ -1,8 +1,8 @@
 """Sampling distributions on the square of GridWorld (Section 4.2; figures 2, 3 and 5).
 
-The square is divided into 50 x 50 cells. p* is the distribution that prioritized sampling wants: the absolute TD error
-of each cell's lower left corner, under the true model and the current Q, normalised. It is compared with the states
-that an agent's own way of sampling brings.
+The square is divided into 50 x 50 cells. p* is the ideal distribution of prioritized sampling: the absolute TD error at
+each cell's lower left corner, under the true model and the current Q, normalised. Each agent's own samples are compared
+with it.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ COARSE_CELLS = 10  # a side of the coarser histogram, whose largest entropy is 4
 DRAWS = 3_000  # states that estimate a distribution (paper)
 SHOWN = 2_000  # of them in the pictures and entropies of figures 2 and 5 (paper)
 MODEL_DRAWS = 16  # of GridWorld's noise, averaged in each y
-RECENT_TRANSITIONS = 5_000  # of the recency buffer that stands for d^pi; our choice
+RECENT_TRANSITIONS = 5_000  # of the recency buffer, which stands for d^pi (ours)
 RECENT_STATES = 20_000  # newest states of the search-control queue
 
 
@@ -27,7 +27,7 @@ class SamplingDistributions(tf.Module):
     """Compares an agent's sampling distribution with p*; changes nothing.
 
     Args:
-      agent: an ER agent or one of its descendants, in a twin whose states fill the unit square.
+      agent: an agent of class `ER` or a subclass, in a twin with the unit square as its states.
       streams: the S seeds.
       twin: the environment's twin.
     """
@@ -42,14 +42,14 @@ class SamplingDistributions(tf.Module):
         self.corners = np.stack([x.ravel(), y.ravel()], axis=1)  # [2500, 2], cell number 50 * column + row
 
     def measure(self, step: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
-        """Everything that is recorded at an evaluation.
+        """All measurements of one evaluation.
 
         Args:
-          step: environment steps so far; before the first one there is nothing to be seen.
+          step: environment steps so far, at least 1.
 
         Returns:
-          The metrics of `METRICS`, each [S]; and by source the first 2000 states drawn: `own` is the agent's own way of
-          sampling, `buffer` uniform draws from B_er, each [S, 2000, 2].
+          The metrics `pipeline.metrics.SAMPLING_METRICS`, each [S]; and the first 2000 states drawn, each [S, 2000, 2],
+          by source: `own` from the agent's own distribution, `buffer` uniformly from B_er.
         """
         error = self.absolute_td_errors(step)  # [S, 2500]
         ideal = error / total(error)[:, None]
@@ -88,7 +88,7 @@ class SamplingDistributions(tf.Module):
         return map_blocks(errors, len(self.corners), MODEL_DRAWS * max(self.agent.settings.hidden))
 
     def targets(self, state: tf.Tensor, action: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
-        """y = r + gamma max_a Q_target(s', a) of one query of the true model each: [S, B, 2], [S, B] -> [S, B]."""
+        """y = r + gamma max_a Q_target(s', a), by one query of the true model each: [S, B, 2], [S, B] -> [S, B]."""
         noise = tf.reshape(noise, [*action.shape, self.twin.noise_dim])
         next_state, reward, terminated = self.twin.step(state, action, noise)
         return self.agent.learner.td_target(
@@ -103,7 +103,7 @@ class SamplingDistributions(tf.Module):
         return replay.gather(replay.place_of(ages)).state
 
     def draw_ideal(self, ideal: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-        """What a perfect sampler would reach: the histogram of 3000 draws from p* itself, [S, 2500] -> [S, 2500]."""
+        """The histogram of a perfect sampler, 3000 draws from p* itself: [S, 2500] -> [S, 2500]."""
         uniforms = self.streams.uniform(Purpose.IDEAL_DRAWS, (DRAWS,), step=step)
         cells, _ = draw_leaves(build_levels(ideal), uniforms)
         return _shares(cells, CELLS**2)
@@ -116,7 +116,7 @@ def histogram(states: tf.Tensor, cells: int) -> tf.Tensor:
 
 
 def coverage(states: tf.Tensor) -> dict[str, tf.Tensor]:
-    """How widely states [S, N, 2] lie over the square: see `METRICS`; each [S]."""
+    """Measures of how widely states [S, N, 2] cover the square, see `pipeline.metrics.METRICS`; each [S]."""
     fine = histogram(states, CELLS)
     x, y = states[..., 0], states[..., 1]
     return {
@@ -134,7 +134,7 @@ def entropy(distribution: tf.Tensor) -> tf.Tensor:
 
 
 def _shares(numbers: tf.Tensor, count: int) -> tf.Tensor:
-    """How often each of 0, ..., count - 1 occurs in int32 [S, N], as shares: [S, count]."""
+    """The shares of 0, ..., count - 1 in int32 [S, N]: [S, count]."""
     seed = tf.broadcast_to(tf.range(numbers.shape[0])[:, None], numbers.shape)
     index = tf.stack([seed, numbers], axis=-1)
     counts = tf.tensor_scatter_nd_add(tf.zeros([numbers.shape[0], count]), index, tf.ones(numbers.shape))

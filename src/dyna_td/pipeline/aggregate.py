@@ -16,8 +16,8 @@ COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95"
 SMOOTHING = 30  # evaluations in the moving average of figures on control (paper, figure 4's caption)
 SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
 
-# What follows a metric's name where a panel has baselines: a seed's mean over the whole of learning, and this less that
-# of the baseline whose name comes after.
+# Endings of a metric's name in a panel with baselines: a seed's mean over the whole of learning, and this mean less
+# that of the baseline whose name follows.
 OVER_LEARNING = "_over_learning"
 LESS = "_less_"
 
@@ -25,11 +25,10 @@ LESS = "_less_"
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
     """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first, and in control smoothed too.
 
-    Two metrics are no evaluations: a row `diverged_seed` names, as its mean, a seed whose training diverged, with the
-    step at which it was noticed; and in a panel against training seconds, the one number here that no seed determines,
-    `train_seconds` is the job's training time up to `step`, divided by its seeds. In a panel against driving steps,
-    the `step` of its metric is `crashes_by_driving_step`'s. A panel with baselines has the rows of `_comparisons`
-    too, but no other metric than its own.
+    Two metrics are no evaluations. A row `diverged_seed` names, as its mean, a seed that diverged, at the step where it
+    was noticed. In a panel against training seconds, `train_seconds` is the job's training time up to `step`, divided
+    by its seeds. In a panel against driving steps, the metric has the steps of `crashes_by_driving_step`. A panel with
+    baselines has its own metric and the rows of `_comparisons`, no others.
 
     Args:
       figure: what to show.
@@ -94,7 +93,7 @@ def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:
     """Crashes in evaluation episodes so far, against the environment steps that evaluations drove (figure 13b).
 
     A crash ends its episode, so seeds have driven different distances after equally many evaluations. They are compared
-    at equal ones: at up to 200 steps, as far as the seed that drove the least.
+    at up to 200 equal distances, the longest of which every seed has driven.
 
     Args:
       records: of a run, with the metrics crashed and episode_length.

@@ -1,29 +1,113 @@
-"""What commands share in reading their command line."""
+"""Reading the command line: a parser that raises UserError, the kinds of values, and an option for each setting."""
 
 import argparse
-import os
-from pathlib import Path
+import math
+import re
+from dataclasses import fields
 
+from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import results
+from dyna_td.pipeline import plans
+from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
-LONGEST_NAME = 230  # bytes, where file systems allow 255: temporary names, and those of what lies beside, are longer
+MOST_SEEDS = 1_000  # in one job
+MOST_STEPS = 60_000_000  # the random streams tell apart a few more
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose mistakes are told like all others."""
+    """An argument parser whose mistakes end in one sentence, like all others."""
 
     def error(self, message: str):
         raise UserError(f"{message}; see `{self.prog} --help`.")
 
 
-def require_output(path: Path) -> None:
-    """Checks an `--output` before hours are spent on what is written there at their end.
+def positive_integer(text: str) -> int:
+    """A number of steps."""
+    if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) <= MOST_STEPS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MOST_STEPS}, not {text!r}")
+    return int(text)
 
-    Raises:
-      UserError: if its name is too long, or nothing can be written there.
-    """
-    length = len(os.fsencode(path.name))
-    if length > LONGEST_NAME:
-        raise UserError(f"--output has a name of {length} bytes, expected at most {LONGEST_NAME}: choose another.")
-    results.require_writable(path)
+
+def seconds(text: str) -> float:
+    """A number of seconds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds such as 60, not {text!r}")
+    return number
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """`0-19`, `0,3,7` or a mixture, each seed once."""
+    found = []
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        found += range(first, last + 1) if 0 <= last - first < MOST_SEEDS else [None]
+    if None in found or len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(
+            f"expected seeds such as 0-19 or 0,3,7, each once and at most {MOST_SEEDS:,}, not {text!r}"
+        )
+    return tuple(sorted(found))
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Adds an option for each setting that an agent has."""
+    for name, meaning in registry.all_settings().items():
+        parser.add_argument(_option(name), metavar="X", help=f"{meaning} ({_defaults_text(name)})")
+
+
+def _option(setting: str) -> str:
+    return f"--{setting.replace('_', '-')}"
+
+
+def _defaults_text(setting: str) -> str:
+    """The default of `setting` on each kind of environment that has it, and of the agents that have another."""
+    kinds = {
+        f"on {registry.SUPERVISED_TASK}": RegressionSettings(),
+        "on discrete actions": DynaSettings(),
+        "on action vectors": DDPGDynaSettings(),
+    }
+    texts = {
+        kind: _setting_text(value) for kind, has in kinds.items() if (value := getattr(has, setting, None)) is not None
+    }
+    discrete = texts.get("on discrete actions")
+    if len(set(texts.values())) == 1:
+        texts = {"": texts.popitem()[1]}
+    for agent in registry.AGENTS:
+        value = getattr(registry.settings_type("GridWorld", agent), setting, None)
+        if value is not None and (text := _setting_text(value)) != discrete:
+            texts[f"of {agent}"] = text
+    return f"default: {', '.join(f'{text} {kind}'.rstrip() for kind, text in texts.items())}"
+
+
+def _setting_text(value: object) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def settings(environment: str, agent: str, options: argparse.Namespace):
+    """The settings that the options ask for; those that are not given keep their defaults."""
+    given = {name: text for name in registry.all_settings() if (text := getattr(options, name)) is not None}
+    known = {setting.name: setting for setting in fields(registry.settings_type(environment, agent))}
+    numbers = {}
+    for name, text in given.items():
+        if name not in known:
+            raise UserError(f"{_option(name)} does not apply to {agent} on {environment}: leave it out.")
+        numbers[name] = checked(known[name], _value(text, known[name].default), _option(name))
+    return plans.make_settings(environment, agent, numbers)
+
+
+def _value(text: str, default: object) -> object:
+    """The value that an option's text stands for; the text itself if it is none, which `settings.checked` refuses."""
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if isinstance(default, str):
+        return text
+    try:
+        numbers = [float(part) for part in text.split("x")] if isinstance(default, tuple) else [float(text)]
+        numbers = [int(number) if number.is_integer() else number for number in numbers]
+        return numbers if isinstance(default, tuple) else numbers[0]
+    except ValueError:
+        return text

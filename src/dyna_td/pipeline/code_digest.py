@@ -1,15 +1,15 @@
 """A digest of the code that can change a run's numbers: the definitions that the run reaches, wherever they stand.
 
-A definition is a function, a method, a class (its header and constants) or a constant of a module. The search starts
-from the classes that a run loads by name. It follows names through imports, and methods by their name alone: of a class
-that is reached, those methods count that some reached code mentions. A class that extends another library's counts
-whole, because that library calls its methods.
+A definition is a function, a method, a module's constant, or a class with its header and constants. The search starts
+from the classes that a run loads by name, and follows names through imports. Methods are found by name alone: a reached
+class counts with the methods that any reached code mentions. A class that extends another library's counts whole,
+because that library calls its methods.
 
-The text of a definition has no comments, docstrings, annotations, messages of errors, prints or warnings. In it, each
-name of another definition is replaced by that definition's own text, hashed. So a move or a rename changes nothing,
-and a changed body changes the digest of the runs that reach it, and no other.
+The text of a definition has no comments, docstrings, annotations, error messages, prints or warnings. Each name of
+another definition in it is replaced by the hash of that definition's text. So moves and renames change nothing, and a
+changed body changes the digests of the runs that reach it, and no other.
 
-Left out are settings, which are compared as data, and what tests guard instead: checkpoints, progress, errors.
+Settings are left out, because they are compared as data. Checkpoints, progress and errors are guarded by tests.
 """
 
 import ast
@@ -29,13 +29,13 @@ LEFT_OUT = (
     *("dyna_td.training.progress", "dyna_td.training.checkpoint"),
 )
 ENTRIES = ("train", "evaluate", "measure")  # methods of a program that the trainer calls
-_PLAIN_BASES = {"tf.Module", "NamedTuple", "ABC", "object"}  # libraries' classes that call no method of their own
+_PLAIN_BASES = {"tf.Module", "NamedTuple", "ABC", "object"}  # foreign classes that call no methods of subclasses
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Definition(NamedTuple):
-    """Where a definition stands: `dyna_td.replay`, `Replay.add`; of a class without a method, its header."""
+    """The place of a definition: `dyna_td.learning.replay`, `Replay.add`; a class alone stands for its header."""
 
     module: str
     name: str
@@ -86,7 +86,7 @@ def _module(name: str) -> "_Module | None":
 
 
 class _Module:
-    """A module's definitions by name, each as its statements, and what its imports bind."""
+    """A module's definitions by name, each as its statements, and the names that its imports bind."""
 
     def __init__(self, name: str, path: Path):
         self.name = name
@@ -99,7 +99,7 @@ class _Module:
                 self.definitions.setdefault(defined, []).append(statement)
 
     def bound_by(self, body: Iterable[ast.stmt]) -> dict[str, str]:
-        """The names that the imports among statements bind, as "module" or "module:name", of this project alone."""
+        """This project's names that imports among the statements bind, as "module" or "module:name"."""
         bound = {}
         for node in body:
             if isinstance(node, ast.Import):
@@ -118,10 +118,10 @@ class _Module:
         return bound
 
     def resolve(self, dotted: str, imports: dict[str, str]) -> Definition | None:
-        """The definition of this project that a dotted name stands for; None if it is none, or a part of one."""
+        """The definition of this project that a dotted name stands for, or None; parts of a definition are none."""
         first, *rest = dotted.split(".")
         target = imports.get(first) or (f"{self.name}:{first}" if first in self.definitions else "")
-        while target and ":" not in target:  # a module: what follows is in it
+        while target and ":" not in target:  # a module, which holds the next name
             if not rest:
                 return None
             target, rest = (
@@ -148,7 +148,7 @@ def _defined(statement: ast.stmt) -> Iterator[str]:
 
 
 def _statements(definition: Definition) -> list[ast.stmt]:
-    """The statements of a definition: of a method its own, of a class all but its methods."""
+    """The statements of a definition: a method's own, a class's with all its methods."""
     name, _, method = definition.name.partition(".")
     statements = _module(definition.module).definitions[name]
     if method:
@@ -157,7 +157,7 @@ def _statements(definition: Definition) -> list[ast.stmt]:
 
 
 def _methods(definition: Definition) -> Iterator[tuple[str, Definition]]:
-    """The methods of a class, by the name that mentions them; those that are always called, by one of `ENTRIES`."""
+    """A class's methods, each with the name that reaches it; methods that are always called have one of `ENTRIES`."""
     for statement in _statements(definition) if "." not in definition.name else ():
         if isinstance(statement, ast.ClassDef):
             is_foreign = any(
@@ -177,7 +177,7 @@ def _resolved(definition: Definition, base: ast.expr) -> Definition | None:
 
 @cache
 def _written(definition: Definition) -> tuple[str, tuple[Definition, ...], frozenset[str]]:
-    """A definition's text, in which `_0_`, `_1_`, ... stand for other definitions; these; and names it may call."""
+    """A definition's text, with `_0__0`, `_1__0`, ... for other definitions; these; and the names that it may call."""
     home, references, lines = _module(definition.module), [], []
     names: set[str] = set()
     for statement in _statements(definition):
@@ -206,7 +206,7 @@ def _blank(definition: Definition) -> str:
 
 @cache
 def _text(definition: Definition) -> str:
-    """A definition's text with the hashed texts of those that it mentions, below that of its class."""
+    """A definition's text, with hashes for the definitions that it mentions; a method's comes after its class's."""
     text, references, _ = _written(definition)
 
     def hashed(match: re.Match) -> str:
@@ -219,7 +219,7 @@ def _text(definition: Definition) -> str:
 
 
 class _Canonical(ast.NodeTransformer):
-    """Rewrites a statement so that its text says what it computes, and nothing else."""
+    """Rewrites a statement to a text of its computation alone."""
 
     def __init__(self, home: _Module, own: Definition, references: list[Definition]):
         self.home, self.own, self.references = home, own, references
@@ -231,7 +231,7 @@ class _Canonical(ast.NodeTransformer):
         return self._with_body(self.generic_visit(node))
 
     def _field(self, statement: ast.stmt) -> ast.stmt:
-        """A field of a tuple or a dataclass: its name and its order count, its type does not."""
+        """A field of a tuple or a dataclass, without its type: its name and its order count."""
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
             return ast.Expr(ast.List([ast.Constant(statement.target.id)], ast.Load()))
         return statement
@@ -265,7 +265,7 @@ class _Canonical(ast.NodeTransformer):
         return node
 
     def _bound(self, node) -> set[str]:
-        """The parameters and local names of a function, not those of functions in it."""
+        """The parameters and local names of a function, without those of its inner functions."""
         arguments = node.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         bound = {argument.arg for argument in every if argument}
@@ -335,7 +335,7 @@ class _Canonical(ast.NodeTransformer):
         return any(name in scope for scope in self.scopes)
 
     def _placeholder(self, reference: Definition) -> str:
-        """`_k__p`: the p-th name that the k-th reference defines; a definition's own name says only that."""
+        """`_k__p`: the p-th name that the k-th reference defines; a definition's own name becomes `_ownp`."""
         place = [*_defined(_module(reference.module).definitions[reference.name][0])].index(reference.name)
         if reference == (self.own.module, self.own.name.partition(".")[0]):
             return f"_own{place}"

@@ -1,13 +1,18 @@
 """Files that are whole or not there."""
 
 import contextlib
+import errno
 import glob
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from dyna_td.errors import UserError
+
 ROOT = Path(__file__).resolve().parents[3]  # of the project
+LONGEST_NAME = 230  # bytes, where file systems allow 255: temporary files, and those beside a CSV, have longer names
 
 
 @contextlib.contextmanager
@@ -37,3 +42,24 @@ def remove_partial(path: Path) -> None:
     """Deletes what killed processes left of `path`."""
     for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         partial.unlink(missing_ok=True)
+
+
+def require_writable(path: Path) -> None:
+    """Makes the folder of `path`, and tries it before hours are spent on what would be written there.
+
+    Raises:
+      UserError: if nothing can be written at `path`, or its name is too long.
+    """
+    length = len(os.fsencode(path.name))
+    if length > LONGEST_NAME:
+        raise UserError(f"{path.name} is a name of {length} bytes, expected at most {LONGEST_NAME}: choose another.")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except FileExistsError as error:
+        raise UserError(f"cannot write {path}: {error.filename} is not a folder; choose another place.") from error
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}; choose another place.") from error

@@ -9,7 +9,7 @@ from dyna_td.registry import DYNA_AGENTS, FREQUENCY_AGENTS, ROUNDABOUT, SAMPLED_
 
 @dataclass(frozen=True)
 class Metric:
-    """One word of the `metric` column; `supervised` tells whether it belongs to the supervised task or to control."""
+    """One word of the `metric` column, either of the supervised task or of control."""
 
     unit: str
     meaning: str
@@ -29,7 +29,7 @@ METRICS = {
     "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False),
 }
 
-# What Dyna agents count, since training began.
+# Counters of Dyna agents, since training began.
 DYNA_METRICS = {
     "chain_steps_made": Metric("steps", "steps of search-control chains", False),
     "chain_restarts": Metric("restarts", "new starts of search-control chains", False),
@@ -40,7 +40,7 @@ DYNA_METRICS = {
     ),
     "queue_size": Metric("states", "states in the search-control queue now", False),
 }
-# Dyna-Frequency's, of those chains that climbed the frequency instead of the value.
+# Counters of Dyna-Frequency's chains that climb the frequency instead of the value.
 FREQUENCY_METRICS = {
     "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency", False),
     "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow", False),
@@ -48,8 +48,8 @@ FREQUENCY_METRICS = {
 }
 METRICS |= DYNA_METRICS | FREQUENCY_METRICS
 
-# The environment whose sampling distributions are measured at every evaluation (Section 4.2), and from what states:
-# the suffix of the metric and its meaning.
+# Sampling distributions on GridWorld, measured at every evaluation (Section 4.2). Below are the suffixes of their
+# metrics, with the states that each suffix stands for.
 _SOURCES = {
     "": "states drawn as the agent's own sampler draws them: from its queue (or B_er, while it is empty), all by "
     "priority, or uniformly from B_er",
@@ -82,7 +82,7 @@ SAMPLING_METRICS = {
 }
 METRICS |= SAMPLING_METRICS
 
-# What dyna_td_frozen measures on its last Q, once; delta is by its learned model.
+# Measurements of dyna_td_frozen on its final Q; delta is by its learned model.
 _KINDS = {
     "released": "long chains of the released rule",
     "algorithm_4": "long chains of Algorithm 4's rule",
@@ -126,7 +126,7 @@ def require_metric(metric: object, environment: str, agents: Iterable[str]) -> s
     """Returns `metric` if a run of each of `agents` on `environment` has it.
 
     Raises:
-      UserError: for an unknown metric, or one that they do not have there.
+      UserError: for an unknown metric, or one that such runs do not have.
     """
     known = {
         name: meaning

@@ -5,8 +5,6 @@ A run whose learning rate is swept is preceded by one run per rate, on selection
 """
 
 import difflib
-import re
-import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -14,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
+from dyna_td.pipeline import results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import require_metric
 from dyna_td.pipeline.yaml_files import read_checked
@@ -35,7 +34,6 @@ FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
 # Beyond the paper; planned and drawn like its figures, but none of all_figures.
 STUDIES = ("controls", "sensitivity", "rates", "frozen")
 LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
-FILE_NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*", re.ASCII)
 FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
 
 
@@ -43,9 +41,8 @@ FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never 
 class Panel:
     """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none.
 
-    A panel of sampled states says by `states` from which `source` (own or buffer) and at which `moment` (early, late);
-    `against` is what a panel's x-axis shows: `step`, `train_seconds`, or the evaluations' `driving_steps`. `baselines`
-    are curves that all curves of the panel are compared with, seed by seed, over the whole of learning.
+    `states` names the `source` (own, buffer, ...) and the `moment` (early, late) of sampled states; `against` the
+    x-axis: `step`, `train_seconds` or `driving_steps`. All curves are compared with `baselines`, seed by seed.
     """
 
     metric: str
@@ -60,15 +57,15 @@ class Panel:
 class Figure:
     """A figure of the paper, or a study, as its YAML file declares it.
 
-    `shows` says what is in its panels, and `claim` what the paper says of it, in our words; a study may have neither.
+    A study may have neither `shows` nor `claim`.
     """
 
     name: str
     title: str
-    source: Path
+    source: Path  # the YAML file
     panels: dict[str, Panel]
-    shows: str = ""
-    claim: str = ""
+    shows: str = ""  # what is in the panels
+    claim: str = ""  # what the paper says of it, in our words
 
     @property
     def runs(self) -> list[Run]:
@@ -87,7 +84,7 @@ class Figure:
         return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
 
     def as_plain_data(self) -> dict:
-        """What is drawn where: by panel its metric and its curves' runs, or its closed form."""
+        """The panels as they are drawn: metric, what is not the default, and curves by their runs' names."""
         return {
             key: {
                 "metric": panel.metric,
@@ -121,6 +118,11 @@ class Plan:
         """Everything that can be drawn, by name: the figures, then the studies."""
         return self.figures | self.studies
 
+    @property
+    def drawn_with_states(self) -> set[str]:
+        """The names of those that show sampled states."""
+        return {name for name, figure in self.drawn.items() if figure.shows_states}
+
     def selection_runs(self, run: Run) -> list[Run]:
         """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed."""
         count = self.selection_seeds[kind_of(run.environment)]
@@ -137,42 +139,59 @@ class Plan:
         """Every run that a figure or a study shows, by name."""
         return self.runs | {run.name: run for study in self.studies.values() for run in study.runs}
 
-    @property
+    @cached_property
     def sampled_runs(self) -> set[str]:
         """The names of the runs whose sampled states a figure shows."""
         return {run.name for figure in self.drawn.values() for run in figure.sampled_runs}
 
-    def figure(self, name: str) -> Figure:
-        """The figure or study called `name`.
+    def asked(self, run: str) -> dict:
+        """The settings and the digest of a run, by its name: what outdates its result."""
+        return results.asked(self.all_runs[run])
 
-        Raises:
-          UserError: if there is none.
-        """
+    def sweep_asked(self, run: str) -> list[dict]:
+        """The same of the runs that select its learning rate."""
+        return [results.asked(candidate) for candidate in self.selection_runs(self.all_runs[run])]
+
+    def learning_rate_file(self, run: str) -> list[Path]:
+        """The file that names the selected learning rate of a run, if its rate is swept."""
+        csv = results.selection_csv(self.scale, run)
+        return [results.provenance_json(csv)] if self.all_runs[run].sweep else []
+
+    def run_files(self, figure: str) -> list[Path]:
+        """The results that a figure shows."""
+        return [results.run_csv(self.scale, run.name) for run in self.drawn[figure].runs]
+
+    def states_files(self, figure: str) -> list[Path]:
+        """The sampled states that a figure shows."""
+        return [results.states_csv(results.run_csv(self.scale, run.name)) for run in self.drawn[figure].sampled_runs]
+
+    def files(self, figure: str) -> list[Path]:
+        """All that a figure leaves behind, so that a file that was deleted is made again."""
+        curves = results.curves_csv(self.scale, figure)
+        csvs = self.run_files(figure)
+        csvs += [results.selection_csv(self.scale, run.name) for run in self.drawn[figure].runs if run.sweep]
+        pictures = [curves.with_name(f"{figure}.{kind}") for kind in ("png", "pdf")]
+        return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
+
+    def figure(self, name: str) -> Figure:
+        """The figure or study called `name`; raises UserError if there is none."""
         return self.drawn[require_choice(name, self.drawn, "figure")]
 
     def run(self, name: str) -> Run:
-        """The run called `name`.
-
-        Raises:
-          UserError: if no figure shows it.
-        """
+        """The run called `name`; raises UserError if no figure shows it."""
         if name not in self.all_runs:
             nearest = difflib.get_close_matches(name, self.all_runs, n=1)
             hint = f"did you mean {nearest[0]}? " if nearest else ""
             raise UserError(
-                f"no figure shows a run {name!r} at scale {self.scale}: {hint}See `python -m dyna_td list`."
+                f"no figure shows a run {name!r} at scale {self.scale}: {hint}see `python -m dyna_td list`."
             )
         return self.all_runs[name]
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
-    """Reads every `figure_N.yaml` of `directory`, and the studies, at `scale`.
-
-    Raises:
-      UserError: for an unknown scale, a file that breaks the schema, an unknown name, or two files that give one run
-        name to different runs.
-    """
-    extents = read_scale(scale, directory)
+    """Reads every `figure_N.yaml` of `directory`, and the studies, at `scale`; raises UserError for any mistake."""
+    scales = read_checked(Path(directory) / "scales.yaml", "scales")
+    extents = scales[require_choice(scale, scales, "scale")]
 
     def read(names: Iterable[str]) -> dict[str, Figure]:
         paths = {name: Path(directory) / f"{name}.yaml" for name in names}
@@ -183,18 +202,8 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies)
 
 
-def read_scale(scale: str, directory: Path = DIRECTORY) -> dict[str, dict]:
-    """How much `scale` runs of the supervised task and of control, from `scales.yaml`.
-
-    Raises:
-      UserError: for an unknown scale.
-    """
-    scales = read_checked(Path(directory) / "scales.yaml", "scales")
-    return scales[require_choice(scale, scales, "scale")]
-
-
 def kind_of(environment: str) -> str:
-    """Which of a scale's extents bounds a run: supervised, control, continuous or roundabout."""
+    """The one of a scale's extents that bounds a run: supervised, control, continuous or roundabout."""
     if is_supervised(environment):
         return "supervised"
     if environment == ROUNDABOUT:
@@ -242,16 +251,11 @@ def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     states = panel.get("states")
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
-    if states and states["source"] in FROZEN_SOURCES:
-        _require_frozen(states, curves.values())
+    is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which one agent makes, in the end
+    if is_frozen and (states["moment"] != "late" or {run.agent for run in curves.values()} != {"dyna_td_frozen"}):
+        raise UserError(f"states of source {states['source']} are those of dyna_td_frozen at the moment late alone.")
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
     return Panel(metric, curves, states=states, against=against, baselines=baselines)
-
-
-def _require_frozen(states: dict, runs: Iterable[Run]) -> None:
-    """Refuses states of long chains where there are none: of another agent, or before the end."""
-    if states["moment"] != "late" or {run.agent for run in runs} != {"dyna_td_frozen"}:
-        raise UserError(f"states of source {states['source']} are those of dyna_td_frozen at the moment late alone.")
 
 
 def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:
@@ -263,11 +267,7 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
     kind = settings_type(environment, agent)
     bounds = {name: value for name, value in extent.get("settings", {}).items() if hasattr(kind, name)}
     numbers = {**panel.get("settings", {}), **curve.get("settings", {}), **bounds}
-    sweep = ()
-    if isinstance(numbers.get("learning_rate"), list):
-        sweep = numbers.pop("learning_rate")[: extent.get("learning_rates")]
-        if len({f"{rate:g}" for rate in sweep}) < len(sweep):
-            raise UserError(f"learning_rate is {sweep}, expected rates that differ in their first six digits.")
+    sweep = _sweep(kind, numbers.pop("learning_rate"), extent) if isinstance(numbers.get("learning_rate"), list) else ()
     if len(sweep) == 1:
         numbers["learning_rate"], sweep = sweep[0], ()
     run = Run(
@@ -277,42 +277,33 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
         seeds=tuple(range(seeds)),
         steps=steps,
         evaluate_every=evaluate_every,
-        sweep=tuple(float(rate) for rate in sweep),
+        sweep=sweep,
     )
-    require_file_name(run.name)
+    if len(run.name) > LONGEST_NAME:
+        raise UserError(f"the run's name has {len(run.name)} characters: leave more settings at their defaults.")
     return run
 
 
-def require_file_name(name: str) -> None:
-    """Checks that `name`, of a run, is a path that stays inside the folder of the results.
-
-    Raises:
-      UserError: saying what such a name looks like.
-    """
-    if len(name) > LONGEST_NAME or not FILE_NAME.fullmatch(name):
+def _sweep(kind: type, rates: list, extent: dict) -> tuple[float, ...]:
+    """The learning rates of a sweep, as many as the scale tries."""
+    rates = [checked(kind.__dataclass_fields__["learning_rate"], rate) for rate in rates]
+    if len(rates) < 2 or len({f"{rate:g}" for rate in rates}) < len(rates):
         raise UserError(
-            f"the run's name is {reprlib.repr(name)} of {len(name)} characters, expected at most {LONGEST_NAME} "
-            f"letters, digits, '_', '.', '+' and '-', with '/' between words: leave more settings at their defaults."
+            f"learning_rate is {rates}, expected one number, or rates that differ in their first six digits."
         )
+    return tuple(rates[: extent.get("learning_rates")])
 
 
 def make_settings(environment: str, agent: str, numbers: dict):
-    """The settings of `agent` on `environment`, with `numbers` in the place of their defaults.
-
-    Raises:
-      UserError: for a number that the agent does not have there.
-    """
+    """The settings of `agent` on `environment`, with `numbers` instead of defaults; raises UserError for others."""
     kind = settings_type(environment, agent)
     known = {setting.name: setting for setting in fields(kind)}
     for name in numbers:
-        if name not in known:
-            raise UserError(f"{name} is no setting of {agent} on {environment}: choose among {', '.join(known)}.")
+        require_choice(name, known, f"setting of {agent} on {environment}")
     if "model" in known and not has_twin(environment):
         numbers = {"model": "learned", **numbers}
         if numbers["model"] == "true":
-            raise UserError(
-                f"model is true, but the dynamics of {environment} are not known: leave it out, or: learned."
-            )
+            raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
     return kind(**{name: checked(known[name], value) for name, value in numbers.items()})
 
 
@@ -324,18 +315,11 @@ def _refuse_conflicts(figures: Iterable[Figure]) -> None:
             for curve, run in panel.curves.items():
                 place = f"{figure.source}: panels.{panel_key}.curves.{curve}"
                 other, other_place = seen.setdefault(run.name, (run, place))
-                if other != run:
+                differing = [
+                    field.name for field in fields(Run) if getattr(run, field.name) != getattr(other, field.name)
+                ]
+                if differing:
                     raise UserError(
-                        f"{place} declares run {run.name} with {_differences(run, other)} at {other_place}: "
+                        f"{place} declares run {run.name} with other {', '.join(differing)} than {other_place}: "
                         f"make them equal, or change a setting that is part of the name."
                     )
-
-
-def _differences(run: Run, other: Run) -> str:
-    """What `run` has and what `other` has instead, as "sweep (0.01, 0.001) instead of (0.01,)"."""
-    words = {"seeds": len}  # the seeds are 0, 1, ...: their number says it all
-    return ", ".join(
-        f"{name} {show(getattr(run, name))} instead of {show(getattr(other, name))}"
-        for name, show in ((field.name, words.get(field.name, str)) for field in fields(Run))
-        if getattr(run, name) != getattr(other, name)
-    )

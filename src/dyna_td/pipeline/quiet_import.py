@@ -10,8 +10,8 @@ _KERAS = "TF_USE_LEGACY_KERAS"  # which Keras TensorFlow imports
 def import_quietly(module: str):
     """Imports a module that imports TensorFlow, without a greeting from its libraries, and without Keras.
 
-    TensorFlow imports Keras for those who load models with it, which takes a second, and does without where it is not
-    installed, as the legacy one is not. A module that asks for Keras still gets it.
+    TensorFlow imports Keras if it is there, which takes a second. The legacy Keras is not there, so it skips that. A
+    module that asks for Keras still gets it.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     is_chosen = _KERAS in os.environ

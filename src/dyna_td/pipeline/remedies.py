@@ -1,4 +1,4 @@
-"""What to do about a file that is missing or damaged: the commands that make it anew, and how that is told."""
+"""Missing and damaged files: one sentence on each, with the command that makes it anew."""
 
 import lzma
 from collections.abc import Iterator
@@ -8,17 +8,13 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.pipeline import results
 
-# How damage shows where a file is read: in its bytes, in its form, in a value, or in what it lacks.
+# The errors that reading a damaged file raises.
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, lzma.LZMAError)
 
 
 @contextmanager
 def told_if_damaged(path: Path, remedy: str) -> Iterator[None]:
-    """Tells in one sentence, which ends with `remedy`, that the block could not make sense of the file at `path`.
-
-    Raises:
-      UserError: if the file is missing, or the block ends with an error of `DAMAGE` or a UserError.
-    """
+    """Turns any damage that the block finds in `path` into one sentence, a UserError, that ends with `remedy`."""
     try:
         yield
     except OSError as error:
@@ -30,18 +26,18 @@ def told_if_damaged(path: Path, remedy: str) -> Iterator[None]:
 
 
 def training(run: str, scale: str, directory: Path = results.DIRECTORY, verb: str = "run") -> str:
-    """The command that trains a run of the plan anew, or with the verb `select` its sweep, below `directory`."""
+    """The command that trains a run of the plan anew; with the verb `select`, its sweep."""
     place = "" if Path(directory) == results.DIRECTORY else f" --results {directory}"
     return f"python -m dyna_td {verb} {run} --scale {scale}{place}"
 
 
 def pipeline(csv: Path, scale: str) -> str:
-    """The command that has the pipeline make `csv` anew, also if its times look as if nothing were to be done."""
+    """The command with which the pipeline makes `csv` anew, however new it looks."""
     return f"snakemake --force {csv} --config scale={scale}"
 
 
 def nothing_there(what: str, scale: str, directory: Path) -> UserError:
-    """Says that there is none of `what` below the results' `directory`, where a command was to look at some."""
+    """The error of a command that finds no `what` below the results' `directory`."""
     return UserError(
         f"{Path(directory) / scale} holds no finished {what}: make some, for example with "
         f"`make figure_1 SCALE={scale}`, or name the folder of your results with --results."

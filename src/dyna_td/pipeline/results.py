@@ -1,14 +1,12 @@
-"""How numbers are kept: a tidy CSV per run and, beside it, a JSON file that says where it comes from.
+"""How numbers are kept: a tidy CSV a run and, beside it, a JSON file that says where it comes from.
 
-A CSV has one row per number, `seed,step,metric,value`, unsmoothed and sorted. Files are written whole or not at all.
+A CSV has one row a number, `seed,step,metric,value`, unsmoothed and sorted. Files are written whole or not at all.
 """
 
-import errno
 import hashlib
 import io
 import json
-import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
@@ -24,7 +22,7 @@ SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
 
 
 def run_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
-    """The CSV of a run of the plan; its JSON file has the same stem."""
+    """The CSV of a run of the plan."""
     return Path(directory) / scale / "runs" / f"{run_name}.csv"
 
 
@@ -34,7 +32,7 @@ def selection_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Pat
 
 
 def states_csv(csv: Path) -> Path:
-    """The states that were sampled from the run of `csv`, or that go with a figure's curves.csv."""
+    """The sampled states of the run of `csv`, or those that go with a figure's curves.csv."""
     return csv.with_name("states.csv" if csv.name == "curves.csv" else f"{csv.stem}.states.csv")
 
 
@@ -53,42 +51,14 @@ def report_html(scale: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / "report.html"
 
 
-def benchmark_tsv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
-    """What Snakemake measured of a job: a run's name, `<run>.selection`, `figure_N.aggregate` or `figure_N.plot`."""
-    return Path(directory) / scale / "benchmarks" / f"{job}.tsv"
-
-
 def compare_csv(scale: str, directory: Path = DIRECTORY) -> Path:
-    """How the curves of a scale lie to the published ones."""
+    """The comparison of a scale's curves with the published ones."""
     return Path(directory) / scale / "compare.csv"
 
 
 def provenance_json(csv: Path) -> Path:
     """The JSON file beside `csv`."""
     return csv.with_suffix(".json")
-
-
-def checkpoint_of(csv: Path) -> Path:
-    """Where a training keeps what it goes on from until `csv` is written."""
-    return csv.with_suffix(".checkpoint")
-
-
-def require_writable(path: Path) -> None:
-    """Makes the folder of `path`, and tries it before hours are spent on what would be written there.
-
-    Raises:
-      UserError: if nothing can be written at `path`.
-    """
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except FileExistsError as error:
-        raise UserError(f"cannot write {path}: {error.filename} is not a folder; choose another place.") from error
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; choose another place.") from error
 
 
 def to_csv_text(records: pd.DataFrame) -> str:
@@ -101,10 +71,7 @@ def to_csv_text(records: pd.DataFrame) -> str:
 
 
 def write(csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame | None = None) -> None:
-    """Writes `records` to `csv`, and `details`, with the checksums that bind the files, beside it.
-
-    States, if there are any, go to `states_csv(csv)`.
-    """
+    """Writes `records`, any `states`, and last the JSON file: `details` with the checksums that bind the files."""
     texts = {csv: to_csv_text(records)}
     checksums = {"csv_sha256": checksum(texts[csv].encode())}
     if states is not None and len(states):
@@ -123,69 +90,76 @@ def write_details(csv: Path, details: dict) -> None:
         file.write("\n")
 
 
-def checksum(text: bytes) -> str:
-    """What binds a file to the JSON file that tells of it: SHA-256."""
-    return hashlib.sha256(text).hexdigest()
+def checksum(content: bytes) -> str:
+    """SHA-256, which binds a file to its JSON file."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def describe(run: Run) -> dict:
-    """What `run` is, as plain data: everything that it was asked to do and the digest of the code that does it."""
+    """The settings of a run, and the digest of the code that trains it, as its JSON file tells them."""
     return {"run": run.name, **asdict(run), "source_digest": provenance.run_digest(run)}
 
 
-def agrees(details: dict, asked: dict) -> bool:
-    """Whether the JSON file with these contents tells of what was asked, as `describe` puts it."""
-    return all(details.get(key) == value for key, value in json.loads(json.dumps(asked)).items())
+def asked(run: Run) -> dict:
+    """`describe` without settings at their defaults: a new setting at its default outdates no run."""
+    defaults = {setting.name: setting.default for setting in fields(run.settings)}
+    chosen = {name: value for name, value in asdict(run.settings).items() if value != defaults[name]}
+    return {**describe(run), "settings": chosen}
+
+
+def agrees(details: dict, described: dict) -> bool:
+    """Whether the JSON file with these `details` tells what is `described`."""
+    return all(details.get(key) == value for key, value in json.loads(json.dumps(described)).items())
 
 
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
-    """The records of `run` from `csv`, with the seeds and steps that it was asked for, and its JSON file's contents.
-
-    Raises:
-      UserError: naming the file and `rebuild`, the command that makes it anew.
-    """
+    """The records of `run` from `csv`, complete, and its JSON file's contents; raises UserError as `read`."""
     records, details = read(csv, rebuild)
     require_complete(csv, records, run, rebuild)
     return records, details
 
 
-def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
-    """The states that were sampled from the run of `csv`: seed, step, source, x, y.
+def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:
+    """Raises UserError unless `records`, of the file `csv`, have the seeds of `run` and reach its last step."""
+    seeds, by_seed = set(records["seed"]), records.groupby("seed")["step"]
+    fault = ""
+    if missing := sorted(set(run.seeds) - seeds):
+        fault = f"lacks seed {', '.join(map(str, missing))}"
+    elif seeds != set(run.seeds):
+        fault = "has seeds that the plan does not ask for"
+    elif by_seed.size().nunique() > 1 or not (by_seed.max() == run.steps).all():
+        fault = f"does not reach step {run.steps} for every seed"
+    if fault:
+        raise UserError(f"{csv} {fault}; rebuild it with `{rebuild}`.")
 
-    Raises:
-      UserError: if they are missing or damaged.
-    """
-    _, details = read(csv, rebuild)
-    path = states_csv(csv)
-    text = _read_bytes(path, rebuild)
-    if checksum(text) != details.get("states_sha256"):
-        raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
-    return pd.read_csv(io.BytesIO(text))
+
+def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
+    """The sampled states of the run of `csv`: seed, step, source, x, y; raises UserError as `read`."""
+    return _read_bound(states_csv(csv), read_details(csv, rebuild).get("states_sha256"), rebuild)
 
 
 def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
-    """The records of `csv` and the contents of its JSON file, the former as they were written.
+    """The records of `csv`, as they were written, and the contents of its JSON file.
 
     Raises:
-      UserError: if one of the two is missing or damaged.
+      UserError: naming a file that is missing or damaged, and `rebuild`, the command that makes it anew.
     """
-    text = _read_bytes(csv, rebuild)
     details = read_details(csv, rebuild)
-    if checksum(text) != details["csv_sha256"]:
-        raise UserError(f"{csv} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
-    return pd.read_csv(io.BytesIO(text)), details
+    return _read_bound(csv, details["csv_sha256"], rebuild), details
+
+
+def _read_bound(path: Path, expected: str | None, rebuild: str) -> pd.DataFrame:
+    content = _read_bytes(path, rebuild)
+    if checksum(content) != expected:
+        raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
+    return pd.read_csv(io.BytesIO(content))
 
 
 def read_details(csv: Path, rebuild: str) -> dict:
-    """The contents of the JSON file beside `csv`.
-
-    Raises:
-      UserError: if it is missing or damaged.
-    """
+    """The contents of the JSON file beside `csv`; raises UserError as `read`."""
     path = provenance_json(csv)
-    text = _read_bytes(path, rebuild)
     try:
-        details = json.loads(text)
+        details = json.loads(_read_bytes(path, rebuild))
         details["csv_sha256"].encode()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is damaged; rebuild it with `{rebuild}`.") from error
@@ -197,19 +171,3 @@ def _read_bytes(path: Path, rebuild: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; make it with `{rebuild}`.") from error
-
-
-def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:
-    """Checks that `records`, of the file `csv`, have the seeds of `run` and reach its last step.
-
-    Raises:
-      UserError: if they do not.
-    """
-    missing = sorted(set(run.seeds) - set(records["seed"]))
-    if missing:
-        raise UserError(f"{csv} lacks seed {', '.join(map(str, missing))}; rebuild it with `{rebuild}`.")
-    if set(records["seed"]) != set(run.seeds):
-        raise UserError(f"{csv} has seeds that the plan does not ask for; rebuild it with `{rebuild}`.")
-    rows = records.groupby("seed").size()
-    if rows.nunique() > 1 or not (records.groupby("seed")["step"].max() == run.steps).all():
-        raise UserError(f"{csv} does not reach step {run.steps} for every seed; rebuild it with `{rebuild}`.")

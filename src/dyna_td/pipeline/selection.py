@@ -1,7 +1,4 @@
-"""The choice of a learning rate from a sweep.
-
-A module of its own, because every chosen rate, and so every training with it, is outdated once this code changes.
-"""
+"""The choice of a learning rate from a sweep."""
 
 import numpy as np
 import pandas as pd

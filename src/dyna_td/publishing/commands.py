@@ -9,7 +9,7 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import claims, findings, readings, scorecard
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
-from dyna_td.pipeline import costs, finished, lock, plans, provenance, remedies, results
+from dyna_td.pipeline import finished, lock, plans, provenance, remedies, results
 from dyna_td.pipeline.files import write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.publishing import comparison, gallery, marked_text, reference, restamp, store
@@ -119,8 +119,7 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.pipeline import estimate
-    from dyna_td.publishing import readme  # with SciPy's solver, which the other commands need not wait for
+    from dyna_td.publishing import readme
 
     plan = plans.load_plan(EVIDENCE_SCALE, options.experiments)
     stated = claims.load_claims(plan, options.experiments)
@@ -129,9 +128,8 @@ def _readme(options: argparse.Namespace) -> None:
     card = scorecard.read_card(judged, stated, "make readme")
     others = readings.load_readings(plan, stated, options.experiments)
     table = readings.read_table(readings.beside(judged), others, "make readme")
-    model = estimate.CostModel(costs.read_table())
     parts = {
-        readme.GALLERY: readme.gallery(plan, stated, card, model, options.reference),
+        readme.GALLERY: readme.gallery(plan, stated, card, options.reference),
         readme.CLAIMS: readme.judged_claims(plan, stated, card, found, options.reference),
         readme.READINGS: readme.other_readings(card, table),
     }

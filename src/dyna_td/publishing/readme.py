@@ -12,9 +12,7 @@ from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim
 from dyna_td.evidence.findings import Finding
 from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.pipeline.cost_table import costs_of, two_digits
-from dyna_td.pipeline.costs import jobs_of
-from dyna_td.pipeline.estimate import CostModel
+from dyna_td.pipeline import costs
 from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.publishing import reference
 
@@ -28,14 +26,13 @@ _WIDTH = 220  # of a small picture, in pixels
 _MOST_TESTS = 4  # of a claim that are told one by one
 
 
-def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, model: CostModel, directory: Path) -> str:
+def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:
     """A line for each figure of the plan: its picture, what the paper claims of it, verdicts, command, and cost.
 
     Args:
       plan: at the paper's scale.
       claims: of which `card` has the verdicts.
       card: as `scorecard.read_card` gives it.
-      model: what estimates the cost of a figure that is not published, or whose cost was not measured.
       directory: of the published results, as the README links to it.
     """
     lines = scorecard.table_head("figure", "what the paper claims", "verdicts", "command", "core-minutes")
@@ -49,7 +46,7 @@ def gallery(plan: Plan, claims: list[Claim], card: pd.DataFrame, model: CostMode
             figure.claim,
             _verdicts(figure, claims, card) or _progress(figure, told, directory),
             f"`make {figure.name}`",
-            _minutes(plan, figure, told, model),
+            _minutes(plan, figure),
         )
         lines.append(scorecard.table_line(cells))
     return "\n".join(lines) + "\n"
@@ -131,16 +128,13 @@ def _progress(figure: Figure, told: dict | None, directory: Path) -> str:
     return f"{done} of {len(figure.runs)} runs finished at paper scale" if done else "not run at paper scale yet"
 
 
-def _minutes(plan: Plan, figure: Figure, told: dict | None, model: CostModel) -> str:
-    """Core-minutes of all its runs and sweeps, as they were measured, or else as `model` has them."""
-    runs = (told or {}).get("runs", {}).values()
-    costs = [run[key] for run in runs for key in ("cost", "selection_cost") if key in run]
-    if costs and all(cost["core_seconds"] is not None for cost in costs):
-        return two_digits(sum(cost["core_seconds"] for cost in costs) / 60)
-    jobs = jobs_of(plan, [figure])
-    estimated, measured = costs_of(jobs, plan.scale, model)
-    minutes = two_digits(sum(cost.seconds for cost in estimated.values()) / 60)
-    return minutes if measured == len(jobs) else f"{minutes} (estimate)"
+def _minutes(plan: Plan, figure: Figure) -> str:
+    """Core-minutes of all its runs and sweeps, as far as they were measured."""
+    measured = [costs.measured(plan, job) for job in costs.jobs_of([figure])]
+    if None in measured:
+        return "not measured"
+    minutes = sum(cost.core_seconds for cost in measured) / 60
+    return f"{float(f'{minutes:.2g}'):g}" if minutes >= 0.1 else "< 0.1"
 
 
 def _sum_words(claims: list[Claim], card: pd.DataFrame, directory: Path) -> str:

@@ -23,7 +23,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.scores import Measured
-from dyna_td.pipeline import aggregate, costs, finished, provenance, results
+from dyna_td.pipeline import aggregate, finished, provenance, results
 from dyna_td.pipeline.files import write_whole
 from dyna_td.pipeline.finished import Finished
 from dyna_td.pipeline.plans import Figure, Plan
@@ -247,16 +247,10 @@ def day_of(path: Path) -> str:
 def _cost(plan: Plan, job: str, details: dict, source: Path) -> dict:
     """Seconds of a job, None where they are not known.
 
-    By the clock, those of training, compilation and evaluation, also of what was done before a kill. Core-seconds are
-    those of the whole job: what was killed counts with the share of a core that Snakemake measured of the last start.
+    By the clock, those of training, compilation and evaluation; core-seconds are those of the whole job.
     """
     wall = round(sum(details[name] for name in _SECONDS), 1) if set(_SECONDS) <= set(details) else None
-    try:
-        clock, cpu_time, _ = costs.read_benchmark(results.benchmark_tsv(plan.scale, job, source))
-        core = round(max(clock, wall or 0.0) * costs.core_share(clock, cpu_time), 2)
-    except UserError:
-        core = None
-    return {"wall_seconds": wall, "core_seconds": core}
+    return {"wall_seconds": wall, "core_seconds": details.get("core_seconds")}
 
 
 def _write(path: Path, text: str) -> None:

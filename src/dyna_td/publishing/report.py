@@ -24,7 +24,7 @@ from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim
 from dyna_td.evidence.scores import is_current
 from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.pipeline import costs, provenance, remedies, results
+from dyna_td.pipeline import provenance, remedies, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Figure, Plan
 
@@ -53,8 +53,8 @@ class Job:
     """A job of the pipeline, with what its files say as far as they are there.
 
     Attributes:
-      name: of its files, see `results.benchmark_tsv`.
-      seconds, memory_mib: from start to end and at most, as Snakemake measured them; NaN if it did not.
+      name: of its files.
+      seconds, memory_mib: by its clocks and at most; NaN if they are not known.
       sources: whether it was trained with the settings and code that are here now (current, other, or missing if it was
         not trained); "" for jobs that aggregate and draw.
       details: the contents of its JSON file; empty if there is none.
@@ -180,9 +180,9 @@ def _jobs(figure: Figure, plan: Plan, directory: Path) -> list[Job]:
     """All jobs of a figure, in the order in which they are made."""
 
     def job(name: str, training: tuple = ()) -> Job:
-        tsv = results.benchmark_tsv(plan.scale, name, directory)
-        measured = costs.read_benchmark(tsv) if tsv.exists() else costs.Benchmark(*[math.nan] * 3)
-        return Job(name, measured.clock, measured.memory_mib, *training)
+        details = training[1] if training else {}
+        seconds = sum(details.get(clock, math.nan) for clock in _CLOCKS)
+        return Job(name, seconds, details.get("peak_memory_mib", math.nan), *training)
 
     jobs = []
     for run in figure.runs:

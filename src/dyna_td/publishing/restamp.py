@@ -27,13 +27,13 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, provenance, results
-from dyna_td.pipeline.costs import LARGEST_STACK
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.finished import Finished, Table
 from dyna_td.pipeline.plans import Plan
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import unpack
 
+LARGEST_STACK = 20  # of dyna_td.training.trainer, which imports TensorFlow
 EVALUATIONS = 2  # after learning has begun
 
 

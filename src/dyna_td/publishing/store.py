@@ -3,7 +3,6 @@
 <run>.csv.xz, <run>.json                  every evaluation of every seed, and what it comes from
 <run>.selection.csv.xz, .selection.json   the sweep of its learning rates, if there was one
 <run>.states.csv.xz                       the sampled states, if a figure shows them
-<run>.tsv, <run>.selection.tsv            what Snakemake measured of its jobs
 """
 
 import json
@@ -114,7 +113,6 @@ def _files(plan: Plan, run: Run, folder: Path, directory: Path) -> dict[Path, Pa
         files[table] = _stored(directory, f"{name}.xz")
         if table != results.states_csv(csv):
             job = name.removesuffix(".csv")
-            files[results.benchmark_tsv(plan.scale, job, folder)] = _stored(directory, f"{job}.tsv")
             files[results.provenance_json(table)] = _stored(directory, f"{job}.json")
     return files
 
@@ -143,7 +141,7 @@ def _read(files: dict[Path, Path]) -> dict[Path, bytes]:
     """
     contents = {}
     for at, stored in files.items():
-        if not stored.exists() and (at.suffix == ".tsv" or at.name.endswith(".states.csv")):
+        if not stored.exists() and at.name.endswith(".states.csv"):
             continue
         if stored.suffix == ".xz":
             contents[at] = reference.read_compressed(stored)

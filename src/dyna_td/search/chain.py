@@ -1,6 +1,6 @@
-"""The chain of search control: the inner while loop of Algorithm 4, for S seeds in step.
+"""The chain of search control: the inner while loop of Algorithm 4, for all S seeds together.
 
-All seeds step together; a seed that is done waits without changing. A chain step has three named rules (`rules`).
+A seed that is done waits, unchanged, for the others. `rules` has the three rules of a chain step.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from dyna_td.search.rules import RULES
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
-MOST_ITERATIONS = 4_000  # of one fill, whatever the rule
-MOST_ITERATIONS_A_STEP = 10  # of chain_steps; the rest are restarts that cost no step (ours)
+MOST_ITERATIONS = 4_000  # of one fill; `Streams` numbers inner steps below 4096
+MOST_ITERATIONS_A_STEP = 10  # of chain_steps; bounds the restarts that cost no step (ours)
 
-# Counts since training began, by the name of their metric (`pipeline.metrics.DYNA_METRICS`).
+# Counters since training began, named as their metrics (`pipeline.metrics.DYNA_METRICS`).
 COUNTERS = (
     "chain_steps_made",
     "chain_restarts",
@@ -61,10 +61,10 @@ class SearchControl(tf.Module):
           step: the environment step.
           chain_steps: k_b, int32 scalar; 0 does nothing.
           gradient: maps states [S, d] and the chain's iteration to grad h, [S, d].
-          start: maps the chain's iteration to states of B_er (or wherever chains start), [S, d].
+          start: maps the chain's iteration to states where chains may start, [S, d].
 
         Returns:
-          States [S, m, d] and how many of them are found: int32 [S]. With full chains these are the last m accepted.
+          States [S, m, d] and their number, int32 [S]. With full chains these are the last m accepted.
         """
         m, d, seeds = self.settings.states_per_fill, self.space.state_dim, self.streams.count
         rule = RULES[self.settings.search_control](self.space, self.visited, self.settings)
@@ -113,7 +113,7 @@ class SearchControl(tf.Module):
         return normals[:, :d], normals[:, d:]
 
     def _remember(self, state: tf.Tensor, has_moved: tf.Tensor) -> None:
-        """Keeps the states of chains that go on at the next fill."""
+        """Keeps the chains' states for the next fill."""
         self.chain.assign(tf.where(has_moved, state, self.chain))
         self.has_begun.assign(self.has_begun | has_moved)
 
@@ -124,13 +124,13 @@ class SearchControl(tf.Module):
 
 
 def _finite(slope: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """A gradient [S, d], zero where its length overflows, and whether it does not: bool [S]."""
+    """The gradient [S, d], zero where its length overflows, and whether its length is finite: bool [S]."""
     is_finite = tf.math.is_finite(tf.norm(slope, axis=1))
     return tf.where(is_finite[:, None], slope, 0.0), is_finite
 
 
 def _put(states: tf.Tensor, slot: tf.Tensor, state: tf.Tensor) -> tf.Tensor:
-    """The states [S, m, d] with `state` [S, d] at `slot` (int32 [S]) of each seed; nowhere if that is -1."""
+    """The states [S, m, d] with `state` [S, d] at each seed's `slot` (int32 [S]); slot -1 changes nothing."""
     is_taken = tf.one_hot(slot, states.shape[1], on_value=True, off_value=False, dtype=tf.bool)  # [S, m]
     return tf.where(is_taken[..., None], state[:, None], states)
 

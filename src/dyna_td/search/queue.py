@@ -6,7 +6,7 @@ from dyna_td.learning.streams import Purpose, Streams
 
 
 class StateQueue(tf.Module):
-    """The search-control queue B_sc: a ring of states for each of S seeds, which fill at their own pace.
+    """The search-control queue B_sc: a ring of states for each of S seeds; each fills at its own pace.
 
     Args:
       seeds: S.
@@ -17,13 +17,13 @@ class StateQueue(tf.Module):
     def __init__(self, seeds: int, capacity: int, state_dim: int):
         super().__init__()
         self.capacity = capacity
-        # The last place takes what is not to be stored, so that every fill is one scatter of the same shape.
+        # The extra place takes the states beyond `count`, so every fill is one scatter of the same shape.
         self._states = tf.Variable(tf.zeros([seeds, capacity + 1, state_dim]), trainable=False)
         self._added = tf.Variable(tf.zeros([seeds], tf.int64), trainable=False)
 
     @property
     def size(self) -> tf.Tensor:
-        """How many states each seed holds now: int32 [S]."""
+        """The number of states that each seed holds: int32 [S]."""
         return tf.cast(tf.minimum(self._added, self.capacity), tf.int32)
 
     def add(self, states: tf.Tensor, count: tf.Tensor) -> None:
@@ -38,12 +38,12 @@ class StateQueue(tf.Module):
         self._added.assign_add(tf.cast(count, tf.int64))
 
     def gather(self, ages: tf.Tensor) -> tf.Tensor:
-        """The states that were added `ages` (int32 [S, B], 0 is the newest) before: [S, B, d]."""
+        """The states of these ages (int32 [S, B], 0 is the newest): [S, B, d]."""
         newest = tf.cast((self._added - 1) % self.capacity, tf.int32)
         places = (newest[:, None] - ages) % self.capacity
         return tf.gather_nd(self._states.read_value(), places[..., None], batch_dims=1)
 
     def draw(self, streams: Streams, purpose: Purpose, count: int, step, inner=0, newest: int | None = None):
-        """Draws `count` states a seed uniformly, of the `newest` if given: [S, count, d]; zeros from an empty queue."""
+        """Draws `count` states a seed uniformly from all or the `newest`: [S, count, d]; zeros from an empty queue."""
         held = self.size if newest is None else tf.minimum(self.size, newest)
         return self.gather(streams.integers(purpose, (count,), tf.maximum(held, 1), step=step, inner=inner))

@@ -1,7 +1,7 @@
 """The three rules of a chain step: the authors' code, the paper's box, and the dynamics that converge to exp h.
 
-The figures use `released`; all three are compared in the controls. A rule is made anew at each fill, with the
-statistics of that moment. `move` proposes a state, `accepts` says whether the queue takes it.
+The figures use `released`; an ablation study compares all three. Each fill makes its rule anew, with the current
+statistics of visited states. `move` proposes a state, and `accepts` decides whether the queue takes it.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import tensorflow as tf
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
-VANISHED = 1.0e-5  # a gradient shorter than this points nowhere (code)
+VANISHED = 1.0e-5  # a shorter gradient has no direction (code)
 SHORTEST_MOVE = 1.0e-5  # under `released`, a chain that moves less is stuck and starts anew (code)
 STEP_SIZE = 0.1  # alpha_h (paper)
 NOISE_SCALE = 0.05  # of `released`, in standard deviations of the visited states (code)
@@ -28,7 +28,7 @@ class Proposal(NamedTuple):
 
 
 class Released:
-    """The authors' running code: steps of a fixed length along the gradient, inside the box.
+    """The rule of the authors' code: steps of a fixed length along the gradient, inside the box.
 
     The gradient is normalised, so only the sign of the TD error remains: the chain ascends V where delta < 0 and
     descends it where delta > 0. A chain starts anew in a terminal state or when it no longer moves.
@@ -67,12 +67,12 @@ class Released:
         return Proposal(moved, leaves, is_flat[:, 0])
 
     def accepts(self, distance, state, step):
-        """Whether the queue takes a state at this distance from the last one that it took: bool [S]."""
+        """Whether the queue takes a state at this distance from the last accepted one: bool [S]."""
         return distance >= self.threshold
 
 
 class Algorithm4:
-    """The box of Algorithm 4: the plain gradient. Outside the space of states a chain starts anew, at no cost.
+    """Algorithm 4 as printed: the plain gradient. A chain that leaves the state space starts anew, at no cost.
 
     Args: see `Released`.
     """
@@ -106,8 +106,8 @@ class Algorithm4:
 class Langevin:
     """Langevin dynamics in the box of states, reflected at its faces: they converge to the density exp h.
 
-    Steps are in units of the box, which leaves the limit as it is and serves every environment. The chain goes on from
-    fill to fill and gives one state every few steps, at any distance from the last.
+    Steps are in units of the box, so one step size serves every environment; the limit stays the same. The chain
+    continues from fill to fill and yields a state every few steps, at any distance from the last.
 
     Args: see `Released`; `visited` is not used.
     """
@@ -117,7 +117,7 @@ class Langevin:
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
-        self.step_size = settings.step_size or LANGEVIN_STEP  # a; the limit is that of a -> 0
+        self.step_size = settings.step_size or LANGEVIN_STEP  # a; exp h is the limit for a -> 0
         self.through_goals = settings.queue_goals
         self.width = space.high - space.low
         self.interval = max(1, settings.chain_steps // settings.states_per_fill)
@@ -138,7 +138,7 @@ class Langevin:
         return self.space.low + self.width * (1.0 - tf.abs(1.0 - place))
 
     def accepts(self, distance, state, step):
-        """See `Released.accepts`; a terminal state only with `queue_goals`: nothing can be simulated from there."""
+        """See `Released.accepts`. Terminal states need `queue_goals`: nothing can be simulated from there."""
         is_due = tf.equal((step + 1) % self.interval, 0)
         return is_due if self.through_goals else is_due & ~self.space.is_terminal(state)
 
@@ -149,7 +149,7 @@ RULES = {"released": Released, "algorithm_4": Algorithm4, "langevin": Langevin}
 def cholesky(matrix: tf.Tensor) -> tf.Tensor:
     """The lower triangle L with L L^T = `matrix` [S, d, d]; columns of a singular matrix may be zero.
 
-    Written out for the few dimensions of a state, so that a seed's numbers do not depend on its neighbours.
+    Elementwise operations keep a seed's numbers independent of its neighbours.
     """
     d = matrix.shape[-1]
     columns = []

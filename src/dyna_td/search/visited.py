@@ -8,7 +8,7 @@ THRESHOLD_RATE = 0.001  # beta of epsilon_accept (Alg. 4)
 
 
 class VisitedStates(tf.Module):
-    """Running statistics of the states that the agent really visits (Alg. 4, first lines).
+    """Running statistics of the states that the agent visits (Alg. 4, first lines).
 
     Args:
       seeds: S.
@@ -25,7 +25,7 @@ class VisitedStates(tf.Module):
         self.recent_move = tf.Variable(tf.zeros([seeds]), trainable=False)  # epsilon_accept, an exponential mean
 
     def observe(self, transition: Transition) -> None:
-        """Takes the newest transition (B = 1) into account."""
+        """Adds the newest transition (B = 1) to the statistics."""
         s, next_s = transition.state[:, 0], transition.next_state[:, 0]  # [S, d]
         move = tf.norm(next_s - s, axis=1)
         self._count.assign_add(1.0)

@@ -1,8 +1,8 @@
-"""What a training that was killed goes on from: one file beside the results, whole or not at all.
+"""Checkpoints, from which a killed training continues: one file beside the results, whole or not at all.
 
-It holds every array of the program (parameters, optimizers, buffers, queues, counters, environments), the evaluations
-so far, and what it belongs to. Random numbers need no room: each is a function of the seed and the step. The file is a
-NumPy archive without pickled objects, so that reading one runs no code.
+A checkpoint holds every array of the program, the evaluations so far, and the training's identity. Random numbers need
+no state, because each is a function of the seed and the step. The file is a NumPy archive without pickled objects, so
+reading it runs no code.
 """
 
 import json
@@ -16,11 +16,11 @@ import pandas as pd
 
 from dyna_td.pipeline.files import remove_partial, write_whole
 
-INTERVAL = 60.0  # seconds from one to the next, at least
-LARGEST_SHARE = 0.01  # of the training's time: what takes long to write is written less often
-LONGEST_INTERVAL = 600.0  # seconds, however long it takes to write: so much may be lost, and hardly more
-_LARGE = 2**20  # bytes; of larger arrays the empty end is left out
-_FACTS = "facts"  # the entry that holds, as JSON, what is not an array
+INTERVAL = 60.0  # seconds between two checkpoints, at least
+LARGEST_SHARE = 0.01  # of the training's time; a checkpoint that takes long to write comes less often
+LONGEST_INTERVAL = 600.0  # seconds between two checkpoints, however long one takes to write
+_LARGE = 2**20  # bytes; larger arrays are written without their empty end
+_FACTS = "facts"  # the entry for all other data, as JSON
 
 
 class Checkpoint:
@@ -28,29 +28,29 @@ class Checkpoint:
 
     Args:
       path: the file.
-      identity: plain data that names the training: what is trained, by what code, with which versions.
-      interval: seconds from one checkpoint to the next, at least.
+      identity: plain data that identifies the training: its run, code and versions.
+      interval: seconds between two checkpoints, at least.
     """
 
     def __init__(self, path: Path, identity: dict, interval: float = INTERVAL):
         self.path = path
-        # As it comes back from JSON, so that the two can be compared.
+        # Through JSON and back, so that it equals what `load` reads.
         self.identity = json.loads(json.dumps(identity))
         self._interval = interval
         self._due = time.monotonic() + interval
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for the next one."""
+        """Whether the next checkpoint is due."""
         return time.monotonic() >= self._due
 
     def save(self, arrays: dict[str, np.ndarray], facts: dict, begun: float | None = None) -> None:
         """Replaces the checkpoint; the old one stays until the new one is whole.
 
         Args:
-          arrays: any numbers or texts.
+          arrays: numbers or texts, by name.
           facts: plain data.
-          begun: when the collecting of the arrays began (`time.monotonic()`), which counts as its cost; default: now.
+          begun: `time.monotonic()` when the collecting of the arrays began, part of the cost; default: now.
 
         Raises:
           OSError: if it cannot be written, for example on a full disk.
@@ -65,9 +65,9 @@ class Checkpoint:
         self._due = ended + max(self._interval, min((ended - begun) / LARGEST_SHARE, LONGEST_INTERVAL))
 
     def load(self) -> tuple[dict[str, np.ndarray], dict] | None:
-        """The arrays and facts of the last checkpoint, or None if there is none that belongs to this training.
+        """The arrays and facts of the last checkpoint, or None if this training has none.
 
-        One that does not, or is damaged, is told about in one sentence on standard error.
+        For a damaged file, or another training's, it prints one sentence on standard error and returns None.
         """
         try:
             with np.load(self.path, allow_pickle=False) as archive:
@@ -89,7 +89,7 @@ class Checkpoint:
         return arrays, facts
 
     def remove(self) -> None:
-        """Deletes the file, once the results are written, and what a killed `save` may have left."""
+        """Deletes the file and the remains of a killed `save`, once the results are written."""
         self.path.unlink(missing_ok=True)
         remove_partial(self.path)
 
@@ -98,21 +98,21 @@ class Checkpoint:
 
 
 def _filled(array: np.ndarray) -> int:
-    """How many places along axis 1 hold anything but zeros: a buffer that is filling up is mostly empty."""
+    """The length of axis 1 up to the last number that is not zero; a new buffer is mostly empty."""
     words = np.ascontiguousarray(array).view(np.uint8 if array.itemsize % 4 else np.uint32)
     is_filled = words.reshape(*array.shape[:2], -1).any(axis=(0, 2))
     return int(is_filled.nonzero()[0][-1]) + 1 if is_filled.any() else 0
 
 
 def _lengthened(array: np.ndarray, length: int) -> np.ndarray:
-    """The array with zeros at the end of axis 1."""
+    """The array, extended by zeros along axis 1."""
     longer = np.zeros((array.shape[0], length, *array.shape[2:]), array.dtype)
     longer[:, : array.shape[1]] = array
     return longer
 
 
 def pack(table: pd.DataFrame, prefix: str) -> dict[str, np.ndarray]:
-    """A table's columns as arrays, whose names begin with `prefix`; texts have a fixed width."""
+    """A table's columns as arrays with names that begin with `prefix`; texts have a fixed width."""
     columns = {name: table[name].to_numpy() for name in table.columns}
     return {
         f"{prefix}.{name}": values.astype(np.str_) if values.dtype.kind not in "fiu" else values
@@ -121,6 +121,6 @@ def pack(table: pd.DataFrame, prefix: str) -> dict[str, np.ndarray]:
 
 
 def unpack(arrays: dict[str, np.ndarray], prefix: str) -> pd.DataFrame:
-    """The table that `pack` took apart, its columns in the same order."""
+    """The table that `pack` converted, its columns in the same order."""
     start = f"{prefix}."
     return pd.DataFrame({name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)})

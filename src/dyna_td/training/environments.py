@@ -1,4 +1,4 @@
-"""Gymnasium environments side by side, one or more for each seed, for agents that are trained outside the graph."""
+"""Gymnasium environments side by side, one or more for each seed, stepped in Python."""
 
 import contextlib
 import reprlib
@@ -11,9 +11,9 @@ from envs.spaces import GymSpace
 
 
 class EnvironmentStack:
-    """C copies of one environment for each of S seeds. Each copy is seeded at each reset, so none knows of the others.
+    """C independent copies of one environment for each of S seeds; each reset seeds its copy.
 
-    Whatever goes wrong inside an environment is told in one sentence with the seed and the step.
+    Any failure inside an environment becomes one sentence with the seed and the step.
 
     Args:
       environment: its id, see `envs.make`.
@@ -22,14 +22,14 @@ class EnvironmentStack:
 
     Attributes:
       space: the environment's `GymSpace`.
-      left_space: by seed, a sentence about the first observation outside the declared space, which stops nothing.
+      left_space: by seed, a sentence about the first observation outside the declared space; training goes on.
     """
 
     def __init__(self, environment: str, seeds: tuple[int, ...], copies: int = 1):
         self.name = environment
         self.seeds = seeds
         self.left_space: dict[int, str] = {}
-        # What led to where each copy stands: its last reset, and the actions since.
+        # Each copy's last reset, and the actions since; together they give its present state.
         self._resets: dict[tuple[int, int], tuple[int, int]] = {}
         self._actions: dict[tuple[int, int], list[np.ndarray]] = {}
         try:
@@ -39,7 +39,7 @@ class EnvironmentStack:
         first = self._environments[0][0]
         self.space = GymSpace(environment, first)
         self._observed, self._acted = first.observation_space, first.action_space
-        # How the released code treats the roundabout, whose episodes only a time limit ends.
+        # The released code treats every end of a roundabout's episode as terminal.
         self._ends_are_terminal = getattr(first.unwrapped, "ends_are_terminal", False)
         self._low, self._high = (
             np.asarray(bound, np.float32).ravel()
@@ -47,7 +47,7 @@ class EnvironmentStack:
         )
 
     def reset(self, purpose: int, step: int) -> np.ndarray:
-        """Starts an episode in every copy; `purpose` and `step` tell apart a seed's many resets. float32 [S, C, d]."""
+        """Starts an episode in every copy; `purpose` and `step` key a seed's many resets. float32 [S, C, d]."""
         return np.stack(
             [
                 np.stack([self.reset_one(s, c, purpose, step) for c in range(len(copies))])
@@ -65,13 +65,13 @@ class EnvironmentStack:
         return self._checked(observation, s, step)
 
     def step(self, s: int, c: int, action: np.ndarray, step: int) -> tuple[np.ndarray, float, bool, bool, dict]:
-        """One step of copy c of the s-th seed.
+        """Takes one step in copy c of the s-th seed.
 
         Args:
           s: number of the seed.
           c: number of the copy.
           action: a number, or a vector [a] in [-1, 1].
-          step: environment steps so far, for what goes wrong.
+          step: environment steps so far, for error messages.
 
         Returns:
           The observation (float32 [d]), the reward, whether it is terminal, whether the episode is over, and the info.
@@ -90,16 +90,16 @@ class EnvironmentStack:
         return self._checked(observation, s, step), reward, is_terminal, is_over, info
 
     def drive_ahead(self, actions: dict[tuple[int, int], np.ndarray]) -> None:
-        """Tells environments that can move together which actions their next steps will have, by seed and copy.
+        """Announces the actions of the next steps, by seed and copy, to environments that can move together.
 
-        The steps bring the same, and sooner.
+        The steps then give the same results, but sooner.
         """
         driven = [self._environments[s][c].unwrapped for s, c in actions]
         if driven and hasattr(driven[0], "drive_ahead"):
             driven[0].drive_ahead(driven, [self._as_declared(action) for action in actions.values()])
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """What leads every copy to where it stands: its last reset and the actions since."""
+        """Every copy's last reset and the actions since."""
         arrays = {}
         for s, c in self._resets:
             arrays[f"reset.{s}.{c}"] = np.array(self._resets[s, c])
@@ -107,7 +107,7 @@ class EnvironmentStack:
         return arrays
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> np.ndarray:
-        """Takes the same resets and actions again; returns the observations, float32 [S, C, d]."""
+        """Repeats the resets and actions of a snapshot; returns the observations, float32 [S, C, d]."""
         observed = []
         for s, copies in enumerate(self._environments):
             for c in range(len(copies)):
@@ -119,13 +119,13 @@ class EnvironmentStack:
         return np.stack(observed).reshape(len(self.seeds), -1, self.space.state_dim)
 
     def _as_declared(self, action: np.ndarray):
-        """The action as the environment wants it, in its own bounds."""
+        """The action in the environment's own bounds and type."""
         if self.space.actions:
             return int(action)
         low, high = self._acted.low, self._acted.high
         action = np.asarray(action, np.float64).reshape(low.shape)
         if not np.isfinite(action).all():
-            # The policy of a seed that has diverged is no number: it stands still, so that the other seeds can go on.
+            # A diverged seed has no finite action; a finite one in its place lets the other seeds go on.
             action = np.nan_to_num(action)
         share = (action + 1.0) / 2.0
         action = low + share * (high - low)
@@ -141,7 +141,7 @@ class EnvironmentStack:
             ) from error
 
     def _parts(self, answer, parts: tuple[str, ...], what: str, s: int, step: int) -> tuple:
-        """The parts of what a method returned, which older environments do not give in these numbers."""
+        """The parts of a method's result; older environments return another number of them."""
         if not isinstance(answer, tuple) or len(answer) != len(parts):
             given = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
             raise UserError(
@@ -151,7 +151,7 @@ class EnvironmentStack:
         return answer
 
     def _number(self, value, what: str, expected: str, s: int, step: int) -> float:
-        """A finite number, also out of an array of one; anything else stops the training."""
+        """A finite number, also from an array of one; anything else stops the training."""
         with contextlib.suppress(Exception):  # whatever a foreign value raises, such as a list of lists or a tensor
             number = np.asarray(value)
             if number.size == 1 and number.dtype.kind in "biuf":
@@ -161,7 +161,7 @@ class EnvironmentStack:
         raise UserError(f"{self._where(s, step)}: {what} is {_shown(value)}, expected {expected}; training stops.")
 
     def _checked(self, observation, s: int, step: int) -> np.ndarray:
-        """The observation, flattened; one that is not finite or too short stops the training."""
+        """The flattened observation; a wrong size or a number that is not finite stops the training."""
         try:
             flat = np.asarray(observation, np.float32).ravel()
         except Exception as error:  # whatever a foreign value raises

@@ -1,4 +1,4 @@
-"""A training whose last Q is measured: long chains on it, y held constant, and the learned model (claims 45 to 47)."""
+"""A training of `dyna_td` with measurements on its final Q (claims 45 to 47)."""
 
 import numpy as np
 import tensorflow as tf
@@ -9,13 +9,13 @@ from dyna_td.training.twin_program import TwinProgram
 
 
 class FrozenProgram(TwinProgram):
-    """The program of `dyna_td`, which at the last step of `run` measures its Q too."""
+    """The program of `dyna_td`, with measurements on Q at the last step of `run`."""
 
     def __init__(self, run: Run):
         super().__init__(run)
         self.last_step = run.steps
         self.seeds = run.seeds
-        self.restless: dict[int, list[str]] = {}  # by seed, the kinds of chains that nowhere stayed in the space
+        self.restless: dict[int, list[str]] = {}  # by seed, the kinds of chains that left the space at every step
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """See `Program.measure`."""
@@ -30,7 +30,7 @@ class FrozenProgram(TwinProgram):
         return metrics | {name: tf.constant(value, tf.float32) for name, value in numbers.items()}, states | visited
 
     def remarks(self) -> dict[int, str]:
-        """See `Program.remarks`: chains whose every step led out of the space."""
+        """See `Program.remarks`: chains that left the space at every step."""
         return {
             seed: f"seed {seed}: every step of its long chains by {', '.join(kinds)} led out of the space"
             for seed, kinds in self.restless.items()

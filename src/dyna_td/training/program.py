@@ -1,4 +1,4 @@
-"""What the training loop needs of a program, and what all programs need."""
+"""The interface between the training loop and a program, and the part that all programs share."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from dyna_td.settings import Run
 
 
 class Program(tf.Module):
-    """S seeds of one run in the graph.
+    """The compiled training of S seeds of one run.
 
     Subclasses set `optimizers` and define two compiled functions: `train(steps)` takes that many steps (int32 scalar),
     and `evaluate()` returns each metric as float32 [S] without changing anything.
@@ -27,52 +27,52 @@ class Program(tf.Module):
         self.optimizers = []
 
     def compile(self, measures: bool) -> None:
-        """Compiles what training calls, with its measurements or without, and changes nothing."""
+        """Compiles all that training calls, with or without measurements, and changes nothing."""
         self.train(tf.constant(0))
         self.evaluate()
         if measures:
             self.measure()
 
     def values(self) -> list[np.ndarray]:
-        """What `restore` goes back to: a copy of `variables`, in which zeros alone (an empty buffer) take no room."""
+        """A copy of `variables`, for `restore`; arrays of zeros, such as empty buffers, take no memory."""
         return [
             view.copy() if _bits(view).any() else np.broadcast_to(view.dtype.type(0), view.shape)
             for view in self._views()
         ]
 
     def restore(self, values: list[np.ndarray]) -> None:
-        """Goes back to where `variables`, all that training changes, had these values."""
+        """Sets `variables`, all that training changes, to these values."""
         for variable, view, value in zip(self.variables, self._views(), values, strict=True):
-            # A buffer that is as it was is left alone: its replacement would need its memory twice.
+            # An unchanged buffer is left alone: its replacement would need its memory twice.
             if not np.array_equal(_bits(view), _bits(value)):
                 variable.assign(value)
 
     def _views(self) -> Iterator[np.ndarray]:
-        """The memory of each of `variables`, not a copy; as long as it is held, training puts its results elsewhere."""
+        """The memory of each of `variables`, not copies; while they are held, training writes elsewhere."""
         return (np.asarray(memoryview(variable.read_value())) for variable in self.variables)
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """More metrics, each [S], and sets of states by source, each [S, N, 2]; by default nothing.
 
-        Unlike `evaluate`, it is not called at step 0, nor while learning rates are selected.
+        Unlike `evaluate`, it is called neither at step 0 nor while learning rates are selected.
         """
         return {}, {}
 
     def remarks(self) -> dict[int, str]:
-        """By seed, what a person should know of the training so far, in a sentence; by default nothing."""
+        """By seed, a sentence on anything unusual in the training so far; by default none."""
         return {}
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """Everything that training has changed, by name, for `resume`; not a copy: let go of it before training on."""
+        """All that training has changed, by name, for `resume`; not a copy: release it before training goes on."""
         return {f"variable.{number}": view for number, view in enumerate(self._views())}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
-        """Goes on from a `snapshot` of a program of the same run."""
+        """Continues from a `snapshot` of a program of the same run."""
         self.restore([snapshot[f"variable.{number}"] for number in range(len(self.variables))])
 
 
 def _bits(array: np.ndarray) -> np.ndarray:
-    """The array's elements as whole numbers, of which 0 is nothing but zeros: unlike -0.0."""
+    """The array's bits as whole numbers, which distinguish 0.0 from -0.0."""
     return array.view(f"u{array.itemsize}")
 
 
@@ -82,6 +82,6 @@ def make_program(run: Run) -> Program:
 
 
 def make_agent(run: Run, streams: Streams, space) -> tf.Module:
-    """The agent of a control run with its learner, in the environment with this `envs.spaces.Space`."""
+    """The agent of a control run with its learner; `space` is the environment's `envs.spaces.Space`."""
     learner = load(learner_of(run.settings))(run.settings, streams, space)
     return load(AGENTS[run.agent].path)(run.settings, learner, streams, space, run.steps)

@@ -1,4 +1,4 @@
-"""How far a training job is: a bar on a terminal, a plain line every few seconds elsewhere."""
+"""The progress of a training job: a bar on a terminal, a plain line every few seconds elsewhere."""
 
 import sys
 import time
@@ -14,10 +14,10 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def progress(label: str, stream=None) -> Iterator[Progress]:
-    """Yields a function of (done steps, total steps) that tells them to a person at `stream` (standard error).
+    """Yields a function of (done steps, total steps) that shows them on `stream`, by default standard error.
 
-    It is to be called for the first time when training starts: the steps done by then are an earlier training's, and
-    say nothing about speed.
+    Its first call must come when training starts. The steps done by then belong to an earlier training and do not count
+    for the speed.
     """
     stream = stream or sys.stderr
     if not stream.isatty():

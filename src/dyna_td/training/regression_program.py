@@ -1,4 +1,4 @@
-"""The supervised task in the graph: a learner's updates and its errors (Section 3.3)."""
+"""The supervised task as a compiled program: a learner's updates and its errors (Section 3.3)."""
 
 import tensorflow as tf
 

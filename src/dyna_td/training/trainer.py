@@ -17,21 +17,22 @@ from dyna_td.training.program import make_program
 from dyna_td.training.progress import Progress
 
 LARGEST_STACK = 20  # seeds in one program
-SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; the pieces that training is cut into do not change a number
+SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; cutting training into pieces changes no number
 
-tf.get_logger().setLevel("ERROR")  # a program for each stack of seeds is meant, not an accidental retracing
+tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run brought.
+    """The results of a run.
 
     Attributes:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
-      cost: seconds of training (without compilation), compilation and evaluation; steps, updates, peak memory; how
-        many seeds were trained (a single one has a companion); the training seconds up to each evaluation; which seeds
-        diverged at which step; and what else is to be known of a seed.
+      cost: seconds of training (without compilation), compilation and evaluation; processor seconds of the whole job,
+        which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, with the companion
+        of a single one; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
+        by seed.
     """
 
     records: pd.DataFrame
@@ -47,8 +48,8 @@ def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint:
     Args:
       run: its learning rate is fixed (no sweep).
       progress: called with the steps done and the steps in all, every few seconds.
-      checkpoint: where to go on from, and where to keep that; with it, a training that was killed and started again
-        brings the same numbers as one that was not.
+      checkpoint: read at the start and kept up to date; a training that was killed and started again then gives the
+        same numbers as an uninterrupted one.
     """
     return _Training([run], progress, checkpoint, measures=True).outcomes()[0]
 
@@ -56,12 +57,12 @@ def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint:
 def execute_sweep(
     runs: list[Run], progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None
 ) -> list[Outcome]:
-    """Like `execute`, without measurements, for runs that differ in their learning rate alone: they share a program."""
+    """Like `execute`, without measurements; the runs differ in their learning rate alone and share a program."""
     return _Training(runs, progress, checkpoint, measures=False).outcomes()
 
 
 class _Training:
-    """The training of runs that share a program: each stack of seeds, and in it each run, one after the other."""
+    """The training of runs that share a program, one stack of seeds after the other, and in it run by run."""
 
     def __init__(self, runs: list[Run], progress: Progress, checkpoint: Checkpoint | None, measures: bool):
         self.runs = runs
@@ -71,10 +72,17 @@ class _Training:
         self.measures = measures
         self.stacks = stack_seeds(runs[0].seeds)
         self.total = len(self.stacks) * sum(run.steps for run in runs)
+        self.earlier_core_seconds = 0.0  # of processes that were killed
+
+    @property
+    def core_seconds(self) -> float:
+        """Processor seconds of this job so far, imports included."""
+        return self.earlier_core_seconds + time.process_time()
 
     def outcomes(self) -> list[Outcome]:
-        """Trains everything that a checkpoint does not hold already."""
+        """Trains all that the checkpoint does not hold yet."""
         arrays, facts = (self.checkpoint and self.checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
+        self.earlier_core_seconds = facts.get("core_seconds", 0.0)
         if arrays:
             for number, log in enumerate(self.logs):
                 log.resume(arrays, facts, number)
@@ -94,20 +102,21 @@ class _Training:
             number = 0
             if stack_number + 1 < len(self.stacks):
                 self._save({}, stack_number + 1, number, done)
-        return [log.outcome() for log in self.logs]
+        share = self.core_seconds / len(self.logs)
+        return [log.outcome(share) for log in self.logs]
 
     def _make(self, stack: tuple[int, ...]):
-        """A compiled program of these seeds, and the values of its variables."""
+        """A compiled program of these seeds, and the initial values of its variables."""
         with self.logs[0].clock("compile_seconds"):
             program = make_program(replace(self.runs[0], seeds=stack))
             program.compile(self.measures)
             return program, program.values()
 
     def _train(self, program, stack_number: int, number: int, done: int) -> None:
-        """Trains one stack of seeds from where `program` stands, and logs its evaluations."""
+        """Trains one stack of seeds from step `done` on, and logs its evaluations."""
         run, log = self.runs[number], self.logs[number]
         clock = log.clock
-        pace = 50  # steps at once, adapted so that a person sees a sign of life every few seconds
+        pace = 50  # steps at once, adapted to show progress every few seconds
         before = stack_number * sum(other.steps for other in self.runs) + sum(r.steps for r in self.runs[:number])
         self.progress(before + done, self.total)
         if not done:
@@ -143,17 +152,17 @@ class _Training:
     def _save(
         self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int, begun: float | None = None
     ) -> None:
-        """Keeps what is finished, and the program's arrays, to go on with `done` steps of a run of a stack."""
+        """Saves finished results and the program's arrays, to continue after `done` steps of this run and stack."""
         if not self.checkpoint:
             return
-        facts = {"stack": stack_number, "run": number, "done": done}
+        facts = {"stack": stack_number, "run": number, "done": done, "core_seconds": self.core_seconds}
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
         self.checkpoint.save(arrays, facts, begun)
 
 
 class _Log:
-    """Collects what the stacks of a run bring."""
+    """The results of a run, collected from its stacks."""
 
     def __init__(self, run: Run):
         self.run = run
@@ -165,7 +174,7 @@ class _Log:
         self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
 
     def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
-        """One evaluation of a stack: values [S] by metric, and how long the run has trained so far."""
+        """Adds one evaluation of a stack: values [S] by metric, and the run's training seconds so far."""
         if step == 0:
             self._before = train_seconds
         self._metrics += [
@@ -175,7 +184,7 @@ class _Log:
         self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds - self._before
 
     def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
-        """States [S, N, 2] by source, sampled from a stack."""
+        """Adds states [S, N, 2] by source, sampled from a stack."""
         self._states += [
             pd.DataFrame({"seed": seed, "step": step, "source": source, "x": points[:, 0], "y": points[:, 1]})
             for source, drawn in states.items()
@@ -183,7 +192,7 @@ class _Log:
         ]
 
     def save(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
-        """Adds all of it to a checkpoint, under a number of its own."""
+        """Adds the log to a checkpoint, under its number."""
         for name in ("metrics", "states"):
             frames = getattr(self, f"_{name}")
             arrays |= pack(pd.concat(frames), f"log{number}.{name}") if frames else {}
@@ -195,7 +204,7 @@ class _Log:
         }
 
     def resume(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
-        """Takes back what `save` added."""
+        """Restores what `save` added."""
         for name in ("metrics", "states"):
             table = unpack(arrays, f"log{number}.{name}")
             setattr(self, f"_{name}", [table] if len(table) else [])
@@ -204,8 +213,8 @@ class _Log:
         self._before = kept["before"]
         self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
 
-    def outcome(self) -> Outcome:
-        """All of it, without the companion seed that `stack_seeds` may have added."""
+    def outcome(self, core_seconds: float) -> Outcome:
+        """The outcome, without the companion seed that `stack_seeds` may have added."""
         records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
         empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
         states = self._of_run(self._states or [empty]).sort_values(
@@ -214,6 +223,7 @@ class _Log:
         run = self.run
         cost = {
             **self.clock.seconds,
+            "core_seconds": round(core_seconds, 1),
             "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
             "seed_updates": run.seed_updates,
             "peak_memory_mib": round(peak_memory_bytes() / 2**20, 1),
@@ -230,9 +240,9 @@ class _Log:
 
 
 def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
-    """The seeds whose parameters, or without word of them whose errors, ceased to be finite, with the step at which.
+    """By diverged seed, the first step with parameters that are not finite, or with such errors in the supervised task.
 
-    A measurement may have no number for a seed that learns: where all TD errors are 0, there is no p* to compare with.
+    A measurement of a healthy seed may be NaN: where all TD errors are 0, there is no p* to compare with.
     """
     is_told = records["metric"] == "diverged"
     is_bad = is_told & (records["value"] > 0) if is_told.any() else ~np.isfinite(records["value"])
@@ -243,9 +253,9 @@ def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Divides seeds into stacks of about equal size, each trained by one program.
 
     Seed k's numbers must not depend on its neighbours, to the last bit. The compiled arithmetic of one seed is the same
-    in every program of 2 to 20 stacked seeds (tests/agents/test_seed_packing.py; the README names two exceptions), but
-    not in larger ones, where the compiler orders sums otherwise, nor for a single one, where it drops the seed axis:
-    that one gets a companion.
+    in every program of 2 to 20 seeds (tests/agents/test_seed_packing.py), with two known exceptions on MountainCar and
+    CartPole. In larger programs the compiler orders sums differently. A single seed gets a companion, because the
+    compiler would drop the seed axis.
     """
     if len(seeds) == 1:
         return [(seeds[0], seeds[0] + 1)]
@@ -255,7 +265,7 @@ def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def peak_memory_bytes() -> int:
-    """The most memory that this process has held."""
+    """The peak memory of this process."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

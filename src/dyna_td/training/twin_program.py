@@ -1,7 +1,7 @@
-"""Reinforcement learning in the graph: an agent, the twin of its environment and its evaluation, in one program.
+"""Reinforcement learning in one compiled program: an agent, the twin of its environment, and its evaluation.
 
 Between two evaluations the whole loop of Algorithm 1 runs in one XLA program for all seeds: act, step the environment,
-store, n updates. Nothing returns to Python but the evaluations.
+store, n updates. Only the evaluations return to Python.
 """
 
 import tensorflow as tf
@@ -21,7 +21,7 @@ def make_twin(environment: str):
 
 
 class TwinProgram(Program):
-    """An agent in its environment. A step is one environment step of every seed.
+    """An agent in the twin of its environment. A step is one environment step of every seed.
 
     Args:
       run: its environment has a twin, its agent is one of `registry.AGENTS`.
@@ -39,7 +39,7 @@ class TwinProgram(Program):
         if run.environment == SAMPLED_ENVIRONMENT:
             self.sampling = SamplingDistributions(self.agent, self.streams, self.twin)
         self.episode_step = tf.Variable(tf.zeros([self.streams.count], tf.int32))
-        # The agents' states; resets after step t are keyed by t >= 0.
+        # The environments' states. The first reset is keyed by step -1, one after step t by t >= 0.
         self.environment_state = tf.Variable(compiled(lambda: self._reset(Purpose.RESET, -1)))
 
     @xla_function
@@ -68,7 +68,7 @@ class TwinProgram(Program):
     @xla_function
     @with_tensor_loops
     def evaluate(self) -> dict[str, tf.Tensor]:
-        """One episode of the almost greedy policy in an environment of its own; each metric float32 [S]."""
+        """Metrics of one episode of the evaluated policy in an environment of its own; each float32 [S]."""
         step = self.step.read_value()
         state = self._reset(Purpose.EVALUATION_RESET, step)
         running = tf.ones([self.streams.count], tf.bool)
