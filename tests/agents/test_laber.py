@@ -75,6 +75,7 @@ def test_draws_follow_the_td_errors_of_the_large_batch():
     np.testing.assert_allclose(shares, expected, atol=0.12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("environment", ["GridWorld", "Pendulum-v1"])
 def test_laber_trains_on_discrete_actions_and_on_vectors(environment):
     settings = replace(settings_type(environment, "laber")(), warm_up_steps=20, hidden=(8, 8), batch_size=8)

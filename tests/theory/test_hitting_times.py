@@ -56,22 +56,12 @@ def test_the_sum_of_one_error_takes_the_time_of_that_error(threshold):
     assert hitting_times.total_cubic_hitting_time([2.0], threshold) == pytest.approx(single, rel=1e-10, abs=1e-14)
 
 
-def test_the_example_after_theorem_2_meets_the_condition_and_its_conclusion():
+def test_the_example_after_theorem_2_meets_the_condition_and_fails_it_just_below_the_crossover():
     errors = np.full(1000, 2.0)
-    assert hitting_times.theorem_2_condition(errors, 570.0)
-    square = time_to_reach(2.0, 0.57, lambda error: -error)
-    cubic = time_to_reach(2.0, 0.57, lambda error: -(error**2))
-    assert square > cubic
-    assert hitting_times.total_square_hitting_time(errors, 570.0) == pytest.approx(square, rel=1e-8)
-    assert hitting_times.total_cubic_hitting_time(errors, 570.0) == pytest.approx(cubic, rel=1e-8)
-
-
-def test_the_condition_fails_for_the_example_just_below_the_crossover():
-    errors = np.full(1000, 2.0)
-    assert not hitting_times.theorem_2_condition(errors, 569.0)
-    assert hitting_times.total_square_hitting_time(errors, 569.0) < hitting_times.total_cubic_hitting_time(
-        errors, 569.0
-    )
+    for threshold, holds in ((570.0, True), (569.0, False)):
+        square = hitting_times.total_square_hitting_time(errors, threshold)
+        cubic = hitting_times.total_cubic_hitting_time(errors, threshold)
+        assert hitting_times.theorem_2_condition(errors, threshold) == (square > cubic) == holds
 
 
 def test_the_square_loss_is_never_faster_where_the_condition_of_theorem_2_holds():
@@ -134,22 +124,15 @@ def test_a_small_initial_error_has_no_crossover():
         hitting_times.crossover_error(1.0)
 
 
-@pytest.mark.parametrize("threshold", [0.0, -1.0, 2.5, np.nan])
-def test_a_threshold_that_no_error_can_reach_is_refused(threshold):
-    for hitting_time in (hitting_times.square_hitting_time, hitting_times.cubic_hitting_time):
+@pytest.mark.parametrize(("error", "threshold"), [(2.0, 0.0), (2.0, -1.0), (2.0, 2.5), (2.0, np.nan), (0.0, 0.5), (np.inf, 0.5)])
+def test_a_threshold_out_of_reach_and_an_error_that_is_not_positive_and_finite_are_refused(error, threshold):
+    single = (hitting_times.square_hitting_time, hitting_times.cubic_hitting_time)
+    total = (hitting_times.total_square_hitting_time, hitting_times.total_cubic_hitting_time)
+    for hitting_time in single + total:
         with pytest.raises(UserError, match="no hitting time"):
-            hitting_time(2.0, threshold)
-    for total_hitting_time in (hitting_times.total_square_hitting_time, hitting_times.total_cubic_hitting_time):
-        with pytest.raises(UserError, match="no hitting time"):
-            total_hitting_time([1.5, 0.5], threshold)
-
-
-@pytest.mark.parametrize("bad_error", [0.0, -0.5, np.inf])
-def test_an_initial_error_that_is_not_positive_and_finite_is_refused(bad_error):
+            hitting_time(error if hitting_time in single else [error / 2, error / 2], threshold)
     with pytest.raises(UserError, match="no hitting time"):
-        hitting_times.total_cubic_hitting_time([2.0, bad_error], 0.5)
-    with pytest.raises(UserError, match="no hitting time"):
-        hitting_times.theorem_2_condition([2.0, bad_error], 0.5)
+        hitting_times.theorem_2_condition([error], threshold)
 
 
 @pytest.mark.parametrize("name", hitting_times.CLOSED_FORMS)
