@@ -43,10 +43,16 @@ QUICK = ("prioritized_l2 of 4,000", "dyna_td")
 
 
 def results_of(run, seeds):
-    """What training leaves of each seed: every variable with the seed axis in front, and every metric."""
+    """Every variable with the seed axis in front after training, but for one that is never read; and every metric."""
     program = make_program(replace(run, seeds=tuple(seeds)))
     program.train(tf.constant(run.steps))
-    variables = [value.numpy() for value in program.variables if value.shape.rank and value.shape[0] == len(seeds)]
+    is_used = getattr(run.settings, "search_control", "") != "algorithm_4"
+    unread = [] if is_used else [program.agent.search_control.visited.mean_move]
+    variables = [
+        value.numpy()
+        for value in program.variables
+        if value.shape.rank and value.shape[0] == len(seeds) and not any(value is other for other in unread)
+    ]
     metrics = {**program.evaluate(), **(program.measure()[0] if run.agent == "prioritized_er" else {})}
     return variables, {name: value.numpy() for name, value in metrics.items()}
 

@@ -198,8 +198,7 @@ def test_a_state_is_terminal_where_a_step_into_it_ends_the_episode(name):
     actions = rng.integers(twin.actions, size=len(states)).astype(np.int32)
     noise = rng.normal(size=(len(states), twin.noise_dim)).astype(np.float32)
     next_states, _, terminated = (
-        result.numpy()
-        for result in xla_function(twin.step)(*map(tf.constant, (states, actions, noise)))
+        result.numpy() for result in xla_function(twin.step)(*map(tf.constant, (states, actions, noise)))
     )
     is_terminal = xla_function(twin.is_terminal)(tf.constant(next_states)).numpy()
     if name == "Acrobot-v1":  # whose step decides before it rounds its angles to an observation
