@@ -222,7 +222,7 @@ def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
     The run keeps its own number of steps, by which its buffers are sized. Without `measures`, it is trained as in a
     sweep.
     """
-    from dyna_td.training.trainer import trainer
+    from dyna_td.training import trainer
 
     beginning = replace(run, seeds=compared_seeds(run))
     stop = _UntilStep(until)
