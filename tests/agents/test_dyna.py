@@ -1,15 +1,12 @@
 """Dyna agents: what they share with ER, the parts of a mini-batch, and a diverged seed among healthy ones."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 import pytest
 import tensorflow as tf
 from helpers import run_of, untrained
 
 from dyna_td.training.program import make_program
-from dyna_td.training.trainer import execute, execute_sweep
+from dyna_td.training.trainer import execute
 
 STEPS = 160
 SEEDS = 3
@@ -115,15 +112,6 @@ def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
 def test_a_diverged_seed_is_named_with_the_step_at_which_it_was_seen():
     outcome = execute(short_run("er", "CartPole-v1", learning_rate=1e30, hidden=(8,)))
     assert outcome.cost["diverged_seeds"] == {"0": 160, "1": 160, "2": 160}
-
-
-@pytest.mark.thorough  # test_resume has it without a model
-def test_the_rates_of_a_sweep_with_a_learned_model_train_as_if_each_were_alone():
-    run = short_run("dyna_value", "MountainCar-v0", model="learned", model_start=130)
-    runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-3, 1e-2)]
-    together = execute_sweep(runs)
-    alone = execute(runs[1])
-    pd.testing.assert_frame_equal(together[1].records, alone.records, check_exact=True)
 
 
 def test_dyna_frequency_starts_from_the_queue_when_it_climbs_the_frequency():

@@ -12,8 +12,6 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.registry import settings_type
-from dyna_td.settings import Run
-from dyna_td.training.trainer import execute
 
 SEEDS, STORED, BATCH = 2, 6, 4
 
@@ -73,11 +71,3 @@ def test_draws_follow_the_td_errors_of_the_large_batch():
     shares = [(places == place).mean() for place in range(STORED)]
     expected = [(errors == place).mean() * place / errors.mean() for place in range(STORED)]
     np.testing.assert_allclose(shares, expected, atol=0.12)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("environment", ["GridWorld", "Pendulum-v1"])
-def test_laber_trains_on_discrete_actions_and_on_vectors(environment):
-    settings = replace(settings_type(environment, "laber")(), warm_up_steps=20, hidden=(8, 8), batch_size=8)
-    records = execute(Run(environment, "laber", settings, (0, 1), steps=40, evaluate_every=20)).records
-    assert np.isfinite(records["value"]).all()

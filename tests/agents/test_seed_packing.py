@@ -103,15 +103,6 @@ def test_stacks_hold_every_seed_once_and_between_two_and_twenty():
         assert sum(map(len, stacks)) == max(count, 2)
 
 
-def test_two_seeds_start_with_different_weights_and_draw_different_mini_batches():
-    agent = make_program(run_of("GridWorld", "er", (0, 1), 10)).agent
-    kernel = agent.learner.q.kernels[0].numpy()
-    assert not np.array_equal(kernel[0], kernel[1])
-    agent.replay._added.assign(10)
-    places = agent.draw(step=0, k=0)[0].numpy()
-    assert not np.array_equal(places[0], places[1])
-
-
 def test_a_seed_has_diverged_if_its_agent_says_so_or_else_if_a_number_is_not_finite():
     rows = [(0, 5, "distance", np.nan), (0, 5, "diverged", 0.0), (1, 5, "diverged", 1.0), (1, 9, "diverged", 1.0)]
     records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])

@@ -113,20 +113,6 @@ def test_an_episode_without_the_goal_is_truncated_at_step_2000(world):
     assert ends == [(False, False)] * 1999 + [(False, True)]
 
 
-def test_walking_straight_through_the_hole_takes_about_37_steps():
-    def walk(seed):
-        environment = envs.make("GridWorld")
-        (x, y), _ = environment.reset(seed=seed)
-        total, terminated = 0.0, False
-        while not terminated:
-            action = UP if y < 0.425 else RIGHT if x <= 0.95 else UP
-            (x, y), reward, terminated, _, _ = environment.step(action)
-            total += reward
-        return total
-
-    assert -39 < np.mean([walk(seed) for seed in range(50)]) < -35
-
-
 def test_an_unknown_action_and_an_unknown_render_mode_are_refused():
     environment = envs.make("GridWorld").unwrapped
     environment.reset(seed=0)

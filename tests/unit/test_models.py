@@ -5,14 +5,12 @@ import pytest
 import tensorflow as tf
 from helpers import parameters_of, perceptron, run_of
 
-from dyna_td.learning.models import LearnedModel, TrueModel, make_model
+from dyna_td.learning.models import LearnedModel
 from dyna_td.learning.replay import Replay, Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.learning.xla import xla_function
-from dyna_td.registry import TWIN_ENVIRONMENTS as TWINS
 from dyna_td.settings import DynaSettings
 from dyna_td.training.program import make_program
-from dyna_td.training.twin_program import make_twin
 from envs.spaces import Space
 
 SEEDS = 2
@@ -59,22 +57,6 @@ def learned_model(**settings):
 
 def values_of(model):
     return [parameter.numpy() for parameter in model.network.parameters]
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_the_true_model_is_the_environment(name):
-    twin = make_twin(name)
-    model = make_model(DynaSettings(), Streams((0, 1)), twin)
-    rng = RNG(1)
-    state = tf.constant(rng.uniform(twin.low, twin.high, size=(2, 50, twin.state_dim)), tf.float32)
-    action = tf.constant(rng.integers(twin.actions, size=(2, 50)), tf.int32)
-    noise = tf.constant(rng.normal(size=(2, 50, twin.noise_dim)), tf.float32)
-    expected = twin.step(state, action, noise)
-    predicted = model.predict(state, action, noise)
-    for mine, theirs in zip(predicted, expected, strict=True):
-        np.testing.assert_array_equal(mine, tf.cast(theirs, tf.float32))
-    assert predicted[2].dtype == tf.float32
-    assert isinstance(model, TrueModel) and model.is_ready(tf.constant(0)) and not model.variables
 
 
 def test_a_learned_model_may_be_used_from_its_first_step_on():

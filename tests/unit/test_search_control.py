@@ -16,7 +16,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.search.chain import COUNTERS, SearchControl
 from dyna_td.search.queue import StateQueue
-from dyna_td.search.rules import LANGEVIN_STEP, Algorithm4, Langevin, Released, cholesky
+from dyna_td.search.rules import Algorithm4, Langevin, Released, cholesky
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import DynaSettings
 
@@ -106,13 +106,6 @@ def test_the_covariance_and_the_mean_move_are_those_of_all_visited_states():
     np.testing.assert_allclose(visited.recent_move, recent, rtol=1e-5)
 
 
-def test_one_state_has_no_covariance():
-    visited = VisitedStates(seeds=1, state_dim=2)
-    observe_all(visited, np.float32([[[0.3, -0.7]]]), np.float32([[[0.3, -0.2]]]))
-    np.testing.assert_allclose(visited.covariance, np.zeros((1, 2, 2)), atol=1e-7)
-    np.testing.assert_allclose([visited.mean_move[0], visited.recent_move[0]], [0.5, 0.0005], rtol=1e-6)
-
-
 def test_a_long_run_far_from_the_origin_does_not_wear_the_covariance_out():
     rng = np.random.default_rng(1)
     states = rng.normal(size=(50_000, 1, 2)) * [0.03, 0.01] + [-0.5, 0.0]  # like MountainCar's
@@ -183,23 +176,6 @@ def move(rule, state, gradient, normals=(0.0, 0.0)):
     return moved.numpy()[0], bool(leaves[0])
 
 
-def test_a_released_step_has_length_a_tenth_whatever_the_gradients_length():
-    rule = Released(Room(), visited_with(), DynaSettings())
-    climb = SIGMA @ [3.0, -1.0]
-    for scale in (1e-3, 1.0, 1e6):
-        moved, leaves = move(rule, [0.1, 2.0], [3.0 * scale, -1.0 * scale])
-        np.testing.assert_allclose(moved, [0.1, 2.0] + 0.1 * climb / np.linalg.norm(climb), rtol=1e-5)
-        assert not leaves
-
-
-def test_released_noise_is_a_twentieth_of_the_visited_states_deviation():
-    rule = Released(Room(), visited_with(), DynaSettings())
-    moved, _ = move(rule, [0.1, 2.0], [0.0, 1e-7], normals=[2.0, -1.0])  # a vanished gradient adds nothing
-    np.testing.assert_allclose(moved, [0.1 + 0.05 * 0.5**0.5 * 2.0, 2.0 - 0.05], rtol=1e-5)
-    first = rule.first(tf.constant([[0.1, 2.0]]), tf.constant([[2.0, -1.0]]))
-    np.testing.assert_allclose(first[0], moved, rtol=1e-6)
-
-
 def test_where_coordinates_share_a_unit_released_neither_rotates_nor_rescales():
     rule = Released(Room(shares_one_unit=True), visited_with(), DynaSettings())
     moved, _ = move(rule, [0.1, 2.0], [3.0, -4.0], normals=[1.0, 2.0])
@@ -219,36 +195,11 @@ def test_a_released_chain_stays_in_the_box_and_starts_anew_when_stuck_or_termina
         assert leaves is restarts, state
 
 
-def test_algorithm_4_takes_the_plain_gradient_and_correlated_noise():
-    rule = Algorithm4(Room(), visited_with(), DynaSettings())
-    normals = np.array([1.5, -0.5])
-    moved, leaves = move(rule, [0.1, 2.0], [3.0, -4.0], normals)
-    np.testing.assert_allclose(moved, [0.1 + 0.3, 2.0 - 0.4] + 0.1 * np.linalg.cholesky(SIGMA) @ normals, rtol=1e-5)
-    assert not leaves
-    np.testing.assert_array_equal(rule.first(tf.constant([[0.1, 2.0]]), tf.ones([1, 2])), np.float32([[0.1, 2.0]]))
-
-
 @pytest.mark.parametrize(("gradient", "leaves"), [((9.0, 0.0), False), ((10.5, 0.0), True), ((0.0, -20.5), True)])
 def test_algorithm_4_starts_anew_outside_the_box_and_only_there(gradient, leaves):
     rule = Algorithm4(Room(), visited_with(), DynaSettings())
     assert move(rule, [0.0, 2.0], gradient)[1] is leaves
     assert not move(rule, [0.9, 3.5], [0.0, 0.0])[1]  # neither in a terminal state nor when it rests
-
-
-def test_langevin_steps_are_in_units_of_the_box():
-    rule = Langevin(Room(), None, DynaSettings())
-    moved, leaves = move(rule, [0.1, 2.0], [3.0, -4.0], normals=[1.0, -2.0])
-    drift, noise = LANGEVIN_STEP, (2 * LANGEVIN_STEP) ** 0.5
-    expected = [0.1 + drift * 4 * 3.0 + noise * 2, 2.0 - drift * 16 * 4.0 - noise * 4 * 2.0]
-    np.testing.assert_allclose(moved, expected, rtol=1e-5)
-    assert not leaves
-
-
-def test_langevin_folds_its_steps_back_at_the_faces_as_often_as_needed():
-    rule = Langevin(Room(), None, DynaSettings())
-    points = tf.constant([[1.25, 2.0], [-1.5, -1.0], [3.5, 9.0], [-5.5, 4.0], [1.0, 0.0]])
-    expected = [[0.75, 2.0], [-0.5, 1.0], [-0.5, 1.0], [-0.5, 4.0], [1.0, 0.0]]
-    np.testing.assert_allclose(rule.reflect(points), expected, atol=1e-5)
 
 
 def test_each_rule_accepts_by_its_own_threshold():
@@ -492,12 +443,6 @@ def test_no_terminal_state_is_ever_found(rule):
     states, counts, _ = filler(rule).run(range(100, 140))
     found = states[np.arange(M) < counts[..., None]]
     assert len(found) > 300 and not is_terminal(found.T).any()
-
-
-def test_only_langevins_chain_goes_on_from_fill_to_fill():
-    for rule in RULES:
-        after_another, alone = (filler(rule).run(steps)[0][-1] for steps in ([0, 1], [1]))
-        assert np.array_equal(after_another, alone) is (rule != "langevin")
 
 
 def test_a_full_chain_makes_all_its_steps_and_keeps_the_last_states():
