@@ -67,3 +67,9 @@ def perceptron(parameters, states, activation=lambda x: np.maximum(x, 0.0)):
 def parameters_of(network, seed):
     """The kernels, then the biases, of one seed of a stacked network, in float64."""
     return [parameter.numpy()[seed].astype(np.float64) for parameter in network.parameters]
+
+
+def finite_differences(h, states, step):
+    """Central differences of h, which maps states [N, d] to [N]: [N, d]."""
+    shifts = step * np.eye(states.shape[1])
+    return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)

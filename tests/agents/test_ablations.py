@@ -239,15 +239,6 @@ def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued():
     assert (restarts[usual] >= restarts[through]).all() and restarts[usual].sum() > restarts[through].sum()
 
 
-def test_goals_change_nothing_where_chains_meet_none():
-    usual, through = agent_of("dyna_td"), agent_of("dyna_td_goals")
-    for agent in (usual, through):
-        agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.2)
-        agent.search(STEP, tf.constant(8))
-    for mine, theirs in zip(queued(usual), queued(through), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-
-
 def test_ideal_states_train_on_grid_world_alone():
     with pytest.raises(UserError, match="agent 'ideal_states' does not train on MountainCar-v0"):
         require_agent("ideal_states", "MountainCar-v0")

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import parameters_of, perceptron, run_of
+from helpers import finite_differences, parameters_of, perceptron, run_of
 from scipy import stats
 
 from dyna_td.learning.streams import Purpose
@@ -199,11 +199,6 @@ def target(agent, seed, states):
     next_states = np.clip(states + predicted[:, :2], 0.0, 1.0)
     goes_on = ~in_goal(next_states[:, 0], next_states[:, 1])
     return predicted[:, 2] + 0.99 * goes_on * outputs_of(agent.learner.q_target, seed, next_states).max(axis=1)
-
-
-def finite_differences(h, states, step):
-    shifts = step * np.eye(2)
-    return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)
 
 
 def test_the_cosine_is_that_of_finite_differences_with_y_constant_and_not():

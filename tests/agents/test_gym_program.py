@@ -165,15 +165,6 @@ def test_every_reset_has_a_seed_of_its_own_that_neighbours_do_not_change(monkeyp
     assert len(set(everything)) == len(everything) > 5
 
 
-def test_actions_are_put_into_the_bounds_of_each_part(monkeypatch):
-    program = GymProgram(short_run(register(monkeypatch, Slanted, limit=20)))
-    program.train(tf.constant(60))
-    batch = stored(program.agent)
-    low, high = np.array([-2, 10]), np.array([2, 30])
-    np.testing.assert_allclose(batch.next_state, low + (batch.action + 1) / 2 * (high - low), atol=1e-5)
-    assert np.abs(batch.action).max() <= 1 and np.quantile(batch.action, 0.9) > 0.6
-
-
 def begun(name, seed=0):
     """An environment after its reset, and its space."""
     stack = EnvironmentStack(name, (seed,))

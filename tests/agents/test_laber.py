@@ -4,7 +4,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from dyna_td.agents.laber import LaBER
@@ -45,15 +44,6 @@ def test_importance_weights_are_the_mean_priority_over_the_own_one():
     places, weight = drawing(agent)(0)
     mean = large_batch_errors(agent).mean(axis=1, keepdims=True)
     np.testing.assert_allclose(weight, mean / places, rtol=1e-6)
-
-
-def test_weighted_draws_have_the_mean_of_the_large_batch():
-    agent = make_laber()
-    errors = large_batch_errors(agent)[0].astype(float)
-    drawn = errors[errors > 0]  # one with priority 0 is never drawn, and has no gradient
-    gradient = drawn**2
-    shares, weights = drawn / errors.sum(), errors.mean() / drawn
-    assert np.sum(shares * weights * gradient) == pytest.approx(np.mean(errors**2))
 
 
 def test_without_importance_weights_every_draw_counts_one():

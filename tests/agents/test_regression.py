@@ -57,11 +57,6 @@ def test_all_learners_of_a_seed_share_data_and_initial_network(name):
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_the_same_seed_has_the_same_targets_but_for_the_noise_level():
-    quiet, loud = learner("l2", noise=0.1), learner("l2", noise=0.5)
-    np.testing.assert_allclose(5 * (quiet.y - f_sin(quiet.x)), loud.y - f_sin(loud.x), atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("name", "loss"),
     [

@@ -70,16 +70,6 @@ def test_three_seeds_are_the_same_among_twenty(name):
         assert (few["chain_states"] > 0).all()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("examples", [300, 401, 1003])
-def test_a_seeds_training_set_is_the_same_wherever_it_stands(examples):
-    run = run_of("sin", "prioritized_l2", (), 10, examples=examples)
-    wide, narrow = (make_program(replace(run, seeds=tuple(seeds))).learner for seeds in (range(40, 60), range(43, 48)))
-    np.testing.assert_array_equal(narrow.x, wide.x[3:8])
-    np.testing.assert_array_equal(narrow.y, wide.y[3:8])
-    np.testing.assert_array_equal(narrow.priorities.priorities, wide.priorities.priorities[3:8])
-
-
 @pytest.mark.parametrize("environment", ["Acrobot-v1", "CartPole-v1", "GridWorld"])
 def test_a_seeds_first_states_are_the_same_wherever_it_stands(environment):
     wide, narrow = (make_program(run_of(environment, "er", seeds, 10)) for seeds in (range(20, 40), range(23, 28)))

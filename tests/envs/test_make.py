@@ -15,18 +15,6 @@ BOX, DISCRETE = gymnasium.spaces.Box(-1, 1, (2,)), gymnasium.spaces.Discrete(2)
 SUPPORTED = "supported are Box observations with Discrete actions or Box actions that are bounded"
 
 
-def test_a_mountain_car_that_never_pushes_is_truncated_at_step_2000():
-    environment = envs.make("MountainCar-v0")
-    environment.reset(seed=0)
-    ends = [environment.step(1)[2:4] for _ in range(2000)]
-    assert ends == [(False, False)] * 1999 + [(False, True)]
-
-
-def test_make_passes_options_to_gymnasium():
-    assert envs.make("GridWorld", render_mode="rgb_array").render_mode == "rgb_array"
-    assert envs.make("GridWorld", max_episode_steps=7).spec.max_episode_steps == 7
-
-
 def test_importing_the_environments_imports_neither_tensorflow_nor_the_package():
     code = "import sys, envs, envs.grid_world; sys.exit(bool({'tensorflow', 'dyna_td'} & set(sys.modules)))"
     path = [entry for entry in sys.path if entry]

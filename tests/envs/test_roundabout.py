@@ -14,8 +14,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from highway_env.envs.roundabout_env import RoundaboutEnv
-from highway_env.road.lane import CircularLane, StraightLane
-from highway_env.road.road import Road, RoadNetwork
+from highway_env.road.road import Road
 
 from envs.roundabout import Roundabout, reward
 from envs.traffic import LaneTable, TrafficVehicle
@@ -72,10 +71,10 @@ def assert_same_step(ours, theirs, action):
 
 
 @pytest.mark.timeout(max(120, EPISODES))
-def test_random_episodes_equal_those_of_highway_env_to_the_last_bit(record_property):
+def test_random_episodes_equal_those_of_highway_env_to_the_last_bit():
     ours, theirs = Roundabout(), highway_env_roundabout()
     rng = np.random.default_rng(0)
-    crashes = decisions = 0
+    crashes = 0
     for episode in range(EPISODES):
         seed = episode if episode % 2 == 0 else None  # every other episode continues the stream of random numbers
         observation, info = ours.reset(seed=seed)
@@ -87,10 +86,7 @@ def test_random_episodes_equal_those_of_highway_env_to_the_last_bit(record_prope
         ended = False
         while not ended:
             ended = assert_same_step(ours, theirs, int(rng.choice(5, p=preferences)))
-            decisions += 1
         crashes += ours.vehicle.crashed
-    record_property("decisions", decisions)
-    record_property("crashes", crashes)
     assert 0 < crashes < EPISODES
 
 
@@ -157,21 +153,6 @@ def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_aft
         np.testing.assert_array_equal(np.stack([along[i], across[i]], axis=1), one_by_one)
         assert table.indexes[columns[i]] == network.get_closest_lane_index(position, heading)
         assert table.get_closest_lane_index(position, heading) == network.get_closest_lane_index(position, heading)
-
-
-@pytest.mark.parametrize("first", ["arc", "line"])
-def test_of_equally_close_lanes_the_first_in_the_network_is_taken(first):
-    network = RoadNetwork()
-    lanes = {
-        "arc": CircularLane([0, 0], 20, 0.5, -0.5, clockwise=False),
-        "line": StraightLane([24, 50], [24, -50]),
-    }
-    for name in sorted(lanes, key=lambda name: name != first):
-        network.add_lane("start", name, lanes[name])
-    position, heading = np.array([22.0, 0.0]), -np.pi / 2  # 2 m from either, parallel to both
-    assert len({lane.distance_with_heading(position, heading) for lane in lanes.values()}) == 1
-    assert network.get_closest_lane_index(position, heading)[1] == first
-    assert LaneTable(network).get_closest_lane_index(position, heading)[1] == first
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def is_near_threshold(name, ours, row, state, action, rounding):
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_random_transitions_equal_those_of_gymnasium(name, record_property):
+def test_random_transitions_equal_those_of_gymnasium(name):
     twin = make_twin(name)
     rng = np.random.default_rng(1)
     states = random_states(twin, TRANSITIONS, rng)
@@ -103,8 +103,6 @@ def test_random_transitions_equal_those_of_gymnasium(name, record_property):
 
     rounding = 2 * np.spacing(np.abs(theirs[0]).max(axis=0))  # two units in the last place of the largest coordinate
     different = np.flatnonzero(~agree(ours, theirs, rounding))
-    record_property("transitions", TRANSITIONS)
-    record_property("excluded", len(different))
     assert len(different) <= 1e-5 * TRANSITIONS + 3
     for row in different:
         assert is_near_threshold(name, [r[row : row + 1] for r in ours], row, states[row], actions[row], rounding), (
@@ -155,18 +153,6 @@ def test_a_row_does_not_depend_on_the_leading_axes(name):
         for result, whole in zip(results, expected, strict=True):
             np.testing.assert_array_equal(result, whole[:used].numpy().reshape(result.shape))
         assert results[1].shape == results[2].shape == shape
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_gradients_with_respect_to_the_state_are_finite(name):
-    twin = make_twin(name)
-    rng = np.random.default_rng(3)
-    states = tf.constant(random_states(twin, 1000, rng))
-    actions = tf.constant(rng.integers(twin.actions, size=1000), tf.int32)
-    with tf.GradientTape() as tape:
-        tape.watch(states)
-        next_states, _, _ = twin.step(states, actions, tf.zeros([1000, twin.noise_dim]))
-    assert np.isfinite(tape.gradient(next_states, states)).all()
 
 
 def height_of_acrobot(states):

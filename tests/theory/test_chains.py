@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from scipy import optimize, stats
+from scipy import optimize
 
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.search.chain import SearchControl
@@ -175,41 +175,3 @@ def test_the_constants_of_algorithm_4_give_the_twentieth_power_of_the_td_error()
     measured = histogram(WideWave, states.reshape(-1, 1))
     assert abs(fit_beta(WideWave, measured) - 20.0) < 1.0
     assert total_variation(measured, shares(WideWave, beta=20.0)) < 0.03
-
-
-def law_of_accepted_states(rule, cells=1000):
-    """The share of the accepted states of an endless chain on `Wave` in each of its bins, by its Markov matrix.
-
-    Between the two ends lie `cells` cells; the ends themselves are places too, where `released` clips its steps.
-    """
-    end = float(Wave.high[0])
-    edges = np.linspace(0.0, end, cells + 1)
-    places = np.concatenate([[0.0], (edges[1:] + edges[:-1]) / 2, [end]])
-    slope = 2.4 * np.cos(3 * places) / (1 + 0.8 * np.sin(3 * places))
-
-    def blurred(mean, sigma):
-        """From each mean into each place, what falls beyond an end counted there: [..., cells + 2]."""
-        below = stats.norm.cdf((edges - mean[:, None]) / sigma)
-        return np.concatenate([below[:, :1], np.diff(below), 1.0 - below[:, -1:]], axis=1)
-
-    start = np.full(cells + 2, 1.0 / cells)
-    start[[0, -1]] = 0.0
-    if rule == "algorithm_4":
-        moves = blurred(places + 0.1 * slope, 0.1)
-        moves[:, [0, -1]] = 0.0  # outside: a new start
-    else:
-        moves = blurred(places + 0.1 * np.sign(slope), 0.05)
-        moves[0, 0] = moves[-1, -1] = 0.0  # stuck at an end: a new start
-        start = start @ blurred(places, 0.05)
-    chain = moves + (1.0 - moves.sum(axis=1, keepdims=True)) * start
-    law = np.linalg.matrix_power(chain, 2**12)[cells // 2]
-    accepted = law @ moves
-    accepted[[1, -2]] += accepted[[0, -1]]
-    shares_of_cells = accepted[1:-1].reshape(Wave.bins, -1).sum(axis=1)
-    return shares_of_cells / shares_of_cells.sum()
-
-
-@pytest.mark.parametrize("rule", ["algorithm_4", "released"])
-def test_the_other_rules_follow_the_stationary_law_of_their_own_steps(rule):
-    measured = histogram(Wave, settled_states(rule, Wave))
-    assert total_variation(measured, law_of_accepted_states(rule)) < 0.02

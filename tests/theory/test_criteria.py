@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import parameters_of, perceptron, run_of
+from helpers import finite_differences, parameters_of, perceptron, run_of
 
 from dyna_td.agents.dyna_frequency import frequency
 from dyna_td.agents.dyna_td import DynaTD
@@ -41,12 +41,6 @@ def slope_and_curvature(parameters, state):
     bend_of_second = -2 * output * t2 * (1 - t2**2)
     bend_of_first = -2 * ((output * (1 - t2**2)) @ w2) * t1 * (1 - t1**2)
     return slope, into_second.T @ (bend_of_second[:, None] * into_second) + w1.T @ (bend_of_first[:, None] * w1)
-
-
-def finite_differences(h, states, step):
-    """Central differences of h, which maps states [N, d] to [N]: [N, d]."""
-    shifts = step * np.eye(states.shape[1])
-    return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)
 
 
 def numpy_value(parameters, activation):
@@ -281,17 +275,6 @@ def test_only_langevin_follows_the_target_as_it_moves_with_the_state(rule):
         cosines.append(directions[0] @ directions[1])
     assert len(cosines) > 0.7 * STACK
     assert np.mean(np.abs(cosines) < 0.99) > 0.3  # the two gradients are not the same
-
-
-def test_dyna_value_climbs_the_value():
-    case = Frozen("GridWorld", "dyna_value")
-    states = np.random.default_rng(2).random((STACK, 2)).astype(np.float32)
-    actual = case.gradient(states)
-    expected = [smooth_gradient(functools.partial(case.v, seed), state) for seed, state in enumerate(states)]
-    compared = [seed for seed in range(STACK) if expected[seed] is not None]
-    assert len(compared) > 0.7 * STACK
-    for seed in compared:
-        assert_compared(actual[seed], expected[seed])
 
 
 def test_dyna_frequency_climbs_the_value_in_half_of_its_fills_and_the_frequency_in_the_others():

@@ -82,13 +82,6 @@ def test_the_square_loss_is_never_faster_where_the_condition_of_theorem_2_holds(
     assert faster_square > 500
 
 
-def test_the_condition_at_the_initial_error_itself_compares_the_mean_inverse_error_with_the_rates():
-    errors = np.array([1.0, 4.0])  # mean inverse error 0.625
-    assert hitting_times.theorem_2_condition(errors, 5.0, cubic_rate=0.63)
-    assert not hitting_times.theorem_2_condition(errors, 5.0, cubic_rate=0.62)
-    assert hitting_times.theorem_2_condition(errors, 5.0, square_rate=1 / 0.63)
-
-
 def test_the_inequality_of_theorem_2_as_printed_is_refuted_at_unequal_rates():
     error, threshold, square_rate, cubic_rate = 2.0, 1.0, 3.0, 0.2
     printed_bound = square_rate / cubic_rate * np.log(error / threshold) / (error / threshold - 1)

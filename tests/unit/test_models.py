@@ -59,11 +59,6 @@ def values_of(model):
     return [parameter.numpy() for parameter in model.network.parameters]
 
 
-def test_a_learned_model_may_be_used_from_its_first_step_on():
-    model = learned_model(model_start=700)
-    assert [bool(model.is_ready(tf.constant(step))) for step in (0, 699, 700, 10_000)] == [False, False, True, True]
-
-
 def test_a_learned_model_learns_from_its_first_full_mini_batch_on():
     transitions = LinearWorld().transitions(RNG(2), 16)
     model = learned_model(model_batch_size=16)

@@ -88,25 +88,6 @@ def measure_given(errors, own, buffer, recent):
     return {name: value.numpy() for name, value in metrics.items()}, states
 
 
-def test_distances_worked_out_by_hand():
-    left_half = np.repeat([[4.0, 0.0]], SEEDS, axis=0).repeat(1250, axis=1)  # p* is 1/1250 where x < 0.5
-    one_place = np.full((SEEDS, DRAWS, 2), 0.25, np.float32)
-    recent = one_place.copy()
-    recent[0, : DRAWS // 4] = recent[1] = 0.75  # of seed 0's policy a quarter, of seed 1's all is on the right
-    metrics, _ = measure_given(left_half, own=one_place, buffer=one_place + 0.5, recent=recent)
-    at, elsewhere = 1 - 1 / 1250, 1249 / 1250
-    expected = {
-        "distance_uniform": [(at + elsewhere) / 2500] * 2,
-        "distance_uniform_buffer": [2 / 2500] * 2,
-        "distance_uniform_exact_uniform": [1 / 2500] * 2,
-        "distance_on_policy": [0.75 * at, 0.0],
-        "distance_on_policy_buffer": [0.75 / 1250 + 0.25, 1.0],
-        "distance_on_policy_exact_uniform": [1 / 2500] * 2,
-    }
-    for name, values in expected.items():
-        np.testing.assert_allclose(metrics[name], values, rtol=1e-4, err_msg=name)
-
-
 def test_distances_of_any_distributions_equal_their_definitions():
     errors = np.random.default_rng(1).exponential(size=(SEEDS, 2500))
     own, buffer, recent = (random_states(DRAWS, seed) ** (seed + 1) for seed in range(3))
@@ -137,16 +118,6 @@ def test_the_floor_is_what_3000_draws_from_the_ideal_can_be_expected_to_reach():
     np.testing.assert_allclose(floor.sum(axis=1), 1.0, rtol=1e-5)
     assert distances.mean() == pytest.approx(expected, rel=0.01)
     assert distances.std() > 0  # every seed draws for itself
-
-
-def test_the_ideal_sampler_draws_in_proportion_to_the_td_errors():
-    ideal = np.zeros((SEEDS, 2500))
-    ideal[0, [3, 77, 2499]] = [0.2, 0.5, 0.3]
-    ideal[1, 1200] = 1.0
-    sampling = SamplingDistributions(GivenStates(None), Streams(tuple(range(SEEDS))), make_twin("GridWorld"))
-    drawn = sampling.draw_ideal(tf.constant(ideal, tf.float32), STEP).numpy()
-    np.testing.assert_allclose(drawn, ideal, atol=4 * (0.25 / DRAWS) ** 0.5)
-    np.testing.assert_array_equal(drawn > 0, ideal > 0)
 
 
 # A measurement of an agent

@@ -438,13 +438,6 @@ def test_a_seed_finds_the_same_states_whatever_seeds_are_stacked_with_it(rule):
         np.testing.assert_array_equal(counters_of_two[name], counters[name][[3, 1]])
 
 
-@pytest.mark.parametrize("rule", ["released", "langevin"])
-def test_no_terminal_state_is_ever_found(rule):
-    states, counts, _ = filler(rule).run(range(100, 140))
-    found = states[np.arange(M) < counts[..., None]]
-    assert len(found) > 300 and not is_terminal(found.T).any()
-
-
 def test_a_full_chain_makes_all_its_steps_and_keeps_the_last_states():
     states, counts, counters = filler("released", full_chains=True).run()
     starts, normals = randomness((0, 1))
