@@ -92,15 +92,15 @@ restamp: setup  ##! after a change of code that changes no number: check that, a
 	@$(BIN)/python -m dyna_td restamp --scale $(SCALE)
 
 benchmark: setup  ##! measure the speed of training, on one thread
-	$(BIN)/python -m dyna_td benchmark --output results/benchmark/benchmark.csv
-	$(BIN)/python figures/speed.py --table results/benchmark/benchmark.csv --output results/benchmark/speed.png
+	$(BIN)/python benchmarks/speed.py --output results/benchmark/benchmark.csv
+	$(BIN)/python benchmarks/pictures.py results/benchmark/benchmark.csv
 
 benchmark-peers: setup $(PEERS)/.installed  ##! the same learning work by other libraries, in turn with ours
-	$(BIN)/python tests/peers/benchmark_peers.py --python $(PEERS)/bin/python --output results/benchmark/peers.csv
-	$(BIN)/python figures/peers.py --table results/benchmark/peers.csv --output results/benchmark/peers.png
+	$(BIN)/python benchmarks/peers.py --python $(PEERS)/bin/python --output results/benchmark/peers.csv
+	$(BIN)/python benchmarks/pictures.py results/benchmark/peers.csv
 
 # Line by line: a library that cannot be installed here is left out of the benchmark, and tried again next time.
-$(PEERS)/.installed: tests/peers/requirements.txt
+$(PEERS)/.installed: benchmarks/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	@complete=yes; sed 's/ *#.*//; /^$$/d' $< | { while read -r requirement; do \
 		echo "$(PEERS)/bin/python -m pip install --quiet $$requirement"; \

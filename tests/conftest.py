@@ -1,4 +1,4 @@
-"""The option `--thorough`: runs the tests that `make test` leaves out."""
+"""Two tiers: `make test` leaves out the tests marked `thorough`, `make test-thorough` runs them too."""
 
 import pytest
 
@@ -12,4 +12,4 @@ def pytest_collection_modifyitems(config, items):
         return
     for item in items:
         if item.get_closest_marker("thorough"):
-            item.add_marker(pytest.mark.skip(reason="a longer variant of another test: run with --thorough"))
+            item.add_marker(pytest.mark.skip(reason="run it with --thorough"))

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tensorflow as tf
+from helpers import parameters_of, perceptron, run_of
 
 from dyna_td.learning.ddpg import DDPG
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
-from dyna_td.settings import DDPGDynaSettings, DDPGSettings, Run
-from dyna_td.training.gym_program import GymProgram
+from dyna_td.learning.xla import xla_function
+from dyna_td.settings import DDPGSettings
+from dyna_td.training.program import make_program
 from envs.spaces import Space
 
 D, A, B, SEEDS = 3, 2, 5, 2
@@ -42,16 +44,9 @@ def batch_of(rng):
     return Transition(*(tf.constant(part, tf.float32) for part in parts))
 
 
-def parameters_of(network, seed):
-    return [parameter.numpy()[seed].astype(np.float64) for parameter in network.parameters]
-
-
 def pi(parameters, states):
     """The policy of one seed: states [B, D] -> [B, A]."""
-    kernels, biases = parameters[:3], parameters[3:]
-    layer = np.maximum(kernels[0] @ states.T + biases[0], 0)
-    layer = np.maximum(kernels[1] @ layer + biases[1], 0)
-    return np.tanh(kernels[2] @ layer + biases[2]).T
+    return np.tanh(perceptron(parameters, states))
 
 
 def q(parameters, states, actions):
@@ -145,24 +140,23 @@ def test_the_gradient_of_the_value_goes_through_the_state_and_through_the_policy
 def test_behaviour_is_the_policy_with_noise_that_decays_and_is_driven():
     learner = learner_of(replace(SETTINGS, noise_scale=0.2, noise_decay=0.15))
     state = tf.constant(np.random.default_rng(3).normal(size=(SEEDS, D)), tf.float32)
-    explore = tf.function(learner.explore, jit_compile=True)
+    greedy, explore = learner.greedy(state[:, None])[:, 0].numpy(), xla_function(learner.explore)
     noises, previous = [], np.zeros((SEEDS, A))
-    for step in range(2000):
+    for step in range(1000):
         action = explore(state, tf.constant(step, tf.int64), tf.constant(False)).numpy()
         noise = learner.noise.numpy()
-        expected = np.clip(learner.greedy(state[:, None])[:, 0].numpy() + noise, -1, 1)
-        np.testing.assert_allclose(action, expected, atol=1e-6)
+        np.testing.assert_allclose(action, np.clip(greedy + noise, -1, 1), atol=1e-6)
         noises.append(noise - 0.85 * previous)
         previous = noise
     innovations = np.concatenate(noises).ravel()
-    assert innovations.std() == pytest.approx(0.2, rel=0.05) and abs(innovations.mean()) < 0.01
+    assert innovations.std() == pytest.approx(0.2, rel=0.05) and abs(innovations.mean()) < 0.015
 
 
 def test_warming_up_is_uniform_and_leaves_the_noise_alone():
     learner = learner_of()
-    state = tf.zeros([SEEDS, D])
-    explore = tf.function(learner.explore, jit_compile=True)
-    actions = np.stack([explore(state, tf.constant(step, tf.int64), tf.constant(True)) for step in range(1000)])
+    explore = xla_function(learner.explore)
+    state, yes = tf.zeros([SEEDS, D]), tf.constant(True)
+    actions = np.stack([explore(state, tf.constant(step, tf.int64), yes) for step in range(1000)])
     assert not learner.noise.numpy().any()
     assert abs(actions.mean()) < 0.05 and np.abs(actions).max() <= 1
     np.testing.assert_allclose(np.quantile(actions, [0.25, 0.75]), [-0.5, 0.5], atol=0.06)
@@ -172,17 +166,17 @@ def test_simulated_actions_go_on_from_the_behaviours_noise_each_for_itself():
     learner = learner_of()
     learner.noise.assign(np.full((SEEDS, A), 0.4))
     state = tf.zeros([SEEDS, 4000, D])
-    actions = tf.function(learner.simulate, jit_compile=True)(state, tf.constant(3, tf.int64), tf.constant(1)).numpy()
-    noise = actions - learner.greedy(state).numpy()
-    inside = np.abs(actions) < 1
-    assert inside.all(axis=(0, 1)).any() or inside.mean() > 0.3
+    actions = xla_function(learner.simulate)(state, tf.constant(3, tf.int64), tf.constant(1)).numpy()
+    greedy = learner.greedy(state).numpy()
+    assert (np.abs(actions) < 1).mean() > 0.3
     drawn = np.random.default_rng(0).normal(0.85 * 0.4, 0.2, size=400_000)
     for seed in range(SEEDS):
         for part in range(A):
-            centre = learner.greedy(state).numpy()[seed, 0, part]
+            centre = greedy[seed, 0, part]
             expected = np.clip(centre + drawn, -1, 1) - centre
-            assert noise[seed, :, part].mean() == pytest.approx(expected.mean(), abs=0.02)
-            assert noise[seed, :, part].std() == pytest.approx(expected.std(), abs=0.02)
+            noise = actions[seed, :, part] - centre
+            assert noise.mean() == pytest.approx(expected.mean(), abs=0.02)
+            assert noise.std() == pytest.approx(expected.std(), abs=0.02)
     np.testing.assert_array_equal(learner.noise, np.full((SEEDS, A), 0.4, np.float32))
 
 
@@ -210,40 +204,30 @@ def test_ddpg_learns_to_push_a_point_to_its_goal():
     np.testing.assert_allclose(learner.greedy(state), -state, atol=0.2)
 
 
-SHORT = {
-    "planning_updates": 2,
-    "warm_up_steps": 60,
-    "hidden": (20, 10),
-    "batch_size": 16,
-    "evaluation_episodes": 1,
-}
-
-
-@pytest.mark.parametrize("agent", ["er", "prioritized_er", "schaul_prioritized_er", "dyna_td", "dyna_value"])
-def test_every_ddpg_agent_changes_its_networks_and_stays_finite(agent):
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "dyna_td",
+        *(
+            pytest.param(name, marks=pytest.mark.thorough)
+            for name in ("er", "prioritized_er", "schaul_prioritized_er", "laber", "dyna_value")
+        ),
+    ],
+)
+def test_a_ddpg_agent_changes_its_networks_once_it_learns_and_stays_finite(agent):
+    numbers = {"planning_updates": 2, "warm_up_steps": 60, "hidden": (20, 10), "batch_size": 16}
     if agent.startswith("dyna"):
-        extra = {
-            "model_start": 60,
-            "search_every": 5,
-            "states_per_fill": 4,
-            "chain_steps": 10,
-            "model_hidden": (16, 16),
-        }
-        settings = DDPGDynaSettings(**SHORT, **extra, model_batch_size=32)
-    else:
-        settings = DDPGSettings(**SHORT)
-    program = GymProgram(Run("Pendulum-v1", agent, settings, (0, 1), steps=100))
+        chains = {"model_start": 60, "search_every": 5, "states_per_fill": 4, "chain_steps": 10}
+        numbers |= chains | {"model_hidden": (16, 16), "model_batch_size": 32}
+    program = make_program(run_of("Pendulum-v1", agent, steps=100, evaluation_episodes=1, **numbers))
     learner = program.agent.learner
-    before = [parameter.numpy() for parameter in (*learner.actor.parameters, *learner.critic.parameters)]
+    parameters = (*learner.actor.parameters, *learner.critic.parameters)
+    before = [parameter.numpy() for parameter in parameters]
     program.train(60)
-    for mine, theirs in zip((*learner.actor.parameters, *learner.critic.parameters), before, strict=True):
+    for mine, theirs in zip(parameters, before, strict=True):
         np.testing.assert_array_equal(mine, theirs)  # nothing is learned while warming up
     program.train(40)
-    changed = [
-        (mine.numpy() != theirs).any()
-        for mine, theirs in zip((*learner.actor.parameters, *learner.critic.parameters), before, strict=True)
-    ]
-    assert all(changed)
+    assert all((mine.numpy() != theirs).any() for mine, theirs in zip(parameters, before, strict=True))
     assert not program.agent.counters()["diverged"].numpy().any()
     if agent.startswith("dyna"):
         assert (program.agent.queue.size.numpy() > 0).all()

@@ -1,29 +1,25 @@
-"""Dyna agents: what they share with ER, what a mini-batch holds, and what a diverged seed does to the others."""
-
-from dataclasses import replace
+"""Dyna agents: what they share with ER, the parts of a mini-batch, and a diverged seed among healthy ones."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import tensorflow as tf
+from helpers import run_of, untrained
 
-from dyna_td.registry import settings_type
-from dyna_td.settings import Run
-from dyna_td.training.trainer import execute, execute_sweep, make_program
+from dyna_td.training.program import make_program
+from dyna_td.training.trainer import execute
 
 STEPS = 160
 SEEDS = 3
+SHORT = {"planning_updates": 4, "warm_up_steps": 100, "target_period": 50}
 
 
-def run_of(agent, environment="GridWorld", **settings):
-    numbers = {"planning_updates": 4, "warm_up_steps": 100, "target_period": 50, "chain_steps": 20, **settings}
-    kind = settings_type(environment, agent)
-    numbers = {name: value for name, value in numbers.items() if hasattr(kind, name)}
-    return Run(environment, agent, kind(**numbers), tuple(range(SEEDS)), steps=STEPS, evaluate_every=80)
+def short_run(agent, environment="GridWorld", **settings):
+    chains = {"chain_steps": 20} if agent.startswith("dyna") else {}
+    return run_of(environment, agent, range(SEEDS), STEPS, 80, **SHORT, **chains, **settings)
 
 
-def trained(agent, environment="GridWorld", **settings):
-    program = make_program(run_of(agent, environment, **settings))
+def trained(agent, **settings):
+    program = make_program(short_run(agent, **settings))
     program.train(tf.constant(STEPS))
     return program
 
@@ -46,7 +42,7 @@ def test_with_rho_0_dyna_td_is_er_bit_for_bit(er):
 
 
 def test_as_long_as_its_queue_is_empty_dyna_td_is_er(er):
-    dyna = trained("dyna_td", model="learned", model_start=10**6)
+    dyna = trained("dyna_td", model="learned", model_start=10**6, model_hidden=(8,))
     assert not dyna.agent.queue.size.numpy().any()
     for mine, theirs in zip(weights(dyna), weights(er), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=2e-6)  # the compiler orders sums otherwise in a longer program
@@ -55,32 +51,31 @@ def test_as_long_as_its_queue_is_empty_dyna_td_is_er(er):
 
 @pytest.fixture(scope="module")
 def car():
-    """Dyna-TD on MountainCar, whose model has no noise, after a short training."""
-    return trained("dyna_td", "MountainCar-v0")
+    """Dyna-TD on MountainCar, whose model has no noise, with a queue of some states."""
+    program = untrained("MountainCar-v0", "dyna_td", 60, SEEDS)
+    program.agent.search(tf.constant(60, tf.int64), tf.constant(12))
+    assert (program.agent.queue.size.numpy() > 3).all()
+    return program
 
 
 def test_the_first_half_of_a_mini_batch_is_simulated_from_the_queue_and_the_rest_is_ers(car):
     agent, step, k = car.agent, tf.constant(7, tf.int64), tf.constant(2)
     batch, places, _ = agent.mini_batch(step, k)
-    real = agent.replay.gather(places)
-    for mine, theirs in zip(batch, real, strict=True):
+    for mine, theirs in zip(batch, agent.replay.gather(places), strict=True):
         np.testing.assert_array_equal(mine[:, 16:], theirs[:, 16:])
-    queue = agent.queue._states.numpy()
     next_state, reward, terminated = car.twin.step(batch.state, batch.action, None)
-    np.testing.assert_allclose(batch.next_state, next_state, atol=1e-6)
-    np.testing.assert_array_equal(batch.reward, reward)
-    np.testing.assert_array_equal(batch.terminated, tf.cast(terminated, tf.float32))
-    for seed in range(SEEDS):
-        queued = {state.tobytes() for state in queue[seed, : agent.queue.size[seed]]}
-        stored = {state.tobytes() for state in real.state.numpy()[seed]}
-        drawn = [state.tobytes() for state in batch.state.numpy()[seed]]
-        assert all(state in queued for state in drawn[:16]) and all(state in stored for state in drawn[16:])
+    np.testing.assert_allclose(batch.next_state[:, :16], next_state[:, :16], atol=1e-6)
+    np.testing.assert_array_equal(batch.reward[:, :16], reward[:, :16])
+    np.testing.assert_array_equal(batch.terminated[:, :16], tf.cast(terminated, tf.float32)[:, :16])
+    for seed, size in enumerate(agent.queue.size.numpy()):
+        queued = {state.tobytes() for state in agent.queue._states.numpy()[seed, :size]}
+        assert all(state.tobytes() in queued for state in batch.state.numpy()[seed, :16])
 
 
 def test_simulated_actions_are_on_policy(car):
     agent = car.agent
     batches = [agent.simulate(tf.constant(step, tf.int64), tf.constant(0)) for step in range(20)]
-    greedy = [agent.learner.act(batch.state, 0.0, tf.zeros([SEEDS, 16, 2])) for batch in batches]
+    greedy = [agent.learner.greedy(batch.state) for batch in batches]
     share = np.mean([np.mean(batch.action == best) for batch, best in zip(batches, greedy, strict=True)])
     assert share == pytest.approx(1 - 0.1 * 2 / 3, abs=0.04)  # epsilon 0.1 hits another of three actions 2 times in 3
 
@@ -97,55 +92,36 @@ def test_a_seed_with_an_empty_queue_trains_on_real_experience_alone(car):
 
 
 def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
-    program = make_program(run_of("dyna_td"))
+    program = make_program(short_run("dyna_td"))
     program.train(tf.constant(120))
-    before = [variable.numpy() for variable in program.variables]
+    before = program.values()
     program.train(tf.constant(40))
     healthy = weights(program)
-    for variable, value in zip(program.variables, before, strict=True):
-        variable.assign(value)
+    program.restore(before)
     kernel = program.agent.learner.q.kernels[1]
     kernel.assign(kernel.numpy() * np.array([1, np.nan, 1], np.float32)[:, None, None])
     program.train(tf.constant(40))
     for mine, theirs in zip(weights(program), healthy, strict=True):
         np.testing.assert_array_equal(mine[[0, 2]], theirs[[0, 2]])
-    np.testing.assert_array_equal(program.evaluate()["diverged"], [0, 1, 0])
     counters = {name: value.numpy() for name, value in program.agent.counters().items()}
+    np.testing.assert_array_equal(counters["diverged"], [0, 1, 0])
     np.testing.assert_array_equal(counters["chain_nonfinite_gradients"] > 0, [False, True, False])
     assert np.isfinite(program.agent.queue._states).all()
 
 
 def test_a_diverged_seed_is_named_with_the_step_at_which_it_was_seen():
-    outcome = execute(run_of("er", "CartPole-v1", learning_rate=1e30))  # where nothing is measured or compiled for it
+    outcome = execute(short_run("er", "CartPole-v1", learning_rate=1e30, hidden=(8,)))
     assert outcome.cost["diverged_seeds"] == {"0": 160, "1": 160, "2": 160}
 
 
-@pytest.mark.thorough  # test_seed_packing has it without a model
-def test_the_rates_of_a_sweep_with_a_learned_model_train_as_if_each_were_alone():
-    run = run_of("dyna_value", "MountainCar-v0", model="learned", model_start=130)
-    runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-3, 1e-2)]
-    together = execute_sweep(runs)
-    alone = execute(runs[1])
-    pd.testing.assert_frame_equal(together[1].records, alone.records, check_exact=True)
-
-
 def test_dyna_frequency_starts_from_the_queue_when_it_climbs_the_frequency():
-    agent = trained("dyna_frequency", "MountainCar-v0").agent
+    agent = untrained("MountainCar-v0", "dyna_frequency", 60, SEEDS).agent
+    agent.queue.add(tf.random.stateless_uniform([SEEDS, 5, 2], (0, 0)), tf.fill([SEEDS], 5))
     climbs = []
     for step in map(tf.constant, range(200, 240)):
         start, climbing = agent.start(step, tf.constant(0)).numpy(), agent.climbs_frequency(step).numpy()
         for seed in range(SEEDS):
-            queued = agent.queue._states.numpy()[seed, : agent.queue.size[seed]]
+            queued = agent.queue._states.numpy()[seed, :5]
             assert (start[seed] == queued).all(axis=1).any() == climbing[seed]
         climbs.append(climbing)
     assert 0.3 < np.mean(climbs) < 0.7
-
-
-def test_sampled_states_are_kept_at_the_moments_of_a_run():
-    outcome = execute(replace(run_of("dyna_td"), seeds=(4,)))
-    assert set(outcome.states["seed"]) == {4} and set(outcome.states["step"]) == {160}
-    assert outcome.states.groupby("source").size().to_dict() == {"buffer": 2000, "own": 2000}
-    assert outcome.cost["diverged_seeds"] == {}
-    assert "distance_uniform" in set(outcome.records["metric"])
-    at_zero = outcome.records[outcome.records["step"] == 0]
-    assert "return" in set(at_zero["metric"]) and "distance_uniform" not in set(at_zero["metric"])

@@ -1,18 +1,18 @@
-"""Tiny MDPs whose action values are known exactly; the first one that an agent gets wrong names its bug.
+"""Tiny MDPs with action values that are known exactly; the first one that an agent gets wrong names its bug.
 
-All of them are rooms of one environment, so that an agent is trained once: a state is (number of the room, x).
+All of them are rooms of one environment, so that an agent is trained once: a state is (number of the room, x). The
+probes of the other kinds of programs stand in test_regression.py and test_ddpg.py.
 """
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from helpers import settings_of
 
-from dyna_td.agents.dyna import Dyna
-from dyna_td.agents.dyna_frequency import DynaFrequency
-from dyna_td.registry import CONTROL_AGENTS, DYNA_AGENTS, settings_type
+from dyna_td.registry import AGENTS, DYNA_AGENTS, agents_on
 from dyna_td.search import rules
 from dyna_td.settings import Run
-from dyna_td.training.trainer import twin_program
+from dyna_td.training import twin_program
 from envs.spaces import Space
 
 DISCOUNT = 0.8
@@ -115,37 +115,30 @@ class Rooms(Space):
         return tf.zeros(state.shape[:-1], tf.bool)
 
 
-# Those that differ from one of the others in what their chains follow, or in a factor, are in test_controls.py; so are
-# ideal_states, which need p*, and that is GridWorld's. dyna_td_frozen is dyna_td: see test_frozen.py.
-ALIKE = ("descend_td", "random_sign", "descend_value", "random_direction", "noise_only", "replayed_states")
-ALIKE += ("dyna_td_noise", "dyna_td_acceptance", "prioritized_er_exponent")
-ALIKE += ("dyna_td_goals", "dyna_value_goals", "dyna_frequency_goals")
-AGENTS = [agent for agent in CONTROL_AGENTS if agent not in (*ALIKE, "ideal_states", "dyna_td_frozen")]
+# One agent for each class: names that only differ in a number are left out. Ablations that follow something else, or
+# need p* of GridWorld, are in test_ablations.py. The quick tier has one agent without search control and one with it.
+CLASSES = {AGENTS[name].path: name for name in reversed(agents_on("MountainCar-v0"))}
+QUICK = ("er", "dyna_td")
+ELSEWHERE = ("descend_td", "random_sign", "descend_value", "random_direction", "noise_only", "replayed_states")
+NAMES = sorted({*CLASSES.values(), "dyna_td_long"} - set(ELSEWHERE))
 
 
-def trained(agent: str):
-    """`agent` after a short training in all rooms."""
-    settings = settings_type("GridWorld", agent)(
-        planning_updates=8, learning_rate=5e-3, warm_up_steps=200, exploration=0.5, discount=DISCOUNT, target_period=12
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(twin_program, "make_twin", lambda environment: Rooms())
-        # Chain steps as long as the distance between two states.
-        patch.setattr(rules, "NOISE_SCALE", 0.5)
-        patch.setattr(Dyna, "step_size", 1.0)
-        patch.setattr(DynaFrequency, "step_size", 1.0)
-        program = twin_program.ControlProgram(Run("rooms", agent, settings, (0, 1, 2), steps=1500))
-        program.train(tf.constant(1500))
-    return program.agent
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_the_agent_learns_the_known_values(agent):
-    learned = trained(agent)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in NAMES]
+)
+def test_the_agent_learns_the_known_values(name, monkeypatch):
+    chains = {"step_size": 1.0} if name in DYNA_AGENTS else {}  # the distance between two states
+    numbers = {"planning_updates": 8, "learning_rate": 5e-3, "warm_up_steps": 200, "exploration": 0.5}
+    settings = settings_of("MountainCar-v0", name, **numbers, discount=DISCOUNT, target_period=12, **chains)
+    monkeypatch.setattr(twin_program, "make_twin", lambda environment: Rooms())
+    monkeypatch.setattr(rules, "NOISE_SCALE", 0.5)
+    program = twin_program.TwinProgram(Run("rooms", name, settings, (0, 1, 2), steps=1500))
+    assert isinstance(program.twin, Rooms)
+    program.train(tf.constant(1500))
     for number, room in enumerate(ROOMS):
         for x, values in room.values.items():
-            q = learned.learner.q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
-            told = f"{room.__name__}, x = {x}"
-            np.testing.assert_allclose(q, np.broadcast_to(values, q.shape), atol=0.15, err_msg=told)
-    if agent in DYNA_AGENTS:
-        assert (learned.queue.size.numpy() > 1000).all()  # it has learned them from there too
+            q = program.agent.learner.q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
+            where = f"{room.__name__}, x = {x}"
+            np.testing.assert_allclose(q, np.broadcast_to(values, q.shape), atol=0.15, err_msg=where)
+    if name in DYNA_AGENTS:
+        assert (program.agent.queue.size.numpy() > 1000).all()  # it has learned them from there too

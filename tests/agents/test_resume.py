@@ -7,27 +7,46 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import run_of
 
-from dyna_td.settings import DDPGSettings, DQNSettings, DynaSettings, RegressionSettings, Run
+from dyna_td.training import trainer
 from dyna_td.training.checkpoint import Checkpoint
-from dyna_td.training.trainer import execute, execute_sweep, make_program
+from dyna_td.training.program import make_program
+from dyna_td.training.trainer import execute, execute_sweep
 
-DYNA = {"model": "learned", "model_start": 90, "chain_steps": 20, "model_batch_size": 32, "model_hidden": (16, 16)}
+DYNA = {"model": "learned", "model_start": 90, "chain_steps": 10, "model_batch_size": 32, "model_hidden": (8,)}
+SHORT = {"planning_updates": 1, "warm_up_steps": 50}
 RUNS = {
-    "sin": Run("sin", "prioritized_l2", RegressionSettings(examples=100), (0, 1), steps=160, evaluate_every=40),
-    "GridWorld": Run(
-        "GridWorld", "dyna_td", DynaSettings(planning_updates=2, warm_up_steps=60, **DYNA), (0, 1), 160, 40
-    ),
-    "Hopper": Run(
-        "Hopper-v4",
-        "prioritized_er",
-        DDPGSettings(planning_updates=1, warm_up_steps=50, hidden=(20, 10), evaluation_episodes=1),
-        (0, 1),
-        160,
-        40,
-    ),
-    "roundabout": Run("roundabout-paper-v0", "er", DQNSettings(planning_updates=1, warm_up_steps=50), (0, 1), 120, 40),
+    "sin": run_of("sin", "prioritized_l2", (0, 1), 120, 40, examples=50, hidden=(8, 8)),
+    "GridWorld": run_of("GridWorld", "er", (4, 7), 160, 40, hidden=(8,), **SHORT),
+    "Dyna": run_of("GridWorld", "dyna_td", (0, 1), 160, 40, hidden=(8,), **SHORT, **DYNA),
+    "Pendulum": run_of("Pendulum-v1", "prioritized_er", (0, 1), 160, 80, hidden=(8, 8), evaluation_episodes=1, **SHORT),
+    "roundabout": run_of("roundabout-paper-v0", "er", (0, 1), 120, 40, **SHORT),
 }
+
+
+@pytest.fixture
+def three_at_once(monkeypatch):
+    """Stacks of three seeds at most."""
+    monkeypatch.setattr(trainer, "LARGEST_STACK", 3)
+
+
+@pytest.fixture
+def compiled_once(monkeypatch):
+    """Each training of the same seeds gets the same program, as it was in the beginning."""
+    made = {}
+
+    def make(run):
+        if run.seeds not in made:
+            program = make_program(run)
+            program.compile(measures=False)
+            made[run.seeds] = program, program.values()
+        program, beginning = made[run.seeds]
+        program.restore(beginning)
+        return program
+
+    monkeypatch.setattr(trainer, "make_program", make)
+    return make
 
 
 def keep_copies(path, at):
@@ -50,7 +69,15 @@ def assert_same(mine, theirs):
     assert [step for step, _ in mine.cost["train_seconds_at"]] == [step for step, _ in theirs.cost["train_seconds_at"]]
 
 
-@pytest.mark.parametrize("name", ["sin", "GridWorld", "Hopper", pytest.param("roundabout", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sin",
+        "GridWorld",
+        "Pendulum",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("Dyna", "roundabout")),
+    ],
+)
 def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
     path = tmp_path / "run.checkpoint"
     whole = execute(RUNS[name], keep_copies(path, at=[4]), Checkpoint(path, {}, interval=0.0))
@@ -59,10 +86,17 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
     resumed = execute(RUNS[name], lambda done, total: begun.append(done), Checkpoint(path, {}, interval=1e9))
     assert 0 < begun[0] < RUNS[name].steps
     assert_same(resumed, whole)
+    if name == "GridWorld":  # whose sampled states are kept at the moments of a run
+        assert set(whole.states["seed"]) == {4, 7} and set(whole.states["step"]) == {160}
+        assert whole.states.groupby("source").size().to_dict() == {"buffer": 4000, "own": 4000}
+        at_zero = set(whole.records[whole.records["step"] == 0]["metric"])
+        assert "return" in at_zero and "distance_uniform" in set(whole.records["metric"]) - at_zero
 
 
-def test_a_sweep_over_two_stacks_goes_on_in_the_run_and_stack_where_it_was(tmp_path):
-    run = replace(RUNS["sin"], seeds=tuple(range(21)), steps=80)
+def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_it_was(
+    tmp_path, three_at_once, compiled_once
+):
+    run = replace(RUNS["sin"], seeds=tuple(range(4)), steps=80)
     runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-2, 1e-3)]
     path, at = tmp_path / "run.checkpoint", (3, 7, 12)
     whole = execute_sweep(runs, keep_copies(path, at), Checkpoint(path, {}, interval=0.0))
@@ -71,10 +105,13 @@ def test_a_sweep_over_two_stacks_goes_on_in_the_run_and_stack_where_it_was(tmp_p
         resumed = execute_sweep(runs, checkpoint=Checkpoint(path, {}, interval=1e9))
         for mine, theirs in zip(resumed, whole, strict=True):
             assert_same(mine, theirs)
+    alone = execute(runs[1])
+    pd.testing.assert_frame_equal(whole[1].records, alone.records, check_exact=True)
+    assert not whole[0].records.equals(whole[1].records)
 
 
-def test_finished_stacks_are_kept_when_a_later_one_fails(tmp_path, monkeypatch):
-    run = replace(RUNS["sin"], seeds=tuple(range(21)), steps=40)
+def test_finished_stacks_are_kept_when_a_later_one_fails(tmp_path, three_at_once, compiled_once):
+    run = replace(RUNS["sin"], seeds=tuple(range(4)), steps=40)
     path = tmp_path / "run.checkpoint"
     whole = execute(run)
 
@@ -113,11 +150,11 @@ def test_a_program_goes_back_to_every_bit_and_leaves_alone_what_is_as_it_was():
     assert len(moved) <= 2 < len(kept)
 
 
-def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path):
-    settings = replace(RUNS["Hopper"].settings, planning_updates=0)
-    run = replace(RUNS["Hopper"], settings=settings, steps=200_000, evaluate_every=200_000)
-    size = sum(array.nbytes for array in make_program(run).snapshot().values())
-    assert size > 40 * 2**20
+def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path, compiled_once):
+    small = {"hidden": (4, 4), "batch_size": 4, "evaluation_episodes": 1, "warm_up_steps": 10**6}
+    run = run_of("Pendulum-v1", "prioritized_er", (0, 1), 400_000, 400_000, **small)
+    size = sum(array.nbytes for array in compiled_once(run).snapshot().values())
+    assert size > 30 * 2**20
     checkpoint = Checkpoint(tmp_path / "run.checkpoint", {}, interval=0.0)
     held = []
 

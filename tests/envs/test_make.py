@@ -1,85 +1,130 @@
-"""The environments as this project makes them."""
+"""The environments as this project makes them: time limits, spaces, and mistakes in one sentence."""
 
 import subprocess
 import sys
 
 import gymnasium
+import numpy as np
 import pytest
+import tensorflow as tf
 
 import envs
-from dyna_td.errors import UserError
-
-
-@pytest.mark.parametrize(
-    ("environment", "limit"),
-    [
-        ("GridWorld", 2000),
-        ("MazeGridWorld", 2000),
-        ("MountainCar-v0", 2000),
-        ("CartPole-v1", 500),
-        ("Acrobot-v1", 500),
-    ],
-)
-def test_each_environment_has_the_time_limit_of_the_paper_or_its_own(environment, limit):
-    assert envs.make(environment).spec.max_episode_steps == limit
-
-
-def test_a_mountain_car_that_never_pushes_is_truncated_at_step_2000():
-    environment = envs.make("MountainCar-v0")
-    environment.reset(seed=0)
-    ends = [environment.step(1)[2:4] for _ in range(2000)]
-    assert ends == [(False, False)] * 1999 + [(False, True)]
-
-
-def test_make_passes_options_to_gymnasium():
-    assert envs.make("GridWorld", render_mode="rgb_array").render_mode == "rgb_array"
-    assert envs.make("GridWorld", max_episode_steps=7).spec.max_episode_steps == 7
-
-
-def test_an_unknown_environment_is_refused_with_the_nearest_name():
-    with pytest.raises(UserError, match=r"unknown environment 'gridwrld': did you mean 'GridWorld'"):
-        envs.make("gridwrld")
-
-
-def test_importing_the_environments_does_not_import_tensorflow():
-    code = "import sys, envs, envs.grid_world; sys.exit('tensorflow' in sys.modules)"
-    path = [entry for entry in sys.path if entry]
-    assert subprocess.run([sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"]).returncode == 0
-
-
-class Bare(gymnasium.Env):
-    """Whose attributes each test gives."""
-
+from envs.spaces import GymSpace
 
 BOX, DISCRETE = gymnasium.spaces.Box(-1, 1, (2,)), gymnasium.spaces.Discrete(2)
 SUPPORTED = "supported are Box observations with Discrete actions or Box actions that are bounded"
 
 
+def test_importing_the_environments_imports_neither_tensorflow_nor_the_package():
+    code = "import sys, envs, envs.grid_world; sys.exit(bool({'tensorflow', 'dyna_td'} & set(sys.modules)))"
+    path = [entry for entry in sys.path if entry]
+    assert subprocess.run([sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_box"),
+    [("Hopper-v4", True), ("Pendulum-v1", True), ("roundabout-paper-v0", False), ("CartPole-v0", False)],
+)
+def test_kinds_of_actions_are_known_or_found_out(environment, is_box):
+    assert envs.has_box_actions(environment) == is_box
+
+
+# Spaces
+
+
+def space_of(environment):
+    made = envs.make(environment)
+    return GymSpace(environment, made), made
+
+
+@pytest.mark.parametrize("environment", ["Hopper-v4", "Walker2d-v4", "Hopper-v5", "Walker2d-v5"])
+def test_the_known_termination_rules_are_mujocos(environment):
+    space, made = space_of(environment)
+    rng = np.random.default_rng(0)
+    observations, ends = [], []
+    made.reset(seed=0)
+    for _ in range(2000):
+        observation, _, terminated, truncated, _ = made.step(rng.uniform(-1, 1, made.action_space.shape))
+        observations.append(observation)
+        ends.append(terminated)
+        if terminated or truncated:
+            made.reset(seed=int(rng.integers(2**31)))
+    assert 20 < sum(ends) < 1000
+    np.testing.assert_array_equal(space.is_terminal(tf.constant(np.array(observations), tf.float32)), ends)
+
+
+class Odd(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(np.float32([[-np.inf, 0]]), np.float32([[3, np.inf]]))
+    action_space = DISCRETE
+
+
+@pytest.fixture
+def odd(monkeypatch):
+    """Registers an environment with these attributes and returns its id."""
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
+    monkeypatch.setattr(gymnasium, "registry", gymnasium.envs.registration.registry)
+
+    def register(**attributes):
+        gymnasium.register("Odd-v0", entry_point=type("Odd", (Odd,), attributes))
+        return "Odd-v0"
+
+    return register
+
+
+def test_boxes_are_the_observation_spaces_where_they_are_bounded(odd):
+    hopper, _ = space_of("Hopper-v4")
+    np.testing.assert_array_equal([hopper.low, hopper.high], [[-5.0] * 11, [5.0] * 11])
+    pendulum, _ = space_of("Pendulum-v1")
+    np.testing.assert_array_equal([pendulum.low, pendulum.high], [[-1, -1, -8], [1, 1, 8]])
+    assert (pendulum.state_dim, pendulum.action_dim, pendulum.actions) == (3, 1, None)
+    assert not pendulum.knows_termination and not pendulum.is_terminal(tf.zeros([4, 3])).numpy().any()
+    unbounded, _ = space_of(odd())
+    np.testing.assert_array_equal([unbounded.low, unbounded.high], [[-10, 0], [3, 10]])
+
+
+# Mistakes
+
+
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ({"action_space": DISCRETE}, f"declares no observation_space: {SUPPORTED}."),
-        ({"observation_space": BOX}, f"declares no action_space: {SUPPORTED}."),
-        (
-            {"observation_space": gymnasium.spaces.Box(-1, 1, (0,)), "action_space": DISCRETE},
-            "has an observation_space of shape (0,), without any number.",
-        ),
-        (
-            {"observation_space": BOX, "action_space": gymnasium.spaces.Box(-1, 1, (3, 0))},
-            "has an action_space of shape (3, 0), without any number.",
-        ),
+        ({"observation_space": None}, f"declares no observation_space: {SUPPORTED}."),
+        ({"action_space": None}, f"declares no action_space: {SUPPORTED}."),
+        ({"observation_space": gymnasium.spaces.Box(-1, 1, (0,))}, "has an observation_space of shape (0,), without"),
+        ({"action_space": gymnasium.spaces.Box(-1, 1, (3, 0))}, "has an action_space of shape (3, 0), without"),
+        ({"observation_space": gymnasium.spaces.Discrete(3)}, f"has Discrete observations: {SUPPORTED}."),
+        ({"action_space": gymnasium.spaces.MultiDiscrete([2, 2])}, f"has MultiDiscrete actions: {SUPPORTED}."),
+        ({"action_space": gymnasium.spaces.Discrete(2, start=1)}, "numbers its actions from 1: supported are"),
+        ({"action_space": gymnasium.spaces.Box(-np.inf, np.inf, (2,))}, "has actions in Box(-inf, inf, (2,), float32)"),
     ],
 )
-def test_an_environment_without_usable_spaces_is_refused_in_one_sentence(monkeypatch, attributes, words):
-    monkeypatch.setitem(gymnasium.registry, "Bare-v0", gymnasium.envs.registration.EnvSpec("Bare-v0", entry_point=None))
-    gymnasium.registry["Bare-v0"].entry_point = type("Bare", (Bare,), attributes)
-    with pytest.raises(UserError) as error:
-        envs.make("Bare-v0")
-    assert str(error.value) == f"environment Bare-v0 {words}"
+def test_other_spaces_are_refused_in_one_sentence(odd, attributes, words):
+    with pytest.raises(envs.UnusableEnvironment) as error:
+        envs.make(odd(**attributes))
+    assert str(error.value).startswith(f"environment Odd-v0 {words}") and "\n" not in str(error.value)
 
 
-def test_a_module_that_ends_the_process_is_told_in_one_sentence(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ("no_such_module:X-v0", "cannot import no_such_module"),
+        ("quits_at_import:X-v0", r"cannot import quits_at_import: SystemExit 0\."),
+        ("../../x", "expected a Gymnasium id"),
+        ("Hoper-v4", "did you mean 'Hopper-v4'"),
+        (7, "expected a Gymnasium id or module:id"),
+    ],
+)
+def test_an_environment_that_cannot_be_made_is_one_sentence(monkeypatch, tmp_path, environment, words):
     (tmp_path / "quits_at_import.py").write_text("raise SystemExit(0)")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UserError, match="cannot import quits_at_import: SystemExit 0\\."):
-        envs.make("quits_at_import:Any-v0")
+    with pytest.raises(envs.UnusableEnvironment, match=words) as error:
+        envs.make(environment)
+    assert "\n" not in str(error.value)
+
+
+def test_an_environment_that_raises_when_it_is_made_is_one_sentence(odd):
+    def fail(self):
+        raise RuntimeError("no\nlicence")
+
+    with pytest.raises(envs.UnusableEnvironment, match=r"environment Odd-v0 cannot be made: no licence\."):
+        envs.make(odd(__init__=fail))

@@ -14,10 +14,8 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from highway_env.envs.roundabout_env import RoundaboutEnv
-from highway_env.road.lane import CircularLane, StraightLane
-from highway_env.road.road import Road, RoadNetwork
+from highway_env.road.road import Road
 
-from dyna_td.errors import UserError
 from envs.roundabout import Roundabout, reward
 from envs.traffic import LaneTable, TrafficVehicle
 
@@ -73,10 +71,10 @@ def assert_same_step(ours, theirs, action):
 
 
 @pytest.mark.timeout(max(120, EPISODES))
-def test_random_episodes_equal_those_of_highway_env_to_the_last_bit(record_property):
+def test_random_episodes_equal_those_of_highway_env_to_the_last_bit():
     ours, theirs = Roundabout(), highway_env_roundabout()
     rng = np.random.default_rng(0)
-    crashes = decisions = 0
+    crashes = 0
     for episode in range(EPISODES):
         seed = episode if episode % 2 == 0 else None  # every other episode continues the stream of random numbers
         observation, info = ours.reset(seed=seed)
@@ -88,10 +86,7 @@ def test_random_episodes_equal_those_of_highway_env_to_the_last_bit(record_prope
         ended = False
         while not ended:
             ended = assert_same_step(ours, theirs, int(rng.choice(5, p=preferences)))
-            decisions += 1
         crashes += ours.vehicle.crashed
-    record_property("decisions", decisions)
-    record_property("crashes", crashes)
     assert 0 < crashes < EPISODES
 
 
@@ -116,26 +111,32 @@ def test_environments_that_drive_together_are_as_each_alone_to_the_last_bit():
             running = [k for k in running if k not in over]
 
 
-def test_driving_ahead_ends_with_a_reset():
+def two_alike(seed):
     environments = [Roundabout(), Roundabout()]
     for environment in environments:
-        environment.reset(seed=3)
+        environment.reset(seed=seed)
+    return environments
+
+
+def assert_same_end(environments, action):
+    first, second = (environment.step(action)[0].tobytes() for environment in environments)
+    assert first == second and scene(environments[0]) == scene(environments[1])
+
+
+def test_driving_ahead_ends_with_a_reset():
+    environments = two_alike(3)
     environments[0].drive_ahead(environments[:1], [FASTER])
     for environment in environments:
         environment.reset(seed=4)
-    first, second = (environment.step(SLOWER)[0].tobytes() for environment in environments)
-    assert first == second and scene(environments[0]) == scene(environments[1])
+    assert_same_end(environments, SLOWER)
 
 
 def test_another_action_than_the_one_driven_ahead_is_refused_and_the_right_one_still_counts():
-    environments = [Roundabout(), Roundabout()]
-    for environment in environments:
-        environment.reset(seed=3)
+    environments = two_alike(3)
     environments[0].drive_ahead(environments[:1], [FASTER])
-    with pytest.raises(UserError, match="action 4 of Roundabout, which was driven ahead with action 3: step it with"):
+    with pytest.raises(ValueError, match="action 4 of Roundabout, which was driven ahead with action 3: step it with"):
         environments[0].step(SLOWER)
-    first, second = (environment.step(FASTER)[0].tobytes() for environment in environments)
-    assert first == second and scene(environments[0]) == scene(environments[1])
+    assert_same_end(environments, FASTER)
 
 
 def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_after_the_other():
@@ -154,21 +155,6 @@ def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_aft
         assert table.get_closest_lane_index(position, heading) == network.get_closest_lane_index(position, heading)
 
 
-@pytest.mark.parametrize("first", ["arc", "line"])
-def test_of_equally_close_lanes_the_first_in_the_network_is_taken(first):
-    network = RoadNetwork()
-    lanes = {
-        "arc": CircularLane([0, 0], 20, 0.5, -0.5, clockwise=False),
-        "line": StraightLane([24, 50], [24, -50]),
-    }
-    for name in sorted(lanes, key=lambda name: name != first):
-        network.add_lane("start", name, lanes[name])
-    position, heading = np.array([22.0, 0.0]), -np.pi / 2  # 2 m from either, parallel to both
-    assert len({lane.distance_with_heading(position, heading) for lane in lanes.values()}) == 1
-    assert network.get_closest_lane_index(position, heading)[1] == first
-    assert LaneTable(network).get_closest_lane_index(position, heading)[1] == first
-
-
 @pytest.mark.parametrize(
     ("crashed", "speed_index", "lane_change", "value"),
     [
@@ -184,22 +170,6 @@ def test_of_equally_close_lanes_the_first_in_the_network_is_taken(first):
 def test_the_reward_maps_the_worst_decision_to_zero_and_the_best_to_one(crashed, speed_index, lane_change, value):
     assert reward(crashed, speed_index, lane_change) == pytest.approx(value, abs=1e-12)
     assert 0 <= reward(crashed, speed_index, lane_change) <= 1
-
-
-@pytest.mark.parametrize(
-    ("action", "value"),
-    [
-        (IDLE, (0.4 / 3 + 1.05) / 1.25),  # it starts with 8 m/s, which is nearest to the target 10 m/s
-        (FASTER, 1.0),
-        (SLOWER, (0.2 / 3 + 1.05) / 1.25),
-        (LEFT, (0.4 / 3 + 1.0) / 1.25),  # the access road has one lane: choosing to leave it costs all the same
-        (RIGHT, (0.4 / 3 + 1.0) / 1.25),
-    ],
-)
-def test_the_first_decision_is_paid_for_its_target_speed_and_its_lane_change(action, value):
-    environment = Roundabout()
-    environment.reset(seed=0)
-    assert environment.step(action)[1] == pytest.approx(value, abs=1e-12)
 
 
 def test_leaving_the_road_is_paid_like_staying_on_it():
@@ -269,7 +239,7 @@ def test_an_episode_without_a_crash_is_truncated_at_decision_11():
     assert environment.ends_are_terminal
 
 
-def test_a_crash_terminates_the_episode_and_is_told_in_the_info():
+def test_a_crash_terminates_the_episode_and_stands_in_the_info():
     environment = Roundabout()
     environment.reset(seed=0)
     _, *traffic = environment.road.vehicles
@@ -280,33 +250,12 @@ def test_a_crash_terminates_the_episode_and_is_told_in_the_info():
     assert environment.observation_space.contains(observation)
 
 
-def test_the_info_tells_the_speed_in_metres_a_second():
+def test_the_info_has_the_speed_in_metres_a_second():
     environment = Roundabout()
     assert environment.reset(seed=0)[1] == {"crashed": False, "speed": 8.0}
     speed = environment.step(FASTER)[4]["speed"]
     # One second of dv/dt = (15 - v) / 0.6 s in 15 Euler steps.
     assert speed == pytest.approx(15 - 7 * (1 - 1 / 15 / 0.6) ** 15)
-
-
-def test_equal_seeds_drive_equal_episodes():
-    first, second = Roundabout(), Roundabout()
-    second.reset(seed=99)
-    second.step(FASTER)
-    for seed in (5, None):
-        for ours, theirs in zip(first.reset(seed=seed), second.reset(seed=seed), strict=True):
-            np.testing.assert_equal(ours, theirs)
-        for _ in range(5):
-            np.testing.assert_equal(first.step(IDLE), second.step(IDLE))
-
-
-def test_the_action_space_remembers_its_seed_over_resets():
-    first, second = Roundabout(), Roundabout()
-    draws = []
-    for environment in (first, second):
-        environment.action_space.seed(3)
-        environment.reset(seed=0)
-        draws.append([environment.action_space.sample() for _ in range(20)])
-    assert draws[0] == draws[1]
 
 
 def test_gymnasium_accepts_the_roundabout_without_a_warning():
@@ -316,8 +265,7 @@ def test_gymnasium_accepts_the_roundabout_without_a_warning():
         check_env(gymnasium.make(spec, render_mode="rgb_array").unwrapped)
 
 
-@pytest.mark.parametrize("driver", [{}, {"SDL_VIDEODRIVER": "dummy"}])
-def test_the_scene_is_drawn_without_a_display_and_without_a_word(driver):
+def test_the_scene_is_drawn_without_a_display_and_without_a_word():
     code = """if True:
         import os
         from envs.roundabout import Roundabout
@@ -332,21 +280,18 @@ def test_the_scene_is_drawn_without_a_display_and_without_a_word(driver):
     """
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "SDL_VIDEODRIVER")
     variables = {name: value for name, value in os.environ.items() if name not in displays}
-    variables |= {"PYTHONPATH": os.pathsep.join(sys.path), **driver}
+    variables |= {"PYTHONPATH": os.pathsep.join(sys.path)}
     result = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-
-
-def test_without_a_render_mode_there_is_no_picture():
-    assert Roundabout().render() is None
 
 
 def test_bad_input_is_refused_in_one_sentence():
     environment = Roundabout()
     environment.reset(seed=0)
-    with pytest.raises(UserError, match="unknown action 5 of Roundabout: choose 0"):
+    assert environment.render() is None
+    with pytest.raises(ValueError, match="unknown action 5 of Roundabout: choose 0"):
         environment.step(5)
-    with pytest.raises(UserError, match="unknown render mode 'human' of Roundabout: choose 'rgb_array' or None"):
+    with pytest.raises(ValueError, match="unknown render mode 'human' of Roundabout: choose 'rgb_array' or None"):
         Roundabout("human")
-    with pytest.raises(UserError, match="Roundabout has no options at reset"):
+    with pytest.raises(ValueError, match="Roundabout has no options at reset"):
         environment.reset(options={"config": {"duration": 5}})

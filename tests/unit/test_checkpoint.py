@@ -1,4 +1,4 @@
-"""A checkpoint is whole or not there, belongs to one training, and gives back what it was given."""
+"""A checkpoint is whole or not there, belongs to one training, and gives back every array that it was given."""
 
 import errno
 import os
@@ -53,21 +53,21 @@ def test_one_of_another_training_is_refused_in_one_sentence(path, capsys, change
     assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training starts anew.\n"
 
 
-@pytest.mark.parametrize("keep", [0, 10, 200, -30])
-def test_a_damaged_one_is_refused_in_one_sentence(path, capsys, keep):
-    Checkpoint(path, IDENTITY).save(ARRAYS, {})
-    path.write_bytes(path.read_bytes()[:keep])
+def cut_off(content):
+    return content[:200]
+
+
+def changed_byte(content):
+    place = len(content) // 2
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("damage", [lambda content: b"", cut_off, lambda content: content[:-30], changed_byte])
+def test_a_damaged_one_is_refused_in_one_sentence(path, capsys, damage):
+    Checkpoint(path, IDENTITY).save({"variable.0": np.zeros(1000)}, {})
+    path.write_bytes(damage(path.read_bytes()))
     assert Checkpoint(path, IDENTITY).load() is None
     assert capsys.readouterr().err == f"warning: the checkpoint {path} is damaged; the training starts anew.\n"
-
-
-def test_a_changed_byte_is_noticed(path, capsys):
-    Checkpoint(path, IDENTITY).save({"variable.0": np.zeros(1000)}, {})
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    assert Checkpoint(path, IDENTITY).load() is None
-    assert "is damaged" in capsys.readouterr().err
 
 
 def test_a_pickled_object_is_not_read(path, capsys):
@@ -92,38 +92,21 @@ def test_a_full_disk_leaves_the_old_one_and_no_other_file(path, monkeypatch, cal
     assert Checkpoint(path, IDENTITY).load()[1] == {"done": 1}
 
 
-def test_the_next_one_is_due_after_the_interval_and_later_if_writing_takes_long(path, monkeypatch):
+@pytest.mark.parametrize(("writing", "pause"), [(0.1, 60.0), (2.0, 200.0), (30.0, 600.0)])
+def test_the_next_one_is_due_after_the_interval_or_later_if_writing_takes_long(path, monkeypatch, writing, pause):
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + writing))
     checkpoint = Checkpoint(path, IDENTITY, interval=60.0)
+    checkpoint.save(ARRAYS, {}, begun=now[0])  # one percent of the time, but ten minutes at most
     dues = []
-    for passed in (59.0, 1.0):
-        now[0] += passed
-        dues.append(checkpoint.is_due)
-    assert dues == [False, True]
-    monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + 2.0))
-    checkpoint.save(ARRAYS, {}, begun=now[0])  # two seconds, so that one percent of the time is 200 seconds
-    dues = []
-    for passed in (199.0, 1.0):
+    for passed in (pause - 1.0, 1.0):
         now[0] += passed
         dues.append(checkpoint.is_due)
     assert dues == [False, True]
 
 
-def test_one_that_takes_long_to_write_is_due_after_ten_minutes_all_the_same(path, monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    checkpoint = Checkpoint(path, IDENTITY, interval=60.0)
-    monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + 30.0))
-    checkpoint.save(ARRAYS, {})
-    dues = []
-    for passed in (599.0, 1.0):
-        now[0] += passed
-        dues.append(checkpoint.is_due)
-    assert dues == [False, True]
-
-
-def test_what_killed_saves_leave_goes_in_the_end_and_nothing_else(path):
+def test_the_files_of_killed_saves_go_in_the_end_and_no_others(path):
     code = (
         "import os, sys, pathlib, numpy, dyna_td.training.checkpoint as checkpoint\n"
         "os.fsync = lambda handle: os._exit(9)\n"

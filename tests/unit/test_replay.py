@@ -34,15 +34,6 @@ def test_a_full_ring_forgets_its_oldest_transition_first():
         assert_equal(replay.gather(tf.fill([2, 1], place)), transition(number))
 
 
-def test_the_size_grows_up_to_the_capacity():
-    replay = Replay(seeds=1, capacity=3, state_dim=3)
-    sizes = []
-    for number in range(5):
-        sizes.append(int(replay.size))
-        replay.add(transition(number, seeds=1))
-    assert sizes == [0, 1, 2, 3, 3]
-
-
 def test_each_seed_gathers_its_own_transitions():
     replay = Replay(seeds=2, capacity=4, state_dim=3)
     for number in range(4):

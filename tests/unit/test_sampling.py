@@ -5,14 +5,16 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
+from helpers import parameters_of, perceptron, run_of
 from scipy import stats
 
-from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.xla import compiled
 from dyna_td.measures.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, entropy, histogram
-from dyna_td.registry import METRICS
-from dyna_td.settings import DQNSettings, DynaSettings, Run
-from dyna_td.training.twin_program import ControlProgram, make_twin
+from dyna_td.pipeline.metrics import METRICS
+from dyna_td.settings import DQNSettings
+from dyna_td.training.program import make_program
+from dyna_td.training.twin_program import make_twin
 from envs.grid_world import GRID_WALLS, in_goal, transition
 
 SEEDS = 2
@@ -61,12 +63,6 @@ def test_the_coverage_of_states_placed_by_hand():
     assert not measured
 
 
-def test_a_single_state_of_2000_occupies_its_cell():
-    states = random_states(SHOWN)
-    cells = [len(np.unique(np.floor(states[seed] * 50), axis=0)) for seed in range(SEEDS)]
-    np.testing.assert_array_equal(coverage(tf.constant(states))["occupied_cells"], cells)
-
-
 # A measurement with everything given
 
 
@@ -90,25 +86,6 @@ def measure_given(errors, own, buffer, recent):
     )
     metrics, states = sampling.measure(STEP)
     return {name: value.numpy() for name, value in metrics.items()}, states
-
-
-def test_distances_worked_out_by_hand():
-    left_half = np.repeat([[4.0, 0.0]], SEEDS, axis=0).repeat(1250, axis=1)  # p* is 1/1250 where x < 0.5
-    one_place = np.full((SEEDS, DRAWS, 2), 0.25, np.float32)
-    recent = one_place.copy()
-    recent[0, : DRAWS // 4] = recent[1] = 0.75  # of seed 0's policy a quarter, of seed 1's all is on the right
-    metrics, _ = measure_given(left_half, own=one_place, buffer=one_place + 0.5, recent=recent)
-    at, elsewhere = 1 - 1 / 1250, 1249 / 1250
-    expected = {
-        "distance_uniform": [(at + elsewhere) / 2500] * 2,
-        "distance_uniform_buffer": [2 / 2500] * 2,
-        "distance_uniform_exact_uniform": [1 / 2500] * 2,
-        "distance_on_policy": [0.75 * at, 0.0],
-        "distance_on_policy_buffer": [0.75 / 1250 + 0.25, 1.0],
-        "distance_on_policy_exact_uniform": [1 / 2500] * 2,
-    }
-    for name, values in expected.items():
-        np.testing.assert_allclose(metrics[name], values, rtol=1e-4, err_msg=name)
 
 
 def test_distances_of_any_distributions_equal_their_definitions():
@@ -143,37 +120,18 @@ def test_the_floor_is_what_3000_draws_from_the_ideal_can_be_expected_to_reach():
     assert distances.std() > 0  # every seed draws for itself
 
 
-def test_the_ideal_sampler_draws_in_proportion_to_the_td_errors():
-    ideal = np.zeros((SEEDS, 2500))
-    ideal[0, [3, 77, 2499]] = [0.2, 0.5, 0.3]
-    ideal[1, 1200] = 1.0
-    sampling = SamplingDistributions(GivenStates(None), Streams(tuple(range(SEEDS))), make_twin("GridWorld"))
-    drawn = sampling.draw_ideal(tf.constant(ideal, tf.float32), STEP).numpy()
-    np.testing.assert_allclose(drawn, ideal, atol=4 * (0.25 / DRAWS) ** 0.5)
-    np.testing.assert_array_equal(drawn > 0, ideal > 0)
-
-
 # A measurement of an agent
 
 
-def program_of(name, settings):
-    """An agent that has stored random transitions and whose Q and target network are random, of order 1."""
-    program = ControlProgram(Run("GridWorld", name, settings, tuple(range(SEEDS)), steps=1500))
+def program_of(name, **settings):
+    """An agent that has stored random transitions; its Q and target network are random, of order 1."""
+    program = make_program(run_of("GridWorld", name, range(SEEDS), 1500, hidden=(8, 6), **settings))
     rng = np.random.default_rng(0)
     for network in (program.agent.learner.q, program.agent.learner.q_target):
         for parameter in network.parameters:
             parameter.assign(tf.cast(0.7 * rng.normal(size=parameter.shape), tf.float32))
-    states = tf.constant(random_states(STORED, seed=3))
-
-    @tf.function(jit_compile=True)
-    def store():
-        t = tf.constant(0)
-        while t < STORED:
-            state, none = states[:, t][:, None], tf.zeros([SEEDS, 1])
-            program.agent.replay.add(Transition(state, tf.zeros([SEEDS, 1], tf.int32), none, state, none))
-            t += 1
-
-    store()
+    program.agent.replay._rows[:, :STORED, :2].assign(random_states(STORED, seed=3))
+    program.agent.replay._added.assign(STORED)
     program.step.assign(STORED)
     return program
 
@@ -185,7 +143,7 @@ OLD_STATES = 5_000
 @functools.cache
 def dyna():
     """A Dyna agent whose queue holds 5000 states at OLD and then 20,000 at NEW."""
-    program = program_of("dyna_td", DynaSettings(warm_up_steps=0, hidden=(8, 6)))
+    program = program_of("dyna_td", warm_up_steps=0)
     states = np.repeat([OLD, NEW], [OLD_STATES, RECENT_STATES], axis=0).astype(np.float32)
     program.agent.queue.add(tf.tile(states[None], [SEEDS, 1, 1]), tf.fill([SEEDS], len(states)))
     return program
@@ -197,10 +155,10 @@ def measured(program):
 
 def test_a_measurement_changes_nothing():
     program = dyna()
-    before = [variable.numpy() for variable in program.variables]
+    before = program.values()
     measured(program)
-    for variable, value in zip(program.variables, before, strict=True):
-        np.testing.assert_array_equal(variable, value)
+    for mine, theirs in zip(program.values(), before, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_an_agent_with_a_queue_has_every_metric_of_the_glossary_and_one_without_lacks_the_recent_states():
@@ -208,7 +166,7 @@ def test_an_agent_with_a_queue_has_every_metric_of_the_glossary_and_one_without_
     metrics, _ = measured(dyna())
     assert set(metrics) == known
     assert all(value.shape == (SEEDS,) and np.isfinite(value).all() for value in metrics.values())
-    metrics, _ = program_of("er", DQNSettings(hidden=(8, 6))).sampling.measure(STEP)
+    metrics, _ = program_of("er").sampling.measure(STEP)
     assert set(metrics) == {name for name in known if not name.endswith("_recent")}
 
 
@@ -234,33 +192,22 @@ def test_the_buffer_is_drawn_uniformly_or_from_its_newest_transitions():
             assert stats.chisquare(np.append(counts, [0] * (held - len(counts)))).pvalue > 1e-3
 
 
-def forward(network, seed, states):
-    """Q of one seed in float64: states [N, 2] -> [N, A]."""
-    layer = states.T.astype(np.float64)
-    for number, (kernel, bias) in enumerate(zip(network.kernels, network.biases, strict=True)):
-        layer = kernel.numpy()[seed].astype(np.float64) @ layer + bias.numpy()[seed]
-        layer = np.maximum(layer, 0.0) if number < 2 else layer
-    return layer.T
-
-
 def test_the_ideal_weighs_each_corner_by_its_mean_td_error_under_the_true_model():
     program = dyna()
     agent, sampling = program.agent, program.sampling
-    noise = tf.function(
-        lambda: program.streams.normal(Purpose.IDEAL_ENVIRONMENT, (2500, 16), step=STEP), jit_compile=True
-    )().numpy()
-    errors = tf.function(sampling.absolute_td_errors, jit_compile=True)(STEP).numpy()
+    noise = compiled(lambda: program.streams.normal(Purpose.IDEAL_ENVIRONMENT, (2500, 16), step=STEP)).numpy()
+    errors = compiled(lambda: sampling.absolute_td_errors(STEP)).numpy()
     corners = np.float32([(column / 50, row / 50) for column in range(50) for row in range(50)])
     blocked = reached = 0
     for seed in range(SEEDS):
-        q = forward(agent.learner.q, seed, corners)
+        q = perceptron(parameters_of(agent.learner.q, seed), corners)
         outcomes = [
             transition(corner, action, z, GRID_WALLS)
             for corner, action, draws in zip(corners, q.argmax(axis=1).tolist(), noise[seed], strict=True)
             for z in draws
         ]
         next_states, rewards, ends = (np.array(part) for part in zip(*outcomes, strict=True))
-        y = rewards + 0.99 * ~ends * forward(agent.learner.q_target, seed, next_states).max(axis=1)
+        y = rewards + 0.99 * ~ends * perceptron(parameters_of(agent.learner.q_target, seed), next_states).max(axis=1)
         expected = np.abs(y.reshape(2500, 16).mean(axis=1) - q.max(axis=1))
         clear = np.diff(np.sort(q, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4  # elsewhere rounding decides what is greedy
         assert clear.mean() > 0.98

@@ -16,15 +16,6 @@ def naive_draw(priorities, uniforms):
     return np.searchsorted(cumulative, uniforms.astype(np.float64) * cumulative[-1], side="right")
 
 
-def test_the_example_of_the_documentation():
-    tree = SumTree(seeds=1, capacity=6)
-    tree.assign_all(tf.constant([[3.0, 0.0, 2.0, 1.0, 4.0, 0.0]]))
-    assert tree.total.numpy() == [10.0]
-    assert tree.draw(tf.constant([[0.65, 0.0, 0.29, 0.31, 0.55, BELOW_ONE]]))[0].numpy().tolist() == [
-        [4, 0, 0, 2, 3, 4]
-    ]
-
-
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), capacity=st.integers(1, 700), seeds=st.integers(1, 3), batch=st.integers(1, 40))
 def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds, batch):
@@ -110,14 +101,3 @@ def test_a_drawn_leaf_comes_with_its_priority():
     uniforms = np.random.default_rng(2).random((2, 100)).astype(np.float32)
     leaves, drawn = draw_leaves(build_levels(tf.constant(priorities)), tf.constant(uniforms))
     np.testing.assert_array_equal(drawn, np.take_along_axis(priorities, leaves.numpy(), axis=1))
-
-
-def test_frequencies_agree_with_cpprb():
-    cpprb = pytest.importorskip("cpprb", reason="the optional extra `oracles` is not installed")
-    priorities = np.random.default_rng(3).exponential(size=64).astype(np.float32)
-    buffer = cpprb.PrioritizedReplayBuffer(64, {"index": {}}, alpha=1.0, eps=0.0)
-    buffer.add(index=np.arange(64), priorities=priorities)
-    theirs = np.bincount(buffer.sample(100_000)["index"].ravel().astype(int), minlength=64)
-    uniforms = tf.random.stateless_uniform([1, 100_000], [1, 2])
-    ours = np.bincount(draw_leaves(build_levels(tf.constant(priorities[None])), uniforms)[0].numpy()[0], minlength=64)
-    assert stats.chi2_contingency([ours, theirs]).pvalue > 1e-3

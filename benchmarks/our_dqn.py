@@ -75,6 +75,4 @@ def fill(replay: Replay) -> None:
     add()
 
 
-def make() -> OurDQN:
-    """What `worker.py` asks for."""
-    return OurDQN()
+make = OurDQN  # `worker.py` calls it

@@ -1,4 +1,4 @@
-"""The benchmark of peers: what counts as the same work, who may take part, and what comes of their times."""
+"""The benchmark of peers: the same work, who may take part, and the numbers that come of their times."""
 
 import importlib
 import os
@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import benchmark_peers
 import model_error
 import numpy as np
 import pandas as pd
 import peers
+import pictures
 import pytest
 import work
 
@@ -36,23 +36,21 @@ class Fake:
     def improve(self, asked):
         return {learned}
 
-def make():
-    return Fake()
+make = Fake
 """
 
 
 @pytest.fixture
 def fakes(tmp_path, monkeypatch):
-    """A contest of implementations that a test makes up, by module; ours is among them."""
+    """A contest of implementations that a test makes up, by module; the first is ours."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     entrants = []
 
     def add(module, text=None, learned="work.solve(asked)", updates=7, needs=(), **facts):
         source = text or FAKE.format(facts=FACTS | facts, learned=learned, updates=updates)
         (tmp_path / f"{module}.py").write_text(source)
-        entrants.append(benchmark_peers.Entrant(module, f"<{module}>", needs))
-        contest = (entrants[0], tuple(entrants[1:]), work.LEARNER_FACTS)
-        monkeypatch.setattr(benchmark_peers, "CONTESTS", {"learning": contest})
+        entrants.append(peers.Entrant(module, f"<{module}>", needs))
+        monkeypatch.setattr(peers, "CONTESTS", {"learning": (entrants[0], tuple(entrants[1:]), work.LEARNER_FACTS)})
 
     return add
 
@@ -76,7 +74,7 @@ def loss(parameters, asked, seed):
     return total / work.BATCH
 
 
-def test_gradients_are_the_slopes_of_the_loss():
+def test_gradients_are_the_slopes_of_the_loss_and_a_first_step_of_adam_goes_against_them():
     asked = work.problem(2)
     parameters = [array.astype(float) for layer in asked.weights for array in layer]
     gradients = work._gradients(parameters, asked.target_weights, asked.batches[0])
@@ -90,63 +88,45 @@ def test_gradients_are_the_slopes_of_the_loss():
             moved = [array[1] for array in moved]
             around.append(loss(list(zip(moved[::2], moved[1::2], strict=True)), asked, seed=1))
         assert gradient[place] == pytest.approx((around[0] - around[1]) / 2e-6, rel=1e-4, abs=1e-8)
-
-
-def test_a_first_step_of_adam_is_the_step_size_against_the_gradient():
-    asked = work.problem(1)
-    asked = asked._replace(batches=asked.batches[:1])
-    gradients = work._gradients(
-        [array for layer in asked.weights for array in layer], asked.target_weights, *asked.batches
-    )
-    steps = [
-        b - a for old, new in zip(asked.weights, work.solve(asked), strict=True) for a, b in zip(old, new, strict=True)
-    ]
-    for gradient, step in zip(gradients, steps, strict=True):
+    solved = work.solve(asked._replace(batches=asked.batches[:1]))
+    for gradient, old, new in zip(gradients, parameters, [array for layer in solved for array in layer], strict=True):
         clear = abs(gradient) > 1e-4
-        np.testing.assert_allclose(step[clear], -1e-3 * np.sign(gradient[clear]), rtol=1e-3)
+        np.testing.assert_allclose((new - old)[clear], -1e-3 * np.sign(gradient[clear]), rtol=1e-3)
 
 
-def test_errors_of_the_problem_are_below_one_where_hubers_loss_is_half_the_square():
-    asked = work.problem(1)
-    for weights in (asked.weights, work.solve(asked)):
-        for batch in asked.batches:
-            bootstrap = work._forward(asked.target_weights, batch.next_state)[-1].max(axis=-1)
-            value = np.take_along_axis(work._forward(weights, batch.state)[-1], batch.action[..., None], axis=-1)
-            target = batch.reward + 0.99 * (1 - batch.terminated) * bootstrap
-            assert np.abs(target - value[..., 0]).max() < 1
-
-
-@pytest.mark.parametrize("module", ["our_dqn", "keras_peer"])
-def test_what_runs_in_the_projects_environment_learns_what_numpy_learns(module, monkeypatch):
+@pytest.mark.thorough
+@pytest.mark.parametrize("module", ["our_dqn", "keras_dqn"])
+def test_the_implementations_in_the_projects_environment_learn_the_weights_that_numpy_learns(module, monkeypatch):
     monkeypatch.setattr(work, "BUFFER", 64)
     learner = importlib.import_module(module).make()
     asked = work.problem(learner.facts["seeds"])
-    right, begun = (benchmark_peers._flat(layers) for layers in (work.solve(asked, tensorflow=True), asked.weights))
-    learned = benchmark_peers._flat(learner.improve(asked))
+    right, begun = (peers.flat(layers) for layers in (work.solve(asked, tensorflow=True), asked.weights))
+    learned = peers.flat(learner.improve(asked))
     assert np.linalg.norm(learned - right) < 1e-4 * np.linalg.norm(right - begun)
     assert learner.done() == len(asked.batches)
 
 
-FOREIGN = [peer for _, others, facts in benchmark_peers.CONTESTS.values() for peer in others if peer.needs]
+FOREIGN = [peer for _, others, facts in peers.CONTESTS.values() for peer in others if peer.needs]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("entrant", FOREIGN, ids=lambda entrant: entrant.module)
 def test_a_peer_does_the_work_that_it_is_timed_for(entrant):
     if not PEERS_PYTHON.exists():
         pytest.skip(f"{PEERS_PYTHON} is not there: `make benchmark-peers` installs the peers' libraries")
-    expected = next(facts for _, others, facts in benchmark_peers.CONTESTS.values() if entrant in others)
+    expected = next(facts for _, others, facts in peers.CONTESTS.values() if entrant in others)
     try:
-        worker = benchmark_peers.Worker(entrant, PEERS_PYTHON, expected)  # which checks sizes and learned weights
-    except benchmark_peers.UnusableError as error:
+        with peers.started(entrant, PEERS_PYTHON, expected) as worker:  # which checks sizes and learned weights
+            assert worker.facts["seeds"] == (20 if entrant.module == "jax_dqn" else 1)
+            times = worker.time()
+            assert 0 < times["processor"] < 1.1 * times["clock"]
+    except peers.UnusableError as error:
         if "install it with" not in str(error):
             raise
         pytest.skip(str(error))
-    assert worker.facts["seeds"] == (20 if entrant.module == "jax_dqn" else 1)
-    times = worker.time()
-    assert 0 < times["processor"] < 1.1 * times["clock"]
-    worker.close()
 
 
+@pytest.mark.thorough
 def test_prioritized_draws_of_ours_leave_new_priorities_where_they_drew(monkeypatch):
     monkeypatch.setattr(work, "BUFFER", 300)
     monkeypatch.setattr(work, "CYCLES", 3)
@@ -161,7 +141,7 @@ def test_prioritized_draws_of_ours_leave_new_priorities_where_they_drew(monkeypa
         assert np.isin(after[seed][changed], ours.priorities.numpy()[:, seed]).all()
 
 
-def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_rows_still_come(fakes, tmp_path, capsys):
+def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_are_measured_and_drawn(fakes, tmp_path, capsys):
     fakes("ours")
     fakes("absent", "import optax.nowhere", needs=("jax", "optax"))
     fakes("small", batch=16)
@@ -169,33 +149,29 @@ def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_rows_still_
     fakes("clumsy", FAKE.format(facts=FACTS, learned="1 / 0", updates=7))
     fakes("good", updates=3)
     output = tmp_path / "peers.csv"
-    assert benchmark_peers.main(["--repeats", "2", "--python", sys.executable, "--output", str(output)]) == 0
+    assert peers.main(["--repeats", "2", "--python", sys.executable, "--output", str(output)]) == 0
     table = pd.read_csv(output)
     assert list(table["peer"]) == ["<good>", "<good>"] and list(table["pair"]) == [0, 1]
     assert (table[["ratio", "clock_ratio", "our_microseconds"]] > 0).all(axis=None)
-    out, err = capsys.readouterr()
-    assert "<good>" in out and "<small>" not in out
-    absent, small, other, clumsy = err.splitlines()
+    absent, small, other, clumsy = capsys.readouterr().err.splitlines()
     assert absent.startswith("skipped: <absent>") and re.search(r"-m pip install jax==\S+ optax==[\d.]+`\.$", absent)
     assert small == "skipped: <small>: other work than expected: batch is 16, not 32."
     assert other.startswith("skipped: <other>: other work than expected: its weights differ from NumPy's by 0.")
     assert clumsy == "skipped: <clumsy>: its process ended (ZeroDivisionError: division by zero)."
+    assert pictures.main([str(output)]) == 0
+    assert (tmp_path / "peers.png").stat().st_size > 5_000
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(["--repeats", "0"], "--repeats is 0"), ([], "<ours>: other work than expected: batch is 16")],
-)
-def test_without_ours_nothing_is_measured(arguments, words, fakes, capsys):
+def test_nothing_is_measured_without_ours_or_without_the_peers_python(fakes, tmp_path, capsys):
     fakes("ours", batch=16)
-    assert benchmark_peers.main(arguments) == 2
+    assert peers.main([]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith("error: ") and err.count("\n") == 1 and words in err
-
-
-def test_without_the_peers_python_a_sentence_names_the_command_that_makes_it(tmp_path):
-    with pytest.raises(benchmark_peers.UnusableError, match=r"no Python at .*/none; `make benchmark-peers` makes one"):
-        benchmark_peers.Worker(FOREIGN[0], tmp_path / "none", {})
+    assert out == "" and err.startswith("error: <ours>: other work than expected: batch is 16") and err.count("\n") == 1
+    with (
+        pytest.raises(peers.UnusableError, match=r"no Python at .*/none; `make benchmark-peers` makes one"),
+        peers.started(FOREIGN[0], tmp_path / "none", {}),
+    ):
+        pass
 
 
 class Stub:
@@ -212,37 +188,26 @@ class Stub:
 
 def test_ours_and_a_peer_take_turns_and_the_first_pair_only_warms_up():
     calls = []
-    rows = list(benchmark_peers._pairs(Stub("ours", calls, [99, 2, 4]), Stub("peer", calls, [99, 6, 20]), 2))
-    assert calls == ["ours", "peer"] * 3
-    assert [row["ratio"] for row in rows] == [3, 5]
-    assert [row["clock_ratio"] for row in rows] == [1, 1]
+    rows = list(peers.pairs(Stub("ours", calls, [99, 2, 4, 5]), Stub("peer", calls, [99, 6, 20, 10]), 3))
+    assert calls == ["ours", "peer"] * 4
+    assert [row["ratio"] for row in rows] == [3, 5, 2]
+    assert [row["clock_ratio"] for row in rows] == [1, 1, 1]
+    (line,) = peers.summary(pd.DataFrame({"work": "w", "peer": "p", **row} for row in rows)).to_dict("records")
+    assert (line["min"], line["median"], line["max"]) == (2, 3, 5)
+    assert (line["peer_microseconds"], line["our_microseconds"], line["peer_share"]) == (10, 4, 0.5)
 
 
-def test_the_table_has_medians_and_the_range_of_the_ratios():
-    calls = []
-    rows = benchmark_peers._pairs(Stub("ours", calls, [1, 2, 4, 5]), Stub("peer", calls, [1, 6, 20, 10]), 3)
-    line = benchmark_peers.as_text(pd.DataFrame({"work": "w", "peer": "p", **row} for row in rows)).splitlines()[-1]
-    assert line.split() == ["p", "2", "10.0", "4.0", "2.00", "3.00", "5.00", "1.00", "0.50", "0.20"]
-
-
-def test_a_chunk_is_divided_by_its_updates_and_seeds(fakes, monkeypatch):
-    fakes("ours")
-    entrant = benchmark_peers.CONTESTS["learning"][0]
-    worker = benchmark_peers.Worker(entrant, sys.executable, work.LEARNER_FACTS)
-    monkeypatch.setattr(worker, "ask", lambda request: {"seconds": 4.0, "cpu_seconds": 2.0, "updates": 100})
+def test_a_chunk_is_divided_by_its_updates_and_seeds():
+    worker = peers.Worker("", None, None)
+    worker.facts = FACTS
+    worker.ask = lambda request: {"seconds": 4.0, "cpu_seconds": 2.0, "updates": 100}
     assert worker.time() == {"processor": 1e4, "clock": 2e4}
-    worker.close()
-
-
-def test_every_library_of_a_peer_is_pinned():
-    needed = [benchmark_peers.requirement(name) for entrant in FOREIGN for name in entrant.needs]
-    assert len(needed) == 5 and all(re.fullmatch(r"[a-z0-9-]+==[0-9.]+", line) for line in needed)
 
 
 @pytest.mark.parametrize("failing", ["cpprb", "nothing"])
 def test_a_library_that_cannot_be_installed_is_tried_again_next_time(failing, tmp_path):
-    (tmp_path / "tests/peers").mkdir(parents=True)
-    for file in ("Makefile", "tests/peers/requirements.txt"):
+    (tmp_path / "benchmarks").mkdir()
+    for file in ("Makefile", "benchmarks/requirements.txt"):
         (tmp_path / file).write_text((ROOT / file).read_text())
     python = tmp_path / "python"
     python.write_text(
@@ -252,35 +217,13 @@ def test_a_library_that_cannot_be_installed_is_tried_again_next_time(failing, tm
     python.chmod(0o755)
     command = ["make", "-C", tmp_path, ".venv-peers/.installed", f"PYTHON={python}"]
     assert subprocess.run(command, capture_output=True).returncode == 0
-    asked = (tmp_path / "asked").read_text().splitlines()
-    assert [line.split()[-1].partition("==")[0] for line in asked[1:]] == [
-        "torch",
-        "stable-baselines3",
-        "jax",
-        "optax",
-        "cpprb",
-    ]
+    asked = [line.split()[-1].partition("==")[0] for line in (tmp_path / "asked").read_text().splitlines()]
+    assert asked[1:] == ["torch", "stable-baselines3", "jax", "optax", "cpprb"]
     assert (tmp_path / ".venv-peers/.installed").exists() == (failing == "nothing")
 
 
-def test_the_picture_shows_each_peer_and_refuses_another_table(fakes, tmp_path, capsys):
-    fakes("ours")
-    fakes("good")
-    table, picture = tmp_path / "peers.csv", tmp_path / "peers.png"
-    assert benchmark_peers.main(["--repeats", "1", "--output", str(table)]) == 0
-    assert peers.main(["--table", str(table), "--output", str(picture)]) == 0
-    assert picture.stat().st_size > 5_000
-    capsys.readouterr()
-    table.write_text("work,peer\n")
-    assert peers.main(["--table", str(table), "--output", str(picture)]) == 2
-    assert "lacks the columns version, ratio: run `make benchmark-peers`." in capsys.readouterr().err
-
-
-# Learned models against MuJoCo
-
-
 @pytest.mark.parametrize("domain", ["Hopper-v4", "Walker2d-v4"])
-def test_mujoco_answers_from_an_observation_what_it_answers_in_an_episode(domain):
+def test_mujoco_answers_from_an_observation_as_it_answers_in_an_episode(domain):
     episode, other = envs.make(domain), envs.make(domain)
     states, actions, next_states, rewards = [episode.reset(seed=0)[0]], [], [], []
     other.reset(seed=1)

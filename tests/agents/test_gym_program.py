@@ -1,7 +1,6 @@
 """Training in Gymnasium environments: what is stored, what ends an episode, and what environments may do wrong."""
 
-import subprocess
-import sys
+import json
 from dataclasses import replace
 
 import gymnasium
@@ -9,16 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from helpers import run_of, stored
 
+from dyna_td import cli
 from dyna_td.errors import UserError
-from dyna_td.settings import DDPGDynaSettings, DDPGSettings, DQNSettings, DynaSettings, Run
+from dyna_td.training import gym_program
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.environments import EnvironmentStack
 from dyna_td.training.gym_program import GymProgram
 from dyna_td.training.trainer import execute
 
 SEEDS = 2
-WARM_UP = 10**6
+SMALL = {"planning_updates": 1, "warm_up_steps": 10**6, "batch_size": 4, "hidden": (4, 4)}
 
 
 class Counter(gymnasium.Env):
@@ -109,56 +110,43 @@ def register(monkeypatch, environment, limit=None, **attributes):
     return name
 
 
-def run_of(environment, settings=None, agent="er", **changes):
-    settings = settings or DQNSettings(planning_updates=1, warm_up_steps=WARM_UP, batch_size=4)
-    return Run(environment, agent, settings, tuple(range(SEEDS)), steps=60, **changes)
+def short_run(environment, agent="er", seeds=range(SEEDS), evaluate_every=500, **settings):
+    return run_of(environment, agent, seeds, 60, evaluate_every, **SMALL | settings)
 
 
-def stored(program):
-    places = tf.tile(tf.range(program.agent.replay.size)[None], [SEEDS, 1])
-    return program.agent.replay.gather(places)
-
-
-def test_a_time_limit_is_stored_with_the_true_last_observation_and_is_not_terminal(monkeypatch):
-    program = GymProgram(run_of(register(monkeypatch, Counter, limit=4)))
+@pytest.mark.parametrize(
+    ("environment", "limit", "is_terminal"),
+    [(Counter, 4, False), (Terminating, None, True), (EndsAreTerminal, 4, True)],
+)
+def test_an_episodes_last_observation_is_stored_and_only_a_terminal_one_ends_the_bootstrap(
+    monkeypatch, environment, limit, is_terminal
+):
+    program = GymProgram(short_run(register(monkeypatch, environment, limit)))
+    program.agent.learner.q_target.biases[-1].assign(tf.fill([SEEDS, 3, 1], 1000.0))  # Q is about 1000 everywhere
     program.train(tf.constant(9))
-    batch = stored(program)
+    batch = stored(program.agent)
     state, next_state = batch.state.numpy()[0, :, 0], batch.next_state.numpy()[0, :, 0]
     np.testing.assert_array_equal(state, [100, 101, 102, 103, 200, 201, 202, 203, 300])
     np.testing.assert_array_equal(next_state, [101, 102, 103, 104, 201, 202, 203, 204, 301])
-    np.testing.assert_array_equal(batch.reward[0], [1, 2, 3, 4, 1, 2, 3, 4, 1])
-    assert not batch.terminated.numpy().any()
-
-
-@pytest.mark.parametrize(("environment", "limit"), [(Terminating, None), (EndsAreTerminal, 4)])
-def test_a_terminal_state_is_stored_as_terminal_with_the_true_last_observation(monkeypatch, environment, limit):
-    program = GymProgram(run_of(register(monkeypatch, environment, limit)))
-    program.train(tf.constant(8))
-    batch = stored(program)
-    np.testing.assert_array_equal(batch.terminated[1], [0, 0, 0, 1] * 2)
-    np.testing.assert_array_equal(batch.next_state.numpy()[1, [3, 7], 0], [104, 204])
-
-
-def test_the_target_bootstraps_through_truncation_and_not_through_termination(monkeypatch):
-    targets = {}
-    for environment, limit in ((Counter, 4), (Terminating, None)):
-        program = GymProgram(run_of(register(monkeypatch, environment, limit)))
-        program.agent.learner.q_target.biases[-1].assign(tf.fill([SEEDS, 3, 1], 1000.0))  # Q is about 1000 everywhere
-        program.train(tf.constant(4))
-        targets[environment] = program.agent.learner.td_target(stored(program)).numpy()
-    np.testing.assert_allclose(targets[Counter], [np.arange(1, 5) + 990] * SEEDS, rtol=0.01)
-    np.testing.assert_allclose(targets[Terminating], [[991, 992, 993, 4]] * SEEDS, rtol=0.01)
+    rewards = np.array([1, 2, 3, 4, 1, 2, 3, 4, 1])
+    np.testing.assert_array_equal(batch.reward[0], rewards)
+    ends = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0]) * is_terminal
+    np.testing.assert_array_equal(batch.terminated[1], ends)
+    target = program.agent.learner.td_target(batch).numpy()
+    np.testing.assert_allclose(target, [rewards + 990 * (1 - ends)] * SEEDS, rtol=0.01)
 
 
 def test_training_in_pieces_is_training_at_once(monkeypatch):
-    run = run_of(register(monkeypatch, Seeded), DQNSettings(planning_updates=2, warm_up_steps=20, batch_size=4))
-    programs = GymProgram(run), GymProgram(run)
-    programs[0].compile(measures=False)
-    programs[0].train(tf.constant(40))
+    program = GymProgram(short_run(register(monkeypatch, Seeded), planning_updates=2, warm_up_steps=20))
+    program.compile(measures=False)
+    beginning = program.values()
+    program.train(tf.constant(40))
+    at_once = program.values()
+    program.restore(beginning)
     for piece in (1, 17, 22):
-        programs[1].evaluate()
-        programs[1].train(tf.constant(piece))
-    for mine, theirs in zip(programs[0].variables, programs[1].variables, strict=True):
+        program.evaluate()
+        program.train(tf.constant(piece))
+    for mine, theirs in zip(program.values(), at_once, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
@@ -166,7 +154,7 @@ def test_every_reset_has_a_seed_of_its_own_that_neighbours_do_not_change(monkeyp
     name = register(monkeypatch, Terminating)
     seeds = {}
     for stack in ((0, 1), (5, 1, 3)):
-        program = GymProgram(Run(name, "er", run_of(name).settings, stack, steps=60))
+        program = GymProgram(short_run(name, seeds=stack))
         program.train(tf.constant(20))
         program.evaluate()
         for kind in (program.environments, program.evaluated):
@@ -177,21 +165,26 @@ def test_every_reset_has_a_seed_of_its_own_that_neighbours_do_not_change(monkeyp
     assert len(set(everything)) == len(everything) > 5
 
 
-def test_actions_are_put_into_the_bounds_of_each_part(monkeypatch):
-    settings = DDPGSettings(warm_up_steps=WARM_UP, hidden=(4, 4))
-    program = GymProgram(run_of(register(monkeypatch, Slanted, limit=20), settings))
-    program.train(tf.constant(60))
-    batch = stored(program)
-    low, high = np.array([-2, 10]), np.array([2, 30])
-    np.testing.assert_allclose(batch.next_state, low + (batch.action + 1) / 2 * (high - low), atol=1e-5)
-    assert np.abs(batch.action).max() <= 1 and np.quantile(batch.action, 0.9) > 0.6
+def begun(name, seed=0):
+    """An environment after its reset, and its space."""
+    stack = EnvironmentStack(name, (seed,))
+    stack.reset(0, 0)
+    return stack
 
 
 def test_a_seed_whose_policy_is_no_number_stands_still_and_stops_no_other(monkeypatch):
-    stack = EnvironmentStack(register(monkeypatch, Slanted), (0, 1))
-    stack.reset(0, 0)
-    observation, *_ = stack.step(0, 0, np.float32([np.nan, 0.5]), 0)
-    np.testing.assert_allclose(observation, [0, 25])  # the middle of its bounds, and what was asked for
+    observation, *_ = begun(register(monkeypatch, Slanted)).step(0, 0, np.float32([np.nan, 0.5]), 0)
+    np.testing.assert_allclose(observation, [0, 25])  # the middle of its bounds, and the place that was asked for
+
+
+def test_actions_in_whole_numbers_are_the_nearest(monkeypatch):
+    whole = gymnasium.spaces.Box(np.int64([-2, 10]), np.int64([2, 30]), dtype=np.int64)
+    name = register(monkeypatch, Slanted, action_space=whole, observation_space=gymnasium.spaces.Box(-2, 30, (2,)))
+    observation, *_ = begun(name).step(0, 0, np.float32([0.45, -0.06]), 0)
+    np.testing.assert_array_equal(observation, [1, 19])  # 0.9 and 19.4
+
+
+# Mistakes of an environment
 
 
 class Unreadable:
@@ -213,6 +206,9 @@ def with_part(number, value):
     return lambda *answer: (*answer[:number], value, *answer[number + 1 :])
 
 
+NUMBERS = "expected numbers of shape (2, 1)"
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -220,30 +216,27 @@ def with_part(number, value):
         (SystemExit(0), "step raised SystemExit: 0"),
         (with_part(0, np.array([[1.0], [np.nan]])), "part 1 of the observation is nan"),
         (with_part(0, np.zeros(5)), "the observation has shape (5,), its declared space (2, 1)"),
-        (with_part(0, {"x": 1}), "the observation is {'x': 1}, expected numbers of shape (2, 1)"),
-        (with_part(0, "left"), "the observation is 'left', expected numbers of shape (2, 1)"),
-        (with_part(0, [[1.0], [2.0, 3.0]]), "the observation is [[1.0], [2.0, 3.0]], expected numbers of shape (2, 1)"),
+        (with_part(0, "left"), f"the observation is 'left', {NUMBERS}"),
+        (with_part(0, [[1.0], [2.0, 3.0]]), f"the observation is [[1.0], [2.0, 3.0]], {NUMBERS}"),
+        (with_part(0, Unreadable()), f"the observation is <Unreadable>, {NUMBERS}"),
         (with_part(1, np.float64(np.inf)), "reward is inf, expected a finite number"),
-        (with_part(1, None), "reward is None, expected a finite number"),
         (with_part(1, "1.5"), "reward is '1.5', expected a finite number"),
-        (with_part(1, Unreadable()), "reward is <Unreadable>, expected a finite number"),
-        (with_part(0, Unreadable()), "the observation is <Unreadable>, expected numbers of shape (2, 1)"),
         (with_part(1, np.zeros(2)), "reward is array([0., 0.]), expected a finite number"),
-        (with_part(1, [[1], [2, 3]]), "reward is [[1], [2, 3]], expected a finite number"),
-        (with_part(2, np.array([True, False])), "terminated is array([ True, False]), expected True or False"),
         (with_part(3, None), "truncated is None, expected True or False"),
         (lambda *answer: answer[:3] + answer[4:], f"step returned 4 values, {FIVE}"),
         (lambda *answer: None, f"step returned NoneType, {FIVE}"),
     ],
 )
-def test_a_faulty_environment_is_told_in_one_sentence_with_seed_and_step(monkeypatch, fault, words):
+def test_a_mistake_of_an_environment_is_one_sentence_with_seed_and_step(monkeypatch, fault, words):
     name = register(monkeypatch, Faulty, fault=fault)
+    stack = begun(name, seed=3)
     with pytest.raises(UserError) as error:
-        GymProgram(run_of(name)).train(tf.constant(20))
-    assert str(error.value) == f"environment {name}, seed 0, step 6: {words}; training stops."
+        for step in range(20):
+            stack.step(0, 0, np.int32(0), step)
+    assert str(error.value) == f"environment {name}, seed 3, step 6: {words}; training stops."
 
 
-def test_an_environment_whose_reset_brings_no_info_is_told_in_one_sentence(monkeypatch):
+def test_a_reset_without_info_is_one_sentence(monkeypatch):
     name = register(monkeypatch, Counter, reset=lambda self, seed=None, options=None: np.zeros((2, 1)))
     with pytest.raises(UserError) as error:
         EnvironmentStack(name, (3,)).reset(0, -1)
@@ -253,37 +246,14 @@ def test_an_environment_whose_reset_brings_no_info_is_told_in_one_sentence(monke
     )
 
 
-def test_a_reward_in_an_array_is_the_number_that_it_holds(monkeypatch):
-    stack = EnvironmentStack(register(monkeypatch, Counter, step=lambda self, action: REWARD_IN_AN_ARRAY), (0,))
-    stack.reset(0, 0)
+def test_a_reward_in_an_array_is_the_number_in_it(monkeypatch):
+    stack = begun(register(monkeypatch, Counter, step=lambda self, action: REWARD_IN_AN_ARRAY))
     _, reward, is_terminal, is_over, _ = stack.step(0, 0, np.int32(0), 0)
     assert (reward, is_terminal, is_over) == (2.5, True, True) and type(reward) is float
 
 
-def test_actions_in_whole_numbers_are_the_nearest(monkeypatch):
-    stack = EnvironmentStack(
-        register(
-            monkeypatch,
-            Slanted,
-            action_space=gymnasium.spaces.Box(np.int64([-2, 10]), np.int64([2, 30]), dtype=np.int64),
-            observation_space=gymnasium.spaces.Box(-2, 30, (2,)),
-        ),
-        (0,),
-    )
-    stack.reset(0, 0)
-    observation, *_ = stack.step(0, 0, np.float32([0.45, -0.06]), 0)
-    np.testing.assert_array_equal(observation, [1, 19])  # 0.9 and 19.4
-
-
-def test_leaving_the_declared_space_is_remarked_and_stops_nothing(monkeypatch):
-    name = register(monkeypatch, Narrow, limit=6)
-    outcome = execute(run_of(name, evaluate_every=60))
-    declared = f"environment {name}, seed 0, step 3: part 0 of the observation was 4, outside its declared [0, 3]"
-    assert outcome.cost["remarks"] == {"0": declared, "1": declared.replace("seed 0", "seed 1")}
-
-
-def test_what_was_remarked_before_a_kill_is_still_told(monkeypatch, tmp_path):
-    run = run_of(register(monkeypatch, Narrow, limit=6), evaluate_every=20)
+def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_nothing(monkeypatch, tmp_path):
+    run = short_run(register(monkeypatch, Narrow, limit=6), evaluate_every=20)
 
     def kill(done, total):
         if done >= 40:
@@ -291,32 +261,29 @@ def test_what_was_remarked_before_a_kill_is_still_told(monkeypatch, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         execute(run, kill, Checkpoint(tmp_path / "x.checkpoint", {}, interval=0.0))
-    resumed = execute(run, checkpoint=Checkpoint(tmp_path / "x.checkpoint", {}))
-    assert resumed.cost["remarks"] == execute(run).cost["remarks"]
+    outcome = execute(run, checkpoint=Checkpoint(tmp_path / "x.checkpoint", {}))
+    declared = (
+        f"environment {run.environment}, seed 0, step 3: part 0 of the observation was 4, outside its declared [0, 3]"
+    )
+    assert outcome.cost["remarks"] == {"0": declared, "1": declared.replace("seed 0", "seed 1")}
 
 
-def test_a_snapshot_holds_the_remarks_of_training_and_of_evaluation(monkeypatch):
-    run = run_of(register(monkeypatch, Narrow, limit=6))
-    killed, resumed = GymProgram(run), GymProgram(run)
-    killed.environments.left_space, killed.evaluated.left_space = {0: "in training"}, {1: "in evaluation"}
-    resumed.resume(killed.snapshot())
-    assert resumed.remarks() == {0: "in training", 1: "in evaluation"}
+# Evaluations
 
 
 def test_an_evaluation_without_end_is_cut(monkeypatch):
-    monkeypatch.setattr("dyna_td.training.gym_program.LONGEST_EVALUATION", 25)
-    metrics = GymProgram(run_of(register(monkeypatch, Counter))).evaluate()
+    monkeypatch.setattr(gym_program, "LONGEST_EVALUATION", 25)
+    metrics = GymProgram(short_run(register(monkeypatch, Counter))).evaluate()
     np.testing.assert_array_equal(metrics["episode_length"], [25, 25])
     np.testing.assert_array_equal(metrics["return"], [25 * 26 / 2] * 2)
 
 
 def test_an_evaluation_is_the_mean_of_its_episodes_and_changes_nothing(monkeypatch):
-    settings = DDPGSettings(warm_up_steps=WARM_UP, hidden=(4, 4), evaluation_episodes=3)
-    program = GymProgram(run_of("Pendulum-v1", settings))
-    before = [variable.numpy() for variable in program.variables]
+    program = GymProgram(short_run("Pendulum-v1", evaluation_episodes=3))
+    before = program.values()
     metrics = program.evaluate()
-    for variable, value in zip(program.variables, before, strict=True):
-        np.testing.assert_array_equal(variable, value)
+    for mine, theirs in zip(program.values(), before, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
     for seed in range(SEEDS):
         total = []
         for copy in range(3):
@@ -330,34 +297,34 @@ def test_an_evaluation_is_the_mean_of_its_episodes_and_changes_nothing(monkeypat
         assert metrics["return"][seed].numpy() == pytest.approx(sum(total) / 3, rel=1e-4)
 
 
+def test_roundabout_evaluations_report_crashes_and_speed():
+    metrics = GymProgram(short_run("roundabout-paper-v0")).evaluate()
+    length, crashed = metrics["episode_length"].numpy(), metrics["crashed"].numpy()
+    assert set(crashed) <= {0, 1} and ((length < 11) == (crashed == 1)).all()
+    assert ((metrics["speed"].numpy() > 0) & (metrics["speed"].numpy() <= 20)).all()
+
+
+# Search control with a learned model
+
 DYNA = {"model_start": 40, "search_every": 5, "states_per_fill": 6, "chain_steps": 12, "model_batch_size": 32}
+DYNA |= {"planning_updates": 2, "warm_up_steps": 40}
 PACKED = {
-    "hopper": Run(
-        "Hopper-v4",
-        "dyna_td",
-        DDPGDynaSettings(planning_updates=2, warm_up_steps=40, buffer_capacity=60, **DYNA),
-        (),
-        steps=80,
-    ),
-    "roundabout": Run(
+    "Hopper": run_of("Hopper-v4", "dyna_td", (), 80, buffer_capacity=60, **DYNA),
+    "roundabout": run_of(
         "roundabout-paper-v0",
         "dyna_td",
-        DynaSettings(
-            planning_updates=2,
-            warm_up_steps=40,
-            batch_size=64,
-            hidden=(64, 64),
-            model="learned",
-            model_hidden=(200, 200),
-            **DYNA,
-        ),
         (),
-        steps=70,
+        70,
+        **DYNA,
+        batch_size=64,
+        hidden=(64, 64),
+        model="learned",
+        model_hidden=(200, 200),
     ),
 }
 
 
-@pytest.mark.parametrize("name", ["hopper", pytest.param("roundabout", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("name", ["Hopper", pytest.param("roundabout", marks=pytest.mark.thorough)])
 def test_a_seeds_evaluations_and_weights_are_the_same_in_every_stack(name):
     def results_of(seeds):
         program = GymProgram(replace(PACKED[name], seeds=seeds))
@@ -375,60 +342,45 @@ def test_a_seeds_evaluations_and_weights_are_the_same_in_every_stack(name):
 
 
 def test_after_model_stop_a_dyna_agent_is_er():
-    run = replace(PACKED["hopper"], seeds=(0, 1))
-    program = GymProgram(replace(run, settings=replace(run.settings, model_stop=60)))
+    program = GymProgram(run_of("Pendulum-v1", "dyna_td", (0, 1), 80, model_stop=60, hidden=(8, 8), **DYNA))
     program.train(tf.constant(60))
-    states = program.evaluate()["chain_states"].numpy()
+    states = program.agent.search_control.counters["chain_states"].numpy()
     program.train(tf.constant(20))
     assert program.agent.model.optimizer.updates == 60 - 31  # from the 32nd transition on
-    np.testing.assert_array_equal(program.evaluate()["chain_states"], states)
-    program.agent.simulate = lambda step, k: program.agent.replay.gather(tf.zeros([2, 16], tf.int32))._replace(
-        reward=tf.fill([2, 16], np.nan)
-    )
+    np.testing.assert_array_equal(program.agent.search_control.counters["chain_states"], states)
+    simulated = program.agent.replay.gather(tf.zeros([2, 16], tf.int32))._replace(reward=tf.fill([2, 16], np.nan))
+    program.agent.simulate = lambda step, k: simulated
     for step, is_simulated in ((59, True), (60, False)):
         batch, *_ = program.agent.mini_batch(tf.constant(step, tf.int64), tf.constant(0))
         assert np.isnan(batch.reward).any() == is_simulated
     assert states.max() > 0
 
 
-def test_roundabout_evaluations_report_crashes_and_speed():
-    settings = DQNSettings(planning_updates=1, warm_up_steps=WARM_UP)
-    metrics = GymProgram(run_of("roundabout-paper-v0", settings)).evaluate()
-    length, crashed = metrics["episode_length"].numpy(), metrics["crashed"].numpy()
-    assert set(crashed) <= {0, 1} and ((length < 11) == (crashed == 1)).all()
-    assert ((metrics["speed"].numpy() > 0) & (metrics["speed"].numpy() <= 20)).all()
+MY_MODULE = """
+import gymnasium
+
+class MyEnv(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (3,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.low * 0, {}
+
+    def step(self, action):
+        return self.np_random.uniform(-1, 1, 3).astype("f"), float(action), False, False, {}
+
+gymnasium.register("MyEnv-v0", entry_point=MyEnv, max_episode_steps=10)
+"""
 
 
-def test_an_environment_of_the_users_own_module_trains_from_the_command_line(tmp_path):
-    (tmp_path / "my_module.py").write_text(
-        "import gymnasium\n"
-        "class MyEnv(gymnasium.Env):\n"
-        "    observation_space = gymnasium.spaces.Box(-1, 1, (3,))\n"
-        "    action_space = gymnasium.spaces.Discrete(2)\n"
-        "    def reset(self, *, seed=None, options=None):\n"
-        "        super().reset(seed=seed)\n"
-        "        return self.observation_space.low * 0, {}\n"
-        "    def step(self, action):\n"
-        "        return self.np_random.uniform(-1, 1, 3).astype('f'), float(action), False, False, {}\n"
-        "gymnasium.register('MyEnv-v0', entry_point=MyEnv, max_episode_steps=10)\n"
-    )
-    command = [sys.executable, "-m", "dyna_td", "train", "--env", "my_module:MyEnv-v0", "--agent", "er"]
-    options = [
-        "--warm-up-steps",
-        "20",
-        "--steps",
-        "40",
-        "--evaluate-every",
-        "20",
-        "--output",
-        "x.csv",
-        "--seeds",
-        "0,1",
-    ]
-    path = ":".join(["."] + [entry for entry in sys.path if entry])
-    done = subprocess.run(
-        [*command, *options], cwd=tmp_path, env={"PYTHONPATH": path, "PATH": ""}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+def test_an_environment_of_the_users_own_module_trains_from_the_command_line(tmp_path, monkeypatch):
+    (tmp_path / "my_module.py").write_text(MY_MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    options = {"env": "my_module:MyEnv-v0", "agent": "er", "warm-up-steps": 20, "steps": 40, "evaluate-every": 20}
+    options |= {"seeds": "0,1", "hidden": "8", "output": tmp_path / "x.csv"}
+    command = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+    assert cli.main(["train", *command]) == 0
     records = pd.read_csv(tmp_path / "x.csv")
     assert (records[records["metric"] == "episode_length"]["value"] == 10).all()
+    assert json.loads((tmp_path / "x.json").read_text())["environment"] == "my_module:MyEnv-v0"

@@ -105,6 +105,4 @@ class JAX:
         return jax.tree.map(np.asarray, learned.weights)
 
 
-def make() -> JAX:
-    """What `worker.py` asks for."""
-    return JAX()
+make = JAX  # `worker.py` calls it

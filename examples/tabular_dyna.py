@@ -1,6 +1,6 @@
 """Tabular Dyna (Algorithm 2): the textbook agent that HC-Dyna generalises, on a grid of cells.
 
-A reference to read and to learn from; no figure of the paper uses it.
+An example to read and to run, `python examples/tabular_dyna.py`; no figure of the paper uses it.
 """
 
 from collections import Counter, defaultdict
@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
+import envs
+
 
 @dataclass(frozen=True)
 class TabularSettings:
-    """The numbers of tabular Dyna; the paper states none of them."""
+    """The settings of tabular Dyna; the paper states none of them."""
 
     planning_steps: int = 10  # d, simulated updates after each environment step
     cells: int = 20  # a coordinate is divided into; GridWorld's step is one cell
@@ -22,7 +24,7 @@ class TabularSettings:
 
 
 class CountedModel:
-    """M(s, a) by counting: draws a transition as often as it was seen there."""
+    """M(s, a) by counting: an outcome is drawn as often as it was seen."""
 
     def __init__(self):
         self._counts: dict[tuple[int, int], Counter] = defaultdict(Counter)
@@ -90,3 +92,18 @@ def _q_learning(q: np.ndarray, s: int, a: int, outcome: tuple[int, float, bool],
     next_s, reward, terminated = outcome
     target = reward + (0.0 if terminated else settings.discount * q[next_s].max())
     q[s, a] += settings.learning_rate * (target - q[s, a])
+
+
+def compare(steps: int = 15_000) -> dict[int, list[int]]:
+    """The lengths of the episodes on GridWorld that end, without planning and with 10 planning steps."""
+    finished = {}
+    for planning_steps in (0, 10):
+        settings = TabularSettings(planning_steps=planning_steps)
+        _, lengths = tabular_dyna(envs.make("GridWorld"), settings, steps, seed=1)
+        print(f"{planning_steps:2} planning steps: {len(lengths)} episodes, the last {lengths[-1]} steps long")
+        finished[planning_steps] = lengths
+    return finished
+
+
+if __name__ == "__main__":
+    compare()

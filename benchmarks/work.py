@@ -1,4 +1,4 @@
-"""The work that every implementation of the benchmark of peers does, and plain NumPy that tells whether it does it.
+"""The work that every implementation of the benchmark of peers does, and plain NumPy to check that it does it.
 
 A deep Q-network of GridWorld's size learns from a full buffer: d = 2, 4 actions, 32x32 ReLU units, mini-batches of 32
 drawn uniformly, mean squared TD errors, Adam, a target network that follows every 1,000 updates, and n = 30 updates
@@ -30,7 +30,7 @@ Layers = list[tuple[np.ndarray, np.ndarray]]  # kernel [S, in, out] and bias [S,
 
 
 class Transitions(NamedTuple):
-    """N transitions, each part with the leading axes that its maker says."""
+    """N transitions; its maker says which leading axes they have."""
 
     state: np.ndarray  # float32 [..., N, 2]
     action: np.ndarray  # int32 [..., N]
@@ -40,7 +40,7 @@ class Transitions(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What S seeds are to learn, each something else."""
+    """The task of S seeds, each with another."""
 
     weights: Layers
     target_weights: Layers
@@ -48,10 +48,10 @@ class Problem(NamedTuple):
 
 
 class Implementation(Protocol):
-    """What is timed.
+    """An implementation that can be timed.
 
     Attributes:
-      facts: `seeds`, `version` and what `LEARNER_FACTS` or `SAMPLER_FACTS` has, of the objects that do the work.
+      facts: `seeds`, `version` and those in `LEARNER_FACTS` or `SAMPLER_FACTS`, of the objects that do the work.
     """
 
     facts: dict
@@ -60,7 +60,7 @@ class Implementation(Protocol):
         """Does one chunk of work and waits for its end."""
 
     def done(self) -> int:
-        """How many updates, or draws with their new priorities, one seed has behind it, by the library's own count."""
+        """The updates, or draws with their new priorities, of one seed so far, by the library's own count."""
 
 
 class Learner(Implementation, Protocol):
@@ -108,8 +108,8 @@ def solve(asked: Problem, tensorflow: bool = False) -> Layers:
 
     Args:
       asked: the problem.
-      tensorflow: whether Adam's epsilon is added before its second moment is corrected for its start, as TensorFlow
-        does, or after it, as in Adam's Algorithm 1 and in PyTorch and Optax.
+      tensorflow: whether Adam's epsilon is added before the correction of its second moment, as TensorFlow does it,
+        or after it, as Adam's Algorithm 1, PyTorch and Optax do it.
     """
     parameters = [array.astype(np.float64) for layer in asked.weights for array in layer]
     means = [np.zeros_like(array) for array in parameters]
@@ -141,7 +141,7 @@ def _gradients(parameters: list[np.ndarray], target_weights: Layers, batch: Tran
 
 
 def _forward(layers: Layers, states: np.ndarray) -> list[np.ndarray]:
-    """What enters each layer, and last what leaves the network: [S, B, units]."""
+    """The inputs of each layer, and last the outputs of the network: [S, B, units]."""
     values = [states]
     for number, (kernel, bias) in enumerate(layers, start=1):
         leaving = values[-1] @ kernel + bias[:, None]

@@ -1,8 +1,9 @@
-"""One implementation as a process of its own: `python tests/peers/worker.py MODULE` answers requests, a line each.
+"""One implementation as a process of its own: `python benchmarks/worker.py MODULE` answers requests, a line each.
 
 The module, of this folder, has a function `make()`, which returns a `work.Implementation`, or a `work.Learner` if it
-learns. The first answer tells its facts, or which library is missing; then `check` is answered by the weights that it
-learns from `work.problem`, and `time` by what a chunk of its work took. Answers are JSON. Its input ends it.
+learns. The first answer holds its facts, or the library that is missing. Then `check` is answered by the weights that
+it learns from `work.problem`, and `time` by the cost of a chunk of its work. Answers are JSON. The end of its input
+ends it.
 """
 
 import contextlib
@@ -33,7 +34,7 @@ def main() -> None:
 
 
 def _check(learner) -> dict:
-    import work  # not before the module, whose answer tells whether there is NumPy
+    import work  # not before the module: a missing NumPy is an answer
 
     weights = learner.improve(work.problem(learner.facts["seeds"]))
     return {"weights": [[array.tolist() for array in layer] for layer in weights]}

@@ -2,9 +2,7 @@
 
 import gymnasium
 import numpy as np
-
-import envs
-from dyna_td.tabular_dyna import CountedModel, TabularSettings, cell, tabular_dyna
+from tabular_dyna import CountedModel, TabularSettings, compare, tabular_dyna
 
 
 class Corridor(gymnasium.Env):
@@ -37,14 +35,11 @@ def test_q_becomes_the_optimal_value_of_a_corridor():
     assert min(lengths) == 4
 
 
-def test_planning_finds_the_goal_of_the_gridworld_sooner():
-    finished = {}
-    for planning_steps in (0, 10):
-        settings = TabularSettings(planning_steps=planning_steps)
-        _, lengths = tabular_dyna(envs.make("GridWorld"), settings, steps=15_000, seed=1)
-        finished[planning_steps] = lengths
+def test_planning_finds_the_goal_of_the_gridworld_sooner(capsys):
+    finished = compare()
     assert len(finished[10]) > 3 * len(finished[0])
     assert np.median(finished[10][-20:]) < 80  # the shortest way is about 37 steps
+    assert capsys.readouterr().out.count("planning steps") == 2
 
 
 def test_the_model_draws_outcomes_as_often_as_they_were_seen():
@@ -54,15 +49,3 @@ def test_the_model_draws_outcomes_as_often_as_they_were_seen():
             model.update(7, 0, outcome)
     drawn = [model.sample(7, 0, rng)[0] for _ in range(4000)]
     assert abs(np.mean(np.array(drawn) == 1) - 0.75) < 0.03
-
-
-def test_cells_divide_the_box():
-    space = gymnasium.spaces.Box(np.array([-1.0, 0.0]), np.array([1.0, 2.0]), dtype=np.float64)
-    assert cell(np.array([-1.0, 0.0]), space, 4) == 0
-    assert cell(np.array([1.0, 2.0]), space, 4) == 15
-    assert cell(np.array([0.0, 0.6]), space, 4) == 2 * 4 + 1
-
-
-def test_the_same_seed_gives_the_same_table():
-    tables = [tabular_dyna(envs.make("GridWorld"), TabularSettings(), steps=200, seed=3)[0] for _ in range(2)]
-    np.testing.assert_array_equal(*tables)

@@ -1,0 +1,42 @@
+"""What both benchmarks share: one sentence for a mistake, and a table that is whole or not there."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td.errors import UserError
+from dyna_td.pipeline.files import require_writable, write_whole
+
+
+def exit_status(function: Callable[[], None]) -> int:
+    """Calls `function`; a mistake of the user is one sentence and status 2, Ctrl-C is status 130."""
+    try:
+        function()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing is written.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def require_table(path: Path | None, repeats: int) -> None:
+    """Checks the options before anything is measured.
+
+    Raises:
+      UserError: if nothing would be measured, or if nothing can be written at `path`.
+    """
+    if repeats < 1:
+        raise UserError(f"--repeats is {repeats}, expected at least 1.")
+    if path:
+        require_writable(path)
+
+
+def write_table(path: Path | None, rows: list[dict] | pd.DataFrame) -> None:
+    """Writes a CSV of `rows`, if a path is given."""
+    if path:
+        with write_whole(path) as file:
+            pd.DataFrame(rows).to_csv(file, index=False, float_format="%.4g", lineterminator="\n")

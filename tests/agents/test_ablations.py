@@ -1,0 +1,244 @@
+"""Ablations and open numbers: each agent differs from its model in the one thing that it names."""
+
+import functools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import parameters_of, perceptron, stored, untrained
+from scipy import stats
+
+from dyna_td.errors import UserError
+from dyna_td.learning.xla import compiled, xla_function
+from dyna_td.measures.sampling import CELLS, SamplingDistributions, histogram
+from dyna_td.registry import require_agent
+
+SEEDS = 3
+STORED = 40
+STEP = tf.constant(7, tf.int64)
+FIRST = tf.constant(0)
+
+
+def agent_of(name, environment="GridWorld", **settings):
+    """An untrained agent whose B_er holds 40 short moves, anywhere in the box of states."""
+    return untrained(environment, name, STORED, SEEDS, steps=2_000, **settings).agent
+
+
+cached = functools.cache(agent_of)  # for tests that leave the agent as it is
+
+
+def queued(agent):
+    """The states of each seed's queue, in the order in which they came."""
+    return [agent.queue._states.numpy()[seed, :size] for seed, size in enumerate(agent.queue.size.numpy())]
+
+
+def gradient_of(agent, state, step=STEP, i=FIRST):
+    return agent.criterion_gradient(tf.constant(state, tf.float32), step, i).numpy()
+
+
+def value_of(agent, states):
+    """V of one state [d] of each seed, in float64."""
+    q = [perceptron(parameters_of(agent.learner.q, seed), state[None]) for seed, state in enumerate(states)]
+    return np.array([row.max() for row in q])
+
+
+# What the chains follow
+
+
+STATES = np.random.default_rng(2).uniform(0.2, 0.8, (SEEDS, 2)).astype(np.float32)
+
+
+@pytest.mark.parametrize(("name", "direction"), [("dyna_value", 1), ("descend_value", -1)])
+def test_a_step_along_the_gradient_raises_v_and_lowers_it_in_the_ablation_that_descends(name, direction):
+    agent, random = cached(name), np.random.default_rng(1)
+    for _ in range(10):
+        state = random.uniform(0.2, 0.8, (SEEDS, 2)).astype(np.float32)
+        slope = gradient_of(agent, state)
+        ahead = state + 1e-4 * slope / np.linalg.norm(slope, axis=1, keepdims=True)
+        assert (direction * (value_of(agent, ahead) - value_of(agent, state)) > 0).all()
+
+
+def test_descending_the_td_error_is_climbing_it_the_other_way():
+    mine, theirs = (gradient_of(cached(name), STATES) for name in ("descend_td", "dyna_td"))
+    assert np.abs(theirs).max(axis=1).min() > 0
+    np.testing.assert_array_equal(mine, -theirs)
+
+
+@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
+def test_a_random_direction_is_any_in_the_units_of_the_rule_and_one_for_a_whole_fill(environment):
+    agent = cached("random_direction", environment)
+    space, visited = agent.search_control.space, agent.search_control.visited
+    gradient, state, fills = xla_function(agent.criterion_gradient), tf.zeros([SEEDS, 2]), []
+    for step in map(tf.constant, range(300)):
+        first, later = (gradient(state, step, tf.constant(i)).numpy() for i in (0, 5))
+        np.testing.assert_array_equal(first, later)
+        fills.append(first)
+    slopes = np.stack(fills)  # [fills, S, d]
+    units = np.ones(2) if space.shares_one_unit else np.sqrt(np.diag(visited.covariance[0]))
+    scaled = slopes[:, 0] * units
+    assert stats.kstest(np.arctan2(*scaled.T), "uniform", (-np.pi, 2 * np.pi)).pvalue > 1e-3
+    assert np.abs(np.corrcoef(slopes[:, :, 0].T) - np.eye(SEEDS)).max() < 0.2
+    assert abs(np.corrcoef(scaled[1:, 0], scaled[:-1, 0])[0, 1]) < 0.2
+
+
+def test_random_sign_follows_the_gradient_of_dyna_td_forwards_or_backwards_as_a_fair_coin_says():
+    agent, original = cached("random_sign"), cached("dyna_td")
+    for step in map(tf.constant, range(4)):
+        for i in map(tf.constant, range(3)):
+            mine, theirs = (gradient_of(each, STATES, step, i) for each in (agent, original))
+            assert np.abs(theirs).max(axis=1).min() > 0
+            np.testing.assert_array_equal(mine, agent.sign(step)[:, None] * theirs)  # one coin for the whole fill
+    sign = xla_function(agent.sign)
+    signs = np.stack([sign(tf.constant(step, tf.int64)) for step in range(700)])
+    assert set(signs.ravel()) == {-1.0, 1.0}
+    assert stats.binomtest(int((signs > 0).sum()), signs.size).pvalue > 1e-3
+    assert np.abs(np.corrcoef(signs.T) - np.eye(SEEDS)).max() < 0.15
+    assert np.abs([np.corrcoef(column[1:], column[:-1])[0, 1] for column in signs.T]).max() < 0.15
+
+
+@pytest.mark.parametrize(("name", "follows"), [("noise_only", False), ("random_direction", False), ("dyna_td", True)])
+def test_only_chains_that_chance_alone_moves_ignore_the_network(name, follows):
+    agents = [agent_of(name) for _ in range(2)]
+    for variable in agents[1].learner.q.parameters:
+        variable.assign(-2.0 * variable)
+    for agent in agents:
+        agent.search(STEP, tf.constant(12))
+    for mine, theirs in zip(*map(queued, agents), strict=True):
+        assert len(mine) > 3
+        assert (mine.shape != theirs.shape or (mine != theirs).any()) == follows
+
+
+# States without chains
+
+
+def test_uniform_states_are_uniform_over_the_box_and_independent():
+    agent = cached("uniform_states", "MountainCar-v0")
+    space, drawn = agent.search_control.space, agent.draw_states(STEP, 5000).numpy()
+    for seed in drawn:
+        for coordinate, low, high in zip(seed.T, space.low, space.high, strict=True):
+            assert stats.kstest(coordinate, "uniform", (low, high - low)).pvalue > 1e-3
+        assert abs(stats.spearmanr(*seed.T).statistic) < 0.06
+    assert abs(stats.spearmanr(drawn[0, :, 0], drawn[1, :, 0]).statistic) < 0.06
+
+
+def test_the_first_m_states_that_are_not_terminal_are_queued_in_their_order():
+    agent = cached("uniform_states", states_per_fill=3)
+    goal, a, b, c, d = [0.99, 0.99], [0.1, 0.2], [0.3, 0.4], [0.5, 0.45], [0.7, 0.8]
+    candidates = tf.constant([[goal, a, goal, b, c, d], [a, b, c, d, goal, goal], [goal, goal, d, goal, goal, c]])
+    states, count = agent.first_alive(candidates)
+    assert count.numpy().tolist() == [3, 3, 2]
+    np.testing.assert_allclose(states[0], [a, b, c])
+    np.testing.assert_allclose(states[1], [a, b, c])
+    np.testing.assert_allclose(states[2, :2], [d, c])
+
+
+@pytest.mark.parametrize("name", ["uniform_states", "replayed_states", "ideal_states"])
+def test_a_fill_is_counted_holds_no_terminal_state_and_waits_for_the_warm_up(name):
+    agent = agent_of(name, states_per_fill=50)
+    search = xla_function(agent.search)
+    search(STEP, tf.constant(0))
+    assert agent.queue.size.numpy().tolist() == [0] * SEEDS
+    search(STEP, tf.constant(100))
+    search(STEP + 1, tf.constant(100))
+    assert agent.counters()["chain_states"].numpy().tolist() == [100.0] * SEEDS
+    for states in queued(agent):
+        assert len(np.unique(states[:50], axis=0)) > 20 and not np.array_equal(states[:50], states[50:])
+        assert ((states >= 0) & (states <= 1)).all() and not (states > 0.95).all(axis=1).any()
+
+
+def test_replayed_states_are_those_of_the_buffer_each_as_often():
+    agent = cached("replayed_states")
+    for mine, theirs in zip(agent.draw_states(STEP, 4000).numpy(), stored(agent).state.numpy(), strict=True):
+        matches = (mine[:, None] == theirs[None]).all(axis=2)  # [drawn, stored]
+        assert (matches.sum(axis=1) == 1).all()
+        assert stats.chisquare(matches.sum(axis=0)).pvalue > 1e-3
+
+
+def test_ideal_states_have_the_distribution_p_star_and_lie_anywhere_in_their_cell():
+    agent = cached("ideal_states")
+    sampling = SamplingDistributions(agent, agent.streams, agent.search_control.space)
+    error, drawn = compiled(lambda: (sampling.absolute_td_errors(STEP), agent.draw_states(STEP, 20_000)))
+    error = error.numpy()
+    by_column = histogram(drawn, CELLS).numpy().reshape(SEEDS, 10, 5, 10, 5).sum(axis=(2, 4)).reshape(SEEDS, -1)
+    ideal = (error / error.sum(axis=1, keepdims=True)).reshape(SEEDS, 10, 5, 10, 5).sum(axis=(2, 4)).reshape(SEEDS, -1)
+    for observed, expected in zip(by_column, ideal, strict=True):
+        assert stats.chisquare(observed * 20_000, expected / expected.sum() * 20_000).pvalue > 1e-3
+    within = drawn.numpy().astype(np.float64) * CELLS % 1.0
+    assert stats.kstest(within.ravel()[::7], "uniform").pvalue > 1e-3
+
+
+# The cubic loss
+
+
+def test_the_cubic_dqn_has_the_gradient_of_the_cubic_loss_scaled_by_the_mini_batchs_mean_error():
+    agent = cached("cubic_dqn")
+    batch, _, weight = agent.mini_batch(STEP, FIRST)
+    for seed in range(SEEDS):
+        parameters = parameters_of(agent.learner.q, seed)
+        state, action, reward, next_state, terminated = (part.numpy()[seed] for part in batch)
+        # The target network is the same so far.
+        y = reward + 0.99 * (1 - terminated) * perceptron(parameters, next_state).max(axis=1)
+        directions = [np.random.default_rng(3).normal(size=parameter.shape) for parameter in parameters]
+
+        def td_error(shift, parameters=parameters, directions=directions, y=y, state=state, action=action):
+            moved = [parameter + shift * way for parameter, way in zip(parameters, directions, strict=True)]
+            return y - perceptron(moved, state)[np.arange(len(y)), action]
+
+        c = np.abs(td_error(0.0)).mean()
+        ahead, behind = td_error(1e-6), td_error(-1e-6)
+        squared = (weight.numpy()[seed] * (ahead**2 - behind**2)).mean() / 2e-6
+        cubic = 2 / 3 * (np.abs(ahead) ** 3 - np.abs(behind) ** 3).mean() / c / 2e-6
+        np.testing.assert_allclose(squared, cubic, rtol=1e-4)
+
+
+# Open numbers
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
+def test_chain_noise_is_a_factor_of_what_the_chains_of_dyna_td_draw(factor):
+    scaled, original = cached("dyna_td_noise", chain_noise=factor), cached("dyna_td")
+    for i in map(tf.constant, range(3)):
+        mine, theirs = (np.stack(agent.search_control._normals(STEP, i)) for agent in (scaled, original))
+        np.testing.assert_array_equal(mine, factor * theirs)
+
+
+def test_without_noise_every_move_is_a_step_long():
+    agent = agent_of("dyna_td_noise", chain_noise=0.0)
+    start = agent.start(STEP, FIRST).numpy()
+    agent.search(STEP, tf.constant(1))
+    moved = [np.linalg.norm(states[0] - start[seed]) for seed, states in enumerate(queued(agent))]
+    np.testing.assert_allclose(moved, 0.1, atol=1e-6)
+
+
+def test_a_given_distance_takes_the_place_of_the_mean_moves():
+    usual = agent_of("dyna_td")
+    chosen = float(usual.search_control.visited.mean_move[0] / 2**0.5)  # of seed 0
+    same, far = (agent_of("dyna_td_acceptance", acceptance=distance) for distance in (chosen, 0.2))
+    for agent in (usual, same, far):
+        agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.2)
+        agent.search(STEP, tf.constant(12))
+    np.testing.assert_array_equal(queued(same)[0], queued(usual)[0])
+    assert not far.search_control.counters["chain_restarts"].numpy().any()
+    moves = np.concatenate([np.linalg.norm(np.diff(states, axis=0), axis=1) for states in queued(far)])
+    assert len(moves) and moves.min() >= 0.2 * 2**0.5 - 1e-6
+    assert len(queued(usual)[0]) > len(queued(far)[0])
+
+
+def goals(agent):
+    """Which of each seed's queued states lie in GridWorld's goal, the square above 0.95."""
+    return [(states >= 0.95).all(axis=1) for states in queued(agent)]
+
+
+def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued():
+    usual, through = agent_of("dyna_td"), agent_of("dyna_td_goals")
+    for agent in (usual, through):
+        agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.97)
+        agent.search(STEP, tf.constant(30))
+    assert not np.concatenate(goals(usual)).any() and np.concatenate(goals(through)).any()
+    restarts = {agent: agent.search_control.counters["chain_restarts"].numpy() for agent in (usual, through)}
+    assert (restarts[usual] >= restarts[through]).all() and restarts[usual].sum() > restarts[through].sum()
+
+
+def test_ideal_states_train_on_grid_world_alone():
+    with pytest.raises(UserError, match="agent 'ideal_states' does not train on MountainCar-v0"):
+        require_agent("ideal_states", "MountainCar-v0")

@@ -1,0 +1,75 @@
+"""What tests of several folders share: settings, and agents whose buffer a test has filled."""
+
+import numpy as np
+import tensorflow as tf
+
+from dyna_td.learning.replay import Transition
+from dyna_td.registry import settings_type
+from dyna_td.settings import Run
+from dyna_td.training.program import make_program
+
+
+def settings_of(environment, agent, **changes):
+    """The settings of an agent on an environment, with some numbers changed."""
+    return settings_type(environment, agent)(**changes)
+
+
+def run_of(environment, agent, seeds=(0, 1), steps=1000, evaluate_every=500, **settings):
+    """A run; `settings` are those that differ from the agent's."""
+    return Run(environment, agent, settings_of(environment, agent, **settings), tuple(seeds), steps, evaluate_every)
+
+
+def untrained(environment, agent, stored, seeds=2, **settings):
+    """A program in an environment with a twin, whose agent has stored random short moves in the box of states.
+
+    Nothing is compiled: what a test calls runs step by step.
+    """
+    program = make_program(run_of(environment, agent, range(seeds), **settings))
+    observe(program.agent, random_transitions(program.twin, stored, seeds))
+    return program
+
+
+def random_transitions(twin, count, seeds):
+    """Transitions [S, count]: every fifth is terminal, and rewards are of order 1."""
+    random, width = np.random.default_rng(0), twin.high - twin.low
+    unit = random.uniform(size=(seeds, count, twin.state_dim))
+    state, next_state = (twin.low + width * (start + 0.8 * unit) for start in (0.1, 0.12))
+    reward = random.normal(-1.0, 0.5, (seeds, count))
+    terminated = random.random((seeds, count)) < 0.2
+    action = tf.constant(random.integers(0, twin.actions, (seeds, count)), tf.int32)
+    state, reward, next_state, terminated = (
+        tf.constant(part, tf.float32) for part in (state, reward, next_state, terminated)
+    )
+    return Transition(state, action, reward, next_state, terminated)
+
+
+def observe(agent, transitions):
+    """Shows an agent transitions [S, count], one after the other."""
+    for t in range(transitions.reward.shape[1]):
+        agent.observe(Transition(*(part[:, t : t + 1] for part in transitions)))
+
+
+def stored(agent):
+    """All stored transitions of each seed: [S, size, ...]."""
+    return agent.replay.gather(tf.tile(tf.range(agent.replay.size)[None], [agent.streams.count, 1]))
+
+
+def perceptron(parameters, states, activation=lambda x: np.maximum(x, 0.0)):
+    """The outputs of one perceptron in float64: kernels, then biases [out, 1], and states [B, d] -> [B, out]."""
+    depth = len(parameters) // 2
+    layer = np.asarray(states, np.float64).T
+    for number, (kernel, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
+        layer = kernel @ layer + bias
+        layer = activation(layer) if number + 1 < depth else layer
+    return layer.T
+
+
+def parameters_of(network, seed):
+    """The kernels, then the biases, of one seed of a stacked network, in float64."""
+    return [parameter.numpy()[seed].astype(np.float64) for parameter in network.parameters]
+
+
+def finite_differences(h, states, step):
+    """Central differences of h, which maps states [N, d] to [N]: [N, d]."""
+    shifts = step * np.eye(states.shape[1])
+    return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)
