@@ -80,9 +80,7 @@ AGENTS = {
     "laber": Agent(
         "dyna_td.agents.laber:LaBER",
         numbers={
-            "large_batch": number(
-                4, "mini-batches in the uniform batch that priorities are computed of", "Lahire", 1, 99
-            ),
+            "large_batch": number(4, "size of the uniform batch, in mini-batches", "Lahire", 1, 99),
             "importance_weights": number(True, "True: importance weights make the gradient that of ER", "Lahire"),
         },
     ),
