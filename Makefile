@@ -53,7 +53,7 @@ all-figures: setup  ## every figure, at SCALE
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
 sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
 rates:  ## do the claims depend on learning rates? The same agents at equal ones (not in the paper)
-frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; not in the paper)
+frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; in no figure of the paper)
 controls sensitivity rates frozen: setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
@@ -77,10 +77,10 @@ reference: setup  ##! publish the finished figures, and runs, of the paper's sca
 	@$(BIN)/python -m dyna_td reference $(FIGURES) --scale paper
 	@$(MAKE) --no-print-directory readme
 
-restore: setup  ##! bring the published runs of the paper's scale back to results/paper
+restore: setup  ## bring the published runs of the paper's scale back to results/paper
 	@$(BIN)/python -m dyna_td restore --scale paper
 
-readme: setup  ##! judge the claims by the published runs, and write README's tables of figures and claims
+readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
 	@$(BIN)/python -m dyna_td claims --reference
 	@$(BIN)/python -m dyna_td readme
 	@$(BIN)/python figures/scorecard.py

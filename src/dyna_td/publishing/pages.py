@@ -42,6 +42,7 @@ AGENTS = {
 }
 NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
 NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
+NAMES |= {"cubic": "Cubic", "power4": "Power4"}
 
 
 @dataclass(frozen=True)
@@ -127,15 +128,15 @@ def scorecard(facts: Published) -> str:
 
 def answer(facts: Published) -> str:
     """How many claims have which verdict, and what another reading changes of it."""
-    words = ", ".join(f"{count} are {verdict}" for verdict, count in counts(facts).items())
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted)]
     by_number = turned.loc[~turned["window"], "claim"].nunique()
     by_window = turned["claim"].nunique() - by_number
     return (
-        f"Of the paper's {len(facts.verdicts)} claims, **{words}**; "
-        f"{by_number} of the {len(contradicted)} contradictions end with another value of a number that the paper "
-        f"leaves open, such as a learning rate, and {by_window} more if another part of training is judged.\n"
+        f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**. "
+        f"Changing a number that the paper leaves open, such as a learning rate, ends {by_number} contradictions. "
+        f"Judging another part of training ends {by_window} more.\n"
     )
 
 
