@@ -82,7 +82,8 @@ restore: setup  ##! bring the published runs of the paper's scale back to result
 
 readme: setup  ##! judge the claims by the published runs, and write README's tables of figures and claims
 	@$(BIN)/python -m dyna_td claims --reference
-	@$(BIN)/python -m dyna_td readme --write README.md
+	@$(BIN)/python -m dyna_td readme
+	@$(BIN)/python figures/scorecard.py
 
 gallery: setup  ##! draw the published pictures again, from the published tables
 	@$(BIN)/python -m dyna_td gallery $(FIGURES)

@@ -17,15 +17,13 @@ ROOT = Path(str(workflow.current_basedir))  # of this file, also where another w
 sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # whatever else is installed
 
 from dyna_td import __version__
-from dyna_td.pipeline import costs, drawings, lock, program_cache, snakefile
+from dyna_td.pipeline import costs, lock, program_cache, snakefile
 from dyna_td.pipeline.code_digest import code_digest, files_digest
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
 
 os.environ.update(snakefile.environment())
 PLAN = snakefile.plan_of(config)
 SCALE = PLAN.scale
-if workflow.is_main_process:
-    in_one_sentence(drawings.require_drawable, PLAN)
 
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
@@ -166,11 +164,12 @@ for figure in PLAN.drawn:
         conda:
             "environment.yaml"
         params:
-            script=f"{ROOT}/figures/{figure}.py",
+            script=f"{ROOT}/figures/draw.py",
+            figure=figure,
             scale=SCALE,
-            code=files_digest([ROOT / "figures" / f"{figure}.py", *DRAWING]),
+            code=files_digest([ROOT / f"experiments/{figure}.yaml", *ROOT.glob(f"figures/{figure}.py"), *DRAWING]),
         shell:
-            "python {params.script:q} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
+            "python {params.script:q} {params.figure} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 
 
 rule refuse_figure:

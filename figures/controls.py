@@ -1,23 +1,22 @@
 """Controls, beyond the paper: what helps Dyna-TD - the TD error, the model's fresh transitions, or coverage?"""
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import ClassVar
 
 import pandas as pd
 import scipy
+from dots import Dots
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from panels import AnyPanel
-from rendering import render
-from style import CURVES, FOREST_GREEN, CurveStyle
-from tables import Tables, curve_rows, require_curve
+from panels import Panel
+from style import FOREST_GREEN, CurveStyle
+from tables import Tables
 
 from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "dyna_td"
 
-# One row an agent, from top to bottom; a colour is what is asked of the agents that have it.
+# One row an agent, from top to bottom; agents of one colour answer one question.
 CHAIN, NO_CHAIN, RULE, LEARNED, NO_MODEL = "blue", "darkorange", "slategray", "purple", FOREST_GREEN
 ROWS = {
     BASELINE: CurveStyle("Dyna-TD", "black"),
@@ -44,63 +43,50 @@ ROWS = {
     "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
     "cubic_dqn": CurveStyle("ER, cubic loss", NO_MODEL),
 }
+LABELS = {
+    "return": "return less Dyna-TD's",
+    "distance_uniform": "distance to $p^*$, low is near",
+    "entropy_10": "entropy (nats, at most 4.6)",
+}
 
 
-@dataclass(frozen=True)
-class Ranking(AnyPanel):
-    """One dot an agent: its score over the whole of learning, or that less Dyna-TD's, with a 95% interval over seeds.
+@dataclass
+class Ranking(Dots):
+    """One dot an agent, its score over the whole of learning, with a 95% interval over seeds.
 
-    Attributes:
-      letter: the panel's key in curves.csv, also printed before the title.
-      title: what is compared where.
-      metric: the panel's own.
-      compared: what follows it in curves.csv, where each curve has one such row.
-      label: meaning and unit of the metric.
-      curves: those of `ROWS` that the panel has.
-      is_left: whether the rows are named.
+    A return is shown less Dyna-TD's own. The keys of `rows` are curves; those that the panel lacks are gaps.
     """
 
-    letter: str
-    title: str
-    metric: str
-    compared: str
-    label: str
-    curves: tuple[str, ...]
-    is_left: bool = False
+    is_left: bool = False  # whether the rows are named
+
+    margins: ClassVar[tuple[float, float]] = (0.7, 0.7)
+
+    @property
+    def shown(self) -> list[str]:
+        return [curve for curve in self.rows if curve in self.curves]
 
     @property
     def is_difference(self) -> bool:
-        """Whether Dyna-TD itself is 0, and has no row in curves.csv."""
-        return self.compared == LESS + BASELINE
+        """Whether Dyna-TD itself is 0."""
+        return self.metric == "return"
 
-    def style_table(self) -> dict[str, CurveStyle]:
-        return CURVES | ROWS
+    def place(self, key: str) -> tuple[str, str]:
+        return key, self.metric + (LESS + BASELINE if self.is_difference and key != BASELINE else OVER_LEARNING)
 
-    def check(self, tables: Tables, path: Path) -> None:
-        super().check(tables, path)
-        for curve in self.curves:
-            if not (self.is_difference and curve == BASELINE):
-                require_curve(tables.curves, self.letter, curve, self.metric + self.compared, path)
+    def row(self, tables: Tables, key: str) -> pd.Series:
+        row = super().row(tables, key)
+        return pd.Series({"mean": 0.0, "n": 0}) if self.is_difference and key == BASELINE else row
 
-    def row(self, tables: Tables, curve: str) -> pd.Series:
-        """What curves.csv says of one curve."""
-        if self.is_difference and curve == BASELINE:
-            return pd.Series({"mean": 0.0, "standard_error": 0.0, "n": 0})
-        return curve_rows(tables.curves, self.letter, curve, self.metric + self.compared).iloc[-1]
+    def half_width(self, row: pd.Series) -> float:
+        return scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"]
+
+    def labels(self, tables: Tables) -> list[str]:
+        return [style.label if self.is_left else "" for style in self.rows.values()]
 
     def draw(self, axes: Axes, tables: Tables) -> None:
-        """Dots with bars, and Dyna-TD's dot as a line through all rows."""
-        places = {curve: -place for place, curve in enumerate(ROWS)}
-        for curve in ROWS:
-            if curve in self.curves:
-                row, look = self.row(tables, curve), {"color": ROWS[curve].colour, "label": ROWS[curve].label}
-                bar = scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"] if row["n"] > 1 else 0.0
-                axes.errorbar(row["mean"], places[curve], xerr=bar, fmt="o", markersize=4, **look)
-        axes.axvline(self.row(tables, BASELINE)["mean"], color="black", linewidth=0.6, linestyle=":")
-        axes.set_yticks(list(places.values()), [ROWS[curve].label if self.is_left else "" for curve in places])
-        axes.tick_params(axis="y", labelsize=7)
-        axes.set_ylim(0.3 - len(ROWS), 0.7)
-        axes.set_xlabel(self.label)
+        """Dots with bars, and a line through Dyna-TD's dot."""
+        self.line = self.row(tables, BASELINE)["mean"]
+        super().draw(axes, tables)
         if self.is_difference:
             axes.set_xscale("symlog", linthresh=100)
             axes.set_xticks([-1000, -100, 0, 100], ["-1000", "-100", "0", "100"])
@@ -108,28 +94,17 @@ class Ranking(AnyPanel):
             axes.xaxis.set_major_locator(MaxNLocator(4))
 
     def describe(self, tables: Tables) -> str:
-        rows = pd.DataFrame([self.row(tables, curve) for curve in self.curves if curve != BASELINE])
+        rows = pd.DataFrame([self.row(tables, curve) for curve in self.shown if curve != BASELINE])
         fewest, most, last = rows["n"].min(), rows["n"].max(), rows["step"].max()
         seeds = f"{most:.0f}" if fewest == most else f"{fewest:.0f} to {most:.0f}"
         return f"{seeds} seeds, means over learning to environment step {last:,.0f}"
 
 
-ON_MOUNTAIN_CAR = tuple(curve for curve in ROWS if curve != "ideal_states")  # p* is known on GridWorld alone
-RETURN = ("return", LESS + BASELINE, "return less Dyna-TD's")
-DISTANCE = ("distance_uniform", OVER_LEARNING, "distance to $p^*$, low is near")
-COVERAGE = ("entropy_10", OVER_LEARNING, "entropy (nats, at most 4.6)")
-PANELS = (
-    Ranking("a", "MountainCar", *RETURN, ON_MOUNTAIN_CAR, is_left=True),
-    Ranking("b", "GridWorld", *RETURN, tuple(ROWS)),
-    Ranking("c", "distance in (b)", *DISTANCE, tuple(ROWS), is_left=True),
-    Ranking("d", "coverage in (b)", *COVERAGE, tuple(ROWS)),
-)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Draws the picture; returns the exit status."""
-    return render(PANELS, argv, columns=2)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+    """The agents in the same rows of every panel, with their names at the left of two columns."""
+    curves = [curve for panel in declared.values() for curve in panel.curves]
+    rows = ROWS | {curve: CurveStyle(curve, "gray") for curve in curves if curve not in ROWS}
+    return {
+        letter: Ranking(*panel.basics, LABELS.get(panel.metric, panel.metric), rows, is_left=number % 2 == 0)
+        for number, (letter, panel) in enumerate(declared.items())
+    }

@@ -1,5 +1,6 @@
-"""Panels that show a grid world from above: its drawing, and where sampled states lie in it."""
+"""Panels that show a grid world from above: the world itself, and where sampled states lie in it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,112 +12,95 @@ from matplotlib.axes import Axes
 from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from panels import AnyPanel
+from panels import Panel
 from tables import Tables, curve_rows, require_curve, require_states, state_rows, states_beside
 
-from envs.grid_world import GOAL_LOW, START_HIGH, Wall
+from envs.grid_world import GOAL_LOW, GRID_WALLS, MAZE_WALLS, START_HIGH, Wall
 
 CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell lies across the edge of a wall
 COLOURS = "Blues"  # white where no state is
+EARLY = 10_000  # environment steps, when runs keep their early states
+WALLS = {"GridWorld": GRID_WALLS, "MazeGridWorld": MAZE_WALLS}
+
+# Second line of a heatmap's title, by how its metric begins, with {} for the mean and the standard error.
+SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\beta$ = {}"}
 
 
-@dataclass(frozen=True)
-class Drawing(AnyPanel):
-    """The world itself, from the environment's own geometry.
-
-    Attributes:
-      letter: printed before the title.
-      title: the world's name.
-      walls: its walls.
-    """
-
-    letter: str
-    title: str
-    walls: Sequence[Wall]
-    curves: ClassVar[tuple[str, ...]] = ()
+@dataclass
+class World(Panel):
+    """The world itself, from the environment's own geometry; the title is its name."""
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Walls grey, the start S blue, the goal G green."""
         _frame(axes)
-        _add_walls(axes, self.walls, facecolor="dimgray", edgecolor="none")
+        _add_walls(axes, WALLS[self.title], facecolor="dimgray", edgecolor="none")
         _add_place(axes, 0.0, START_HIGH, "tab:blue", "S")
         _add_place(axes, GOAL_LOW, 1.0, "tab:green", "G")
 
 
-@dataclass(frozen=True)
-class Heatmap(AnyPanel):
-    """How many of one seed's sampled states lie in each cell.
+@dataclass
+class Heatmap(Panel):
+    """The number of one seed's sampled states in each cell, with the outlines of the walls.
 
     Attributes:
-      letter: the panel's key in curves.csv and states.csv, also printed before the title.
-      title: whose states they are.
-      metric: the rows of curves.csv that tell the evaluations' steps and the seeds.
-      curve: the curve's key.
-      walls: outlined over the states.
-      moment: the states are those of the first evaluation at or after this environment step, and of the last one in a
-        shorter run; None means the last.
-      summary: second line of the title, with {} for the metric's mean and standard error at that evaluation.
+      environment: a key of `WALLS`.
+      moment: the environment step of the states; the last evaluation's if training was shorter.
       seed: the seed shown.
     """
 
-    letter: str
-    title: str
-    metric: str
-    curve: str
-    walls: Sequence[Wall]
-    moment: int | None = None
-    summary: str = ""
+    environment: str = "GridWorld"
+    moment: float = math.inf
     seed: int = 0
 
     shows_states: ClassVar[bool] = True
 
-    @property
-    def curves(self) -> tuple[str, ...]:
-        """The one curve, as every kind of panel names its curves."""
-        return (self.curve,)
-
     def check(self, tables: Tables, path: Path) -> None:
         super().check(tables, path)
-        rows = require_curve(tables.curves, self.letter, self.curve, self.metric, path)
+        (curve,) = self.curves
+        rows = require_curve(tables.curves, self.letter, curve, self.metric, path)
         seeds = int(rows["n"].max())
-        require_states(tables.states, self.letter, self.curve, self.seed, seeds, states_beside(path))
+        require_states(tables.states, self.letter, curve, self.seed, seeds, states_beside(path))
 
     def evaluation(self, tables: Tables) -> pd.Series:
         """The row of curves.csv at the step of the states."""
-        rows = curve_rows(tables.curves, self.letter, self.curve, self.metric)
-        last = rows["step"].max()
-        moment = last if self.moment is None else min(self.moment, last)
-        return rows[rows["step"] >= moment].iloc[0]
+        rows = curve_rows(tables.curves, self.letter, self.curves[0], self.metric)
+        return rows[rows["step"] >= min(self.moment, rows["step"].max())].iloc[0]
 
     def heading(self, tables: Tables) -> str:
-        if not self.summary:
-            return self.title
         row = self.evaluation(tables)
         spread = f" ± {row['standard_error']:.2f}" if row["n"] > 1 else ""
-        return self.title + "\n" + self.summary.format(f"{row['mean']:.2f}{spread}")
+        summaries = [text for start, text in SUMMARIES.items() if self.metric.startswith(start)]
+        return "\n".join([self.title, *(text.format(f"{row['mean']:.2f}{spread}") for text in summaries)])
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Darker cells hold more states; a cell includes its lower and left edge."""
-        states = state_rows(tables.states, self.letter, self.curve)
+        states = state_rows(tables.states, self.letter, self.curves[0])
         shown = states[states["seed"] == self.seed]
         counts, _, _ = np.histogram2d(shown["x"], shown["y"], bins=CELLS, range=((0, 1), (0, 1)))  # [x, y]
         axes.imshow(counts.T, origin="lower", extent=(0, 1, 0, 1), interpolation="nearest", cmap=COLOURS)
         _frame(axes)
-        _add_walls(axes, self.walls, facecolor="none", edgecolor="black", linewidth=0.8)
+        _add_walls(axes, WALLS[self.environment], facecolor="none", edgecolor="black", linewidth=0.8)
 
     def describe(self, tables: Tables) -> str:
-        by_seed = state_rows(tables.states, self.letter, self.curve).groupby("seed").size()
+        by_seed = state_rows(tables.states, self.letter, self.curves[0]).groupby("seed").size()
         step = self.evaluation(tables)["step"]
         return (
             f"seed {self.seed} of {len(by_seed)} shown, {by_seed[self.seed]:,} states at environment step {step:,.0f}"
         )
 
 
-def share_colours(figure: Figure) -> None:
-    """One colour scale for all heatmaps of the figure, with its bar at the right.
+def heatmap(letter: str, declared: dict) -> Heatmap:
+    """The heatmap that a YAML file declares as a panel with `states`."""
+    environment = declared["environment"]
+    moment = EARLY if declared["states"]["moment"] == "early" else math.inf
+    title = declared.get("title", environment)
+    return Heatmap(letter, title, declared["metric"], tuple(declared["curves"]), environment, moment)
 
-    The shade follows ln(1 + count): a cell with a single state can be told from an empty one even if the cell where the
-    episodes start holds hundreds.
+
+def share_colours(figure: Figure) -> None:
+    """Gives all heatmaps of the figure one colour scale, with its bar at the right.
+
+    The shade follows ln(1 + count). So a single state shows, even if the cell of the start holds hundreds.
     """
     axes = list(figure.axes)
     images = [image for each in axes for image in each.images]
@@ -136,7 +120,7 @@ def _frame(axes: Axes) -> None:
 
 
 def _add_place(axes: Axes, low: float, high: float, colour: str, name: str) -> None:
-    """The square [low, high]^2, its name beside it on the side of the world's middle."""
+    """The square [low, high]^2, with its name towards the world's middle."""
     axes.add_patch(Rectangle((low, low), high - low, high - low, facecolor=colour, edgecolor="none"))
     centre = (low + high) / 2
     inwards = 8 if centre < 0.5 else -8  # points
@@ -152,7 +136,7 @@ def _add_place(axes: Axes, low: float, high: float, colour: str, name: str) -> N
 
 
 def _add_walls(axes: Axes, walls: Sequence[Wall], **look) -> None:
-    """Each wall in two pieces, below and above its hole, of which one may be empty."""
+    """Each wall in two pieces, below and above its hole; one of them may be empty."""
     for wall in walls:
         width = wall.x_high - wall.x_low
         for low, high in ((0, wall.hole_low), (wall.hole_high, 1)):

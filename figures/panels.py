@@ -1,10 +1,10 @@
-"""What every panel of a figure can do, and panels of curves; those that show a world are in maps.py and scenes.py.
+"""The parts of a panel that every picture needs, and panels of curves; maps.py, scenes.py and dots.py hold other kinds.
 
-A figure script declares its panels and hands them to `rendering.render`; none of it trains or imports TensorFlow.
+A panel is declared in the figure's YAML file. The rules here add what follows from its metric and its environment.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -14,16 +14,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from style import CURVES, CurveStyle
+from style import CurveStyle, styles_of
 from tables import REBUILD, Tables, curve_rows, require_curve
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.aggregate import SMOOTHED, SMOOTHING
-
-UPDATES = "mini-batch updates"
-ENVIRONMENT_STEPS = "environment steps"
-DRIVING_STEPS = "evaluation driving steps"
-TRAIN_SECONDS = "train_seconds"
+from dyna_td.registry import is_supervised
 
 METRIC_LABELS = {
     "test_rmse": "testing RMSE",
@@ -33,14 +29,49 @@ METRIC_LABELS = {
     "speed": "average speed (m/s)",
     "distance_on_policy": "distance to $p^*$",
     "distance_uniform": "distance to $p^*$",
-    TRAIN_SECONDS: "training seconds per seed",
+    "entropy_10": "entropy (nats, at most 4.6)",
+    "train_seconds": "training seconds per seed",
+    "gap_function": "$f(x)$",
+    "loss": "objective",
+    "hitting_time_ratio": "hitting time, square / cubic",
+}
+SMOOTHED_METRICS = ("return", "speed")  # evaluations of single episodes, which vary much
+
+# The lowest and the highest return that an episode can have, with some room.
+RETURNS = {
+    "MountainCar-v0": (-2050, 0),  # an episode has at most 2000 steps of reward -1
+    "Acrobot-v1": (-515, 0),
+    "GridWorld": (-2050, 0),
+    "MazeGridWorld": (-2050, 0),
+    "CartPole-v1": (0, 515),
+    "roundabout-paper-v0": (0, 11.5),  # 11 rewards of at most 1
 }
 
 
-class AnyPanel(ABC):
-    """What a figure asks of a panel, which also has a `letter`, a `title` and `curves`, its keys in curves.csv."""
+@dataclass
+class Panel(ABC):
+    """One pair of axes.
+
+    Attributes:
+      letter: the panel's key in curves.csv, also printed before the title if there are others.
+      title: what sets this panel apart.
+      metric: the rows of curves.csv to draw.
+      curves: keys in curves.csv, in the legend's order.
+      styles: the looks of curves in this panel alone, see style.py.
+    """
+
+    letter: str
+    title: str
+    metric: str = ""
+    curves: tuple[str, ...] = ()
+    styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
 
     shows_states: ClassVar[bool] = False
+
+    @property
+    def basics(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """The first four attributes, with which a script makes a panel of another kind."""
+        return self.letter, self.title, self.metric, self.curves
 
     @abstractmethod
     def draw(self, axes: Axes, tables: Tables) -> None:
@@ -67,8 +98,8 @@ class AnyPanel(ABC):
         return ""
 
     def style_table(self) -> dict[str, CurveStyle]:
-        """Every curve's style in this panel, in drawing order."""
-        return CURVES
+        """The style of every curve, in drawing order."""
+        return styles_of(self.curves, self.styles)
 
     def legend(self) -> tuple[CurveStyle, ...]:
         """The styles that a legend explains."""
@@ -80,51 +111,41 @@ class AnyPanel(ABC):
 
 
 @dataclass(frozen=True)
-class Control:
-    """A thin line with which a panel's curves are compared: another metric of one of them, without a band."""
+class ReferenceLine:
+    """A thin line to compare curves with: another metric of the curve `curve`, without a band."""
 
     curve: str
     metric: str
     style: CurveStyle
 
 
-@dataclass(frozen=True)
-class Panel(AnyPanel):
-    """One pair of axes with curves.
+@dataclass
+class CurvePanel(Panel):
+    """Curves over time, or closed forms.
 
     Attributes:
-      letter: the panel's key in curves.csv, also printed before the title if there are others.
-      title: what sets this panel apart.
-      metric: the rows of curves.csv to draw.
-      curves: curve keys in the legend's order.
       x_label: meaning and unit of `step`.
       x_metric: the metric whose mean takes the place of `step` on the x-axis, under its own label.
-      y_label: meaning and unit of `mean`; by default the metric's.
       y_limits: lower and upper end of the y-axis, None where the data decide.
       x_scale, y_scale: matplotlib's names of the axes' scales.
       smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
-      styles: styles that replace or extend style.CURVES in this panel.
-      controls: lines that are no curves of the paper.
+      comparable: the panels of one such key share their y-axis, so that they compare by eye; empty for none.
       equally_long: False if the curves may end at different steps, as those that crash more often do.
       trained: False if the curves are closed forms, which have neither seeds nor steps.
-      decorate: draws on the finished axes what is not a curve.
+      references: lines that are no curves of the paper.
+      decorate: draws more on the finished axes.
     """
 
-    letter: str
-    title: str
-    metric: str
-    curves: tuple[str, ...]
-    x_label: str
+    x_label: str = "environment steps"
     x_metric: str = ""
-    y_label: str = ""
-    y_limits: tuple[float | None, float | None] = (None, None)
+    y_limits: Sequence[float | None] = (None, None)
     x_scale: str = "linear"
     y_scale: str = "linear"
     smoothed: bool = False
-    styles: dict[str, CurveStyle] = field(default_factory=dict)
-    controls: tuple[Control, ...] = ()
+    comparable: str = ""
     equally_long: bool = True
     trained: bool = True
+    references: tuple[ReferenceLine, ...] = ()
     decorate: Callable[[Axes], None] | None = None
 
     @property
@@ -132,11 +153,9 @@ class Panel(AnyPanel):
         """Its name in curves.csv."""
         return f"{self.metric}{SMOOTHED}" if self.smoothed else self.metric
 
-    def style_table(self) -> dict[str, CurveStyle]:
-        return CURVES | self.styles
-
     def legend(self) -> tuple[CurveStyle, ...]:
-        return (*(self.style_table()[curve] for curve in self.curves), *(control.style for control in self.controls))
+        styles = self.style_table()
+        return (*(styles[curve] for curve in self.curves), *(line.style for line in self.references))
 
     def check(self, tables: Tables, path: Path) -> None:
         super().check(tables, path)
@@ -146,8 +165,8 @@ class Panel(AnyPanel):
             if self.x_metric:
                 self._require_x(rows, require_curve(tables.curves, self.letter, curve, self.x_metric, path), path)
             lengths[curve] = len(rows)
-        for control in self.controls:
-            require_curve(tables.curves, self.letter, control.curve, control.metric, path)
+        for line in self.references:
+            require_curve(tables.curves, self.letter, line.curve, line.metric, path)
         if self.equally_long and len(set(lengths.values())) > 1:
             counts = ", ".join(f"{curve} {length}" for curve, length in lengths.items())
             raise UserError(
@@ -163,7 +182,7 @@ class Panel(AnyPanel):
             )
 
     def rows(self, tables: Tables, curve: str) -> pd.DataFrame:
-        """The rows of one curve of this panel, by step, with what belongs on the x-axis as `x`."""
+        """The rows of one curve of this panel, by step, with the place on the x-axis as `x`."""
         rows = curve_rows(tables.curves, self.letter, curve, self.drawn_metric)
         if not self.x_metric:
             return rows.assign(x=rows["step"])
@@ -181,8 +200,8 @@ class Panel(AnyPanel):
             axes.plot(rows["x"], mean, linestyle=style.dash, label=style.label, **look)
             if self.trained:
                 axes.fill_between(rows["x"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
-        for control in self.controls:
-            rows, style = curve_rows(tables.curves, self.letter, control.curve, control.metric), control.style
+        for line in self.references:
+            rows, style = curve_rows(tables.curves, self.letter, line.curve, line.metric), line.style
             look = {"color": style.colour, "linestyle": style.dash, "linewidth": 0.9, "zorder": 1.9}
             axes.plot(rows["step"], rows["mean"], label=style.label, **look)
         self._label_axes(axes)
@@ -191,7 +210,7 @@ class Panel(AnyPanel):
 
     def _label_axes(self, axes: Axes) -> None:
         axes.set_xlabel(METRIC_LABELS[self.x_metric] if self.x_metric else self.x_label)
-        axes.set_ylabel(self.y_label or METRIC_LABELS[self.metric])
+        axes.set_ylabel(METRIC_LABELS.get(self.metric, self.metric.replace("_", " ")))
         axes.set_xscale(self.x_scale)
         axes.set_yscale(self.y_scale)
         axes.set_ylim(*self.y_limits)
@@ -211,8 +230,35 @@ class Panel(AnyPanel):
         return f"{seeds}, {rows['step'].max():,.0f} {self.x_label}{smoothing}"
 
 
+def curves_panel(letter: str, declared: dict) -> CurvePanel:
+    """The panel of curves that a YAML file declares, with the rules that its metric and its environment bring."""
+    metric = declared["metric"]
+    axes = {key: declared[key] for key in ("x_scale", "y_scale", "y_limits") if key in declared}
+    if "closed_form" in declared:
+        from dyna_td.measures.hitting_times import CLOSED_FORMS
+
+        curves = tuple(CLOSED_FORMS[declared["closed_form"]]()["curve"].unique())
+        return CurvePanel(letter, declared.get("title", metric), metric, curves, "$x$", trained=False, **axes)
+    environment, against = declared["environment"], declared.get("against", "step")
+    unit = "mini-batch updates" if is_supervised(environment) else "environment steps"
+    if metric == "return" and environment in RETURNS:
+        axes = {"y_limits": RETURNS[environment]} | axes
+    return CurvePanel(
+        letter,
+        declared.get("title", environment),
+        metric,
+        tuple(declared["curves"]),
+        "evaluation driving steps" if against == "driving_steps" else unit,
+        x_metric="train_seconds" if against == "train_seconds" else "",
+        smoothed=metric in SMOOTHED_METRICS and against == "step" and declared.get("smoothed", True),
+        comparable="" if "y_limits" in axes else f"{metric} on {environment}",
+        equally_long=against != "driving_steps",
+        **axes,
+    )
+
+
 def _label_log_axis(axis: Axis) -> None:
-    """Labels on a logarithmic axis, enough of them where it spans little more than a decade."""
+    """Labels a logarithmic axis, more densely where it spans little more than a decade."""
     low, high = axis.get_view_interval()
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _log_label(value, axis.get_view_interval()[0])))

@@ -1,18 +1,17 @@
 """From panels to a picture: arranges them on a grid with titles, legends and a footer, and writes PNG and PDF."""
 
-import argparse
 import contextlib
 import os
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from maps import share_colours
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
-from panels import AnyPanel
+from panels import CurvePanel, Panel
 from style import DOTS_PER_INCH, PANEL_SIZE
 from tables import Tables, read_curves, read_states, states_beside
 
@@ -24,37 +23,7 @@ LEGEND_ENTRY_WIDTH = 1.9  # inches, of the longest label
 FOOTER_SIZE = 7  # points
 
 
-def render(
-    panels: Sequence[AnyPanel],
-    argv: Sequence[str] | None = None,
-    columns: int = 0,
-    same_y: Iterable[str] = (),
-    finish: Callable[[Figure], None] | None = None,
-) -> int:
-    """Draws a figure from the command line's curves.csv; returns the exit status.
-
-    Args:
-      panels: the figure's panels, in reading order.
-      argv: command line without the program's name; None reads sys.argv.
-      columns: panels in a row; 0 puts all in one row.
-      same_y: groups of panel letters, such as "ab", whose y-axes get the same limits so that they compare by eye.
-      finish: does to the drawn figure what concerns several panels.
-    """
-    scale = "scale that made the curves; printed under the picture"
-    arguments = parse_output(argv, "--curves", "curves.csv of a figure of the paper", scale=scale)
-    try:
-        tables = read_tables(arguments.curves, panels)
-        figure = draw_figure(panels, tables, arguments.scale, columns or len(panels), same_y)
-        if finish:
-            finish(figure)
-        save(figure, arguments.output)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def read_tables(path: Path, panels: Sequence[AnyPanel]) -> Tables:
+def read_tables(path: Path, panels: Sequence[Panel]) -> Tables:
     """Reads curves.csv, and states.csv if a panel shows it, and checks that all panels' data are there.
 
     Raises:
@@ -67,9 +36,7 @@ def read_tables(path: Path, panels: Sequence[AnyPanel]) -> Tables:
     return tables
 
 
-def draw_figure(
-    panels: Sequence[AnyPanel], tables: Tables, scale: str, columns: int, same_y: Iterable[str] = ()
-) -> Figure:
+def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: int) -> Figure:
     """All panels on a grid, and under them the scale, the seeds and the steps."""
     rows = -(-len(panels) // columns)
     width, height = PANEL_SIZE
@@ -83,14 +50,24 @@ def draw_figure(
         panel.draw(axes[panel.letter], tables)
         letter = f"({panel.letter}) " if len(panels) > 1 else ""
         axes[panel.letter].set_title(letter + panel.heading(tables))
-    for group in same_y:
-        low = min(axes[letter].get_ylim()[0] for letter in group)
-        high = max(axes[letter].get_ylim()[1] for letter in group)
-        for letter in group:
-            axes[letter].set_ylim(low, high)
+    _share_limits(axes, panels)
     _draw_legends(figure, axes, panels)
     _draw_footer(figure, describe(panels, tables, scale))
+    if any(panel.shows_states for panel in panels):
+        share_colours(figure)
     return figure
+
+
+def _share_limits(axes: dict[str, Axes], panels: Sequence[Panel]) -> None:
+    """Gives comparable panels the limits that show all their curves."""
+    groups: dict[str, list[Axes]] = {}
+    for panel in panels:
+        if isinstance(panel, CurvePanel) and panel.comparable:
+            groups.setdefault(panel.comparable, []).append(axes[panel.letter])
+    for group in groups.values():
+        limits = [each.get_ylim() for each in group]
+        for each in group:
+            each.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _draw_footer(figure: Figure, text: str) -> None:
@@ -99,7 +76,7 @@ def _draw_footer(figure: Figure, text: str) -> None:
     figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.99, ha="right")
 
 
-def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[AnyPanel]) -> None:
+def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Panel]) -> None:
     """One legend for the figure if a look means the same in all panels, else one under each; never over the data."""
     legends = {panel.letter: panel.legend() for panel in panels if panel.legend()}
     styles = list(dict.fromkeys(style for legend in legends.values() for style in legend))
@@ -127,7 +104,7 @@ def _draw_legend_below(axes: Axes, ncols: int) -> None:
     )
 
 
-def describe(panels: Sequence[AnyPanel], tables: Tables, scale: str) -> str:
+def describe(panels: Sequence[Panel], tables: Tables, scale: str) -> str:
     """The line under the picture: the scale, and the data's seeds and steps, for each panel where they differ.
 
     For example "scale quick, 5 seeds, 20,000 mini-batch updates". A second line names the seeds that diverged, if any.
@@ -141,16 +118,14 @@ def describe(panels: Sequence[AnyPanel], tables: Tables, scale: str) -> str:
     return "\n".join(filter(None, [line, _describe_divergence(panels, tables)]))
 
 
-def _describe_divergence(panels: Sequence[AnyPanel], tables: Tables) -> str:
+def _describe_divergence(panels: Sequence[Panel], tables: Tables) -> str:
     """For example "diverged: Dyna-Frequency seed 3 (b, d); Dyna-TD seeds 1, 2 (a)"; nothing if no seed has."""
     letters: dict[str, list[str]] = {}
     for panel in panels:
         for curve in panel.curves:
             seeds = [f"{seed:.0f}" for seed in panel.diverged_seeds(tables, curve)]
             if seeds:
-                styles = panel.style_table()
-                name = styles[curve].label if curve in styles else curve
-                who = f"{name} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
+                who = f"{panel.style_table()[curve].label} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
                 letters.setdefault(who, []).append(panel.letter)
     return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
 
@@ -169,6 +144,8 @@ def save(figure: Figure, output: Path) -> None:
             figure.savefig(partial[path], format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
         for path in pictures:
             os.replace(partial[path], path)
+    except ValueError as error:  # in the mathematics of a title, for example
+        raise UserError(f"{output} cannot be drawn ({' '.join(str(error).split())}): mend the title.") from error
     except OSError as error:
         raise UserError(
             f"{output} cannot be written ({error.strerror}): choose an --output in a folder where you may write."
@@ -178,19 +155,3 @@ def save(figure: Figure, output: Path) -> None:
         for path in partial.values():
             with contextlib.suppress(OSError):  # a folder that cannot be written holds no partial file either
                 path.unlink()
-
-
-def parse_output(argv: Sequence[str] | None, table: str, meaning: str, **others: str) -> argparse.Namespace:
-    """Parses a drawing script's command line: the file that it draws, `others` with their help, and `--output`."""
-    parser = argparse.ArgumentParser(description=f"Draws a picture from {meaning}.")
-    parser.add_argument(table, type=Path, required=True, help=meaning)
-    for name, text in others.items():
-        parser.add_argument(f"--{name}", required=True, help=text)
-    parser.add_argument("--output", type=_png, required=True, help="picture to write, .png; the .pdf goes beside it")
-    return parser.parse_args(argv)
-
-
-def _png(text: str) -> Path:
-    if Path(text).suffix != ".png":
-        raise argparse.ArgumentTypeError(f"{text} does not end in .png; write for example figure_1.png.")
-    return Path(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib import pyplot as plt
 from panels import thousands
 from rendering import save
-from style import CURVES, PANEL_SIZE
+from style import PANEL_SIZE, styles_of
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline import results
@@ -53,8 +53,8 @@ def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> N
     mean, error = rows["mean"], rows["standard_error"]
     with told_if_damaged(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
         agent, seeds = details["agent"], details["seeds"]
-        name = CURVES[agent].label if agent in CURVES else agent
-        label = f"{name}, {details['environment']}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+        name, plural = styles_of([agent])[agent].label, "s" if len(seeds) > 1 else ""
+        label = f"{name}, {details['environment']}, {len(seeds)} seed{plural}"
     axes.plot(rows["step"], mean, color=colour, label=label)
     axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
 

@@ -1,11 +1,10 @@
 """Panel that shows the roundabout as its environment renders it."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from matplotlib.axes import Axes
-from panels import AnyPanel
+from panels import Panel
 from tables import Tables
 
 from envs.roundabout import Roundabout
@@ -16,18 +15,9 @@ REACH = 40.0  # m, from the centre of the circle to each edge of the picture: th
 PIXELS_PER_METRE = 10
 
 
-@dataclass(frozen=True)
-class Scene(AnyPanel):
-    """A moment of an episode on the roundabout, in metres from the centre of the circle; y points down.
-
-    Attributes:
-      letter: printed before the title.
-      title: the environment's name.
-    """
-
-    letter: str
-    title: str
-    curves: ClassVar[tuple[str, ...]] = ()
+@dataclass
+class Scene(Panel):
+    """A moment of an episode on the roundabout, in metres from the centre of the circle; y points down."""
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """The environment's own picture, the agent's vehicle named."""
@@ -52,7 +42,7 @@ def render_scene() -> tuple[np.ndarray, np.ndarray]:
             screen_width=pixels,
             screen_height=pixels,
             scaling=PIXELS_PER_METRE,
-            # Where the agent stands in the picture, as shares of its sides: the circle's centre is to be in the middle.
+            # The agent's place in the picture, as shares of its sides, so that the circle's centre is in the middle.
             centering_position=list((position + REACH) / (2 * REACH)),
         )
         return environment.render(), position

@@ -1,5 +1,6 @@
-"""How a curve looks: one table of label, colour, dash and drawing order for every figure."""
+"""The look of every curve: label, colour, dash and drawing order; a new agent gets a line in `BEYOND`, if any."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import matplotlib
@@ -28,14 +29,14 @@ matplotlib.rcParams.update(
 
 @dataclass(frozen=True)
 class CurveStyle:
-    """Label in the legend, colour of line and band, and the line's dash (any matplotlib line style)."""
+    """The label in the legend, the colour of line and band, and the line's dash in matplotlib's words."""
 
     label: str
     colour: str | tuple[float, ...]
     dash: str = "-"
 
 
-# The colours are the paper's. A curve is drawn over those above it in the table, whatever the order in the legend.
+# The colours are the paper's. A curve covers those that stand above it in the table, in any order of the legend.
 CURVES = {
     # Supervised task (figures 1a-b, 9, 10, 11)
     "l2": CurveStyle("L2", "black"),
@@ -57,17 +58,41 @@ CURVES = {
     "f": CurveStyle("f(x)", "black"),
 }
 
-# Where no agent has the true model, the paper draws the learned one without dashes (figures 6, 13).
-ONLY_LEARNED = {"dyna_td_learned": CurveStyle("Dyna-TD, learned model", "black")}
+# Agents beyond the paper. A line here changes no picture but those that show its agent.
+BEYOND = {
+    "laber": CurveStyle("LaBER", "darkorange"),
+    "dyna_td_frozen": CurveStyle("Dyna-TD, learned model", "black"),
+}
+
+# The agents of figure 1c, which the paper paints in other colours than in figure 4, with short labels.
+REPLAY = {
+    "er": CurveStyle("ER", "black"),
+    "prioritized_er": CurveStyle("PER", "red"),
+    "full_prioritized_er": CurveStyle("Full-PER", "blue"),
+}
 
 
-def recoloured(**colours: str | tuple[float, ...]) -> dict[str, CurveStyle]:
-    """The named curves in other colours, for a figure in which the paper paints them differently."""
-    return {curve: replace(CURVES[curve], colour=colour) for curve, colour in colours.items()}
+def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -> dict[str, CurveStyle]:
+    """The styles that a panel with these curves needs, in drawing order.
+
+    A curve that stands in no table has its key as label, and the next colour of matplotlib's cycle.
+
+    Args:
+      curves: the panel's curves.
+      own: styles that count in this panel alone, perhaps of other curves too.
+    """
+    table = CURVES
+    if "full_prioritized_er" in curves:
+        table = table | {curve: replace(CURVES[curve], colour=style.colour) for curve, style in REPLAY.items()}
+    if "dyna_td" not in curves:  # then the paper draws the learned model without dashes (figures 6, 13)
+        table = table | {"dyna_td_learned": BEYOND["dyna_td_frozen"]}
+    table = table | {curve: style for curve, style in (BEYOND | (own or {})).items() if curve in curves}
+    unknown = [curve for curve in curves if curve not in table]
+    return table | {curve: CurveStyle(curve, f"C{number}") for number, curve in enumerate(unknown)}
 
 
 def graded(labels: dict[str, str]) -> dict[str, CurveStyle]:
-    """Styles for a family of curves that differ by one number, dark to light in the order of `labels`."""
+    """Styles for curves that differ by one number, dark to light in the order of `labels`."""
     colours = matplotlib.colormaps["viridis"]
     return {
         curve: CurveStyle(label, colours(0.9 * position / max(1, len(labels) - 1)))

@@ -28,7 +28,7 @@ class Tables(NamedTuple):
 
 
 def read_curves(path: Path) -> pd.DataFrame:
-    """Reads a curves.csv; a number that is none becomes NaN.
+    """Reads a curves.csv; text in the place of a number becomes NaN.
 
     Raises:
       UserError: if the file is missing, cut off in a line or damaged, or lacks a column.
@@ -37,7 +37,7 @@ def read_curves(path: Path) -> pd.DataFrame:
 
 
 def states_beside(path: Path) -> Path:
-    """Where the states of the figure with the curves.csv `path` are."""
+    """The path of the states beside the curves.csv `path`."""
     return path.with_name("states.csv")
 
 
@@ -70,7 +70,7 @@ def curve_rows(curves: pd.DataFrame, panel: str, curve: str, metric: str) -> pd.
 
 
 def require_curve(curves: pd.DataFrame, panel: str, curve: str, metric: str, path: Path) -> pd.DataFrame:
-    """The same rows, which must be there and be finite; only without seeds may the mean be none.
+    """The same rows, checked: at least one, all finite. Without seeds there is no mean, with one no standard error.
 
     Raises:
       UserError: naming `path`, the panel and the curve.
@@ -79,7 +79,7 @@ def require_curve(curves: pd.DataFrame, panel: str, curve: str, metric: str, pat
     where = f"{path}, panel {panel}, curve {curve}"
     if rows.empty:
         raise UserError(f"{where}: there is no row of the metric {metric}{REBUILD}")
-    seeds = rows["n"]  # the finite values: none if all seeds diverged, and one has no standard error
+    seeds = rows["n"]  # those that did not diverge
     defined = rows.assign(
         mean=rows["mean"].mask(seeds == 0, 0.0), standard_error=rows["standard_error"].mask(seeds <= 1, 0.0)
     )

@@ -14,18 +14,16 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
-from dyna_td.evidence.scores import reader
 from dyna_td.pipeline import aggregate, arguments, costs, lock, metrics, plans, provenance, remedies, results, verify
 from dyna_td.pipeline.files import require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import reference
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
-
-MAINTAINERS = ("reference", "restore", "restamp", "readme", "gallery")  # commands around the published results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
 
     def add(name: str, function: Callable, text: str, **kwargs) -> argparse.ArgumentParser:
-        if name in MAINTAINERS:  # argparse knows one group of commands
+        if name in publishing.MAINTAINERS:  # argparse knows one group of commands
             parser.epilog += f"\n    {name:9} {text}"
         else:
             kwargs["help"] = text
@@ -248,7 +246,7 @@ def _write_texts(texts: dict[Path, str]) -> None:
 
 def _verify(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale, options.experiments)
-    checked, faults = verify.findings(plan, options.results)
+    checked, faults = verify.faults(plan, options.results)
     if not checked:
         raise remedies.nothing_there("results", plan.scale, options.results)
     for fault in faults:
@@ -269,10 +267,10 @@ def _claims(options: argparse.Namespace) -> None:
     require_writable(table)
     card = scorecard.scorecard(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated, options.experiments), plan, read)
-    markdown = table.with_suffix(".md")
-    texts = {table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)}
-    _write_texts({**texts, markdown: scorecard.as_markdown(card, stated, plan) + readings.as_markdown(others)})
-    print(f"{table} and {markdown.name}{_evidence(plan)}: {scorecard.count_words(card)}")
+    _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
+    for line in scorecard.lines(card, stated):
+        print(line)
+    print(f"{table}{_evidence(plan)}: {scorecard.count_words(card)}")
     steps = scorecard.next_steps(card, plan)
     if options.reference and steps:
         steps.append("then publish the finished figures: make reference")

@@ -69,6 +69,8 @@ _TD, _VALUE = "dyna_td.agents.dyna_td:DynaTD", "dyna_td.agents.dyna_value:DynaVa
 _FREQUENCY = "dyna_td.agents.dyna_frequency:DynaFrequency"
 _SMOOTH = {"activation": "tanh", "step_size": 0.01}  # Dyna-Frequency needs higher derivatives (paper, appendix; code)
 
+_LEARNED = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
+
 AGENTS = {
     "er": Agent("dyna_td.agents.er:ER"),
     "prioritized_er": Agent("dyna_td.agents.prioritized_er:PrioritizedER", numbers=_exponent(1.0, "paper")),
@@ -78,9 +80,7 @@ AGENTS = {
     "laber": Agent(
         "dyna_td.agents.laber:LaBER",
         numbers={
-            "large_batch": number(
-                4, "mini-batches in the uniform batch that priorities are computed of", "Lahire", 1, 99
-            ),
+            "large_batch": number(4, "size of the uniform batch, in mini-batches", "Lahire", 1, 99),
             "importance_weights": number(True, "True: importance weights make the gradient that of ER", "Lahire"),
         },
     ),
@@ -116,7 +116,7 @@ AGENTS = {
     "dyna_td_frozen": Agent(
         _TD,
         dyna=True,
-        numbers={"model": "learned", "probe_steps": number(5_000, "steps of a chain on the last Q", "ours", 100, 1e6)},
+        numbers={"model": _LEARNED, "probe_steps": number(5_000, "steps of a chain on the last Q", "ours", 100, 1e6)},
         on=SAMPLED_ENVIRONMENT,
     ),
 }

@@ -35,7 +35,14 @@ def test_every_file_of_experiments_plans(scale):
     plan = load_plan(scale)
     files = {path.stem for path in (ROOT / "experiments").glob("figure_*.yaml")}
     others = {path.stem for path in (ROOT / "experiments").glob("*.yaml")} - files
-    assert set(plan.figures) == files and others == {*plan.studies, "scales", "claims", "readings", "findings"}
+    assert set(plan.figures) == files and others == {
+        *plan.studies,
+        "scales",
+        "claims",
+        "readings",
+        "findings",
+        "deviations",
+    }
     assert list(plan.figures) == sorted(files, key=lambda name: int(name.partition("_")[2]))
 
 
@@ -90,7 +97,7 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("      er:", "      ../../er:", ["panels.c.curves", "'../../er'", "small letters"]),
         ("hidden: [16, 16]", "hidden: 16", ["panels.c", "hidden is 16", "[32, 32]"]),
         ("panels:", "panel:", ["unknown key 'panel'", "'panels'"]),
-        ("  b: #", "  a: #", ["figure_1.yaml", "'a' twice"]),
+        ("  b:\n", "  a:\n", ["figure_1.yaml", "'a' twice"]),
         ("title: The", "title: [The", ["figure_1.yaml", "not valid YAML at line"]),
     ],
 )

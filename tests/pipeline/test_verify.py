@@ -31,72 +31,60 @@ def verify(capsys):
 
 def test_untouched_results_are_as_they_were_written(finished, capsys):
     status, told, _ = verify(capsys)
-    assert status == 0 and told == f"files checked at scale smoke: {2 * len(finished) + 1}, all as they were written.\n"
+    assert status == 0 and f" {2 * len(finished) + 1}, all as they were written" in told
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        (["verify"], "nowhere/results/quick holds no finished results: make some"),
-        (["restamp"], "nowhere/results/quick holds no finished runs: make some"),
-    ],
-)
-def test_where_nothing_is_nothing_is_checked_and_that_is_told(tmp_path, monkeypatch, capsys, arguments, what):
+@pytest.mark.parametrize("command", ["verify", "restamp"])
+def test_where_nothing_is_nothing_is_checked_and_that_is_told(tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
-    assert cli.main([*arguments, "--results", "nowhere/results"]) == 2
+    assert cli.main([command, "--results", "nowhere/results"]) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"error: {what}") and told.count("\n") == 1
+    assert told.startswith("error: nowhere/results/quick holds no finished r") and told.count("\n") == 1
 
 
 def test_an_edited_run_is_named_with_its_command(finished, capsys):
-    text = finished[0].read_text()
-    finished[0].write_text(text.replace(",0,", ",7,", 1))
+    finished[0].write_text(finished[0].read_text().replace(",0,", ",7,", 1))
     status, _, told = verify(capsys)
-    name = finished[0].relative_to("results/smoke/runs").with_suffix("")
     assert status == 2
     assert f"{finished[0]} is truncated or was changed" in told
-    assert f"rebuild it with `snakemake --force results/smoke/runs/{name}.csv --config scale=smoke`." in told
+    assert f"rebuild it with `snakemake --force {finished[0]} --config scale=smoke`." in told
     assert f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs" in told
-    assert told.splitlines()[-1] == "error: 2 of the results at scale smoke are not what was written, or asked for."
-    assert "`delete it" not in told
 
 
-def test_a_sweep_without_its_json_is_named_with_its_command(finished, capsys):
+def test_a_sweep_without_its_json_is_named_once_with_its_command(finished, capsys):
     finished[0].with_suffix(".selection.json").unlink()
     status, _, told = verify(capsys)
-    assert (
-        status == 2 and told.count(f"make it with `snakemake --force {finished[0].with_suffix('')}.selection.csv ") == 1
-    )
+    command = f"make it with `snakemake --force {finished[0].with_suffix('')}.selection.csv "
+    assert status == 2 and told.count(command) == 1
 
 
-@pytest.mark.parametrize(
-    ("suffix", "key", "value"),
-    [
-        (".json", "settings", {"noise": 7.0}),
-        (".json", "settings", []),
-        (".json", "seeds", [0]),
-        (".json", "run", "sin/l2"),
-        (".selection.json", "learning_rate", 0.5),
-        (".selection.json", "steps", 7),
-    ],
-)
-def test_an_edited_json_file_is_named_where_it_differs_from_the_plan(finished, capsys, suffix, key, value):
-    path = next(csv for csv in finished if csv.with_suffix(".selection.json").exists()).with_suffix(suffix)
-    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
-    status, _, told = verify(capsys)
-    assert status == 2 and str(path.with_suffix("")) in told.splitlines()[0]
+EDITS = [
+    (".json", "settings", {"noise": 7.0}),
+    (".json", "settings", []),
+    (".json", "seeds", [0]),
+    (".json", "run", "sin/l2"),
+    (".json", "train_seconds_at", "long"),
+    (".selection.json", "learning_rate", 0.5),
+    (".selection.json", "steps", 7),
+]
 
 
-def test_json_files_that_no_curve_can_be_made_of_are_told(finished, capsys):
-    path = finished[0].with_suffix(".json")
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"train_seconds_at": "long"}))
-    status, _, told = verify(capsys)
-    assert status == 2 and f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs: the JSON file" in told
+def test_an_edited_json_file_is_named_where_it_differs_from_the_plan_or_no_curve_can_be_made_of_it(finished, capsys):
+    csv = next(csv for csv in finished if csv.with_suffix(".selection.json").exists())
+    for suffix, key, value in EDITS:
+        path = csv.with_suffix(suffix)
+        text = path.read_text()
+        path.write_text(json.dumps(json.loads(text) | {key: value}))
+        status, _, told = verify(capsys)
+        shown = curves_csv("smoke", "figure_9") if key == "train_seconds_at" else path.with_suffix("")
+        assert status == 2 and str(shown) in told.splitlines()[0], (key, told)
+        path.write_text(text)
 
 
-@pytest.mark.parametrize(("written", "instead"), [(b"2\n", b"3\n"), (b"\n", b"\r\n"), (b"2\n", b"\xff\n")])
-def test_edited_curves_are_noticed_although_nothing_else_was_touched(finished, capsys, written, instead):
+def test_edited_curves_are_noticed_although_nothing_else_was_touched(finished, capsys):
     curves = curves_csv("smoke", "figure_9")
-    curves.write_bytes(curves.read_bytes().replace(written, instead, 1))
-    status, _, told = verify(capsys)
-    assert status == 2 and f"{curves} is not what its runs say" in told and "make figure_9 SCALE=smoke" in told
+    content = curves.read_bytes()
+    for written, instead in ((b"2\n", b"3\n"), (b"\n", b"\r\n"), (b"2\n", b"\xff\n")):
+        curves.write_bytes(content.replace(written, instead, 1))
+        status, _, told = verify(capsys)
+        assert status == 2 and f"{curves} is not what its runs say" in told and "make figure_9 SCALE=smoke" in told

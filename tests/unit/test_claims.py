@@ -1,6 +1,5 @@
 """claims.yaml states all claims, and every mistake in it is told in one sentence."""
 
-import json
 import math
 import shutil
 from pathlib import Path
@@ -9,11 +8,9 @@ import pytest
 import yaml
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
-from dyna_td.evidence.scores import WINDOWS
 from dyna_td.evidence.verdicts import combined
-from dyna_td.measures import hitting_times
+from dyna_td.measures import hitting_times, identities
 from dyna_td.pipeline.plans import DIRECTORY, load_plan
 
 PLAN = load_plan("quick")
@@ -40,25 +37,6 @@ def test_all_47_claims_load_at_every_scale_with_a_test_each(scale):
     assert all(claim.text and claim.place and claim.tests for claim in claims)
 
 
-def test_every_margin_and_bound_says_why():
-    contents = yaml.safe_load((DIRECTORY / "claims.yaml").read_text())["claims"]
-    tests = [test for content in contents for test in content.get("tests", ())]
-    assert all(test["why"] for test in tests if "margin" in test or "below" in test)
-
-
-def test_the_schema_knows_the_windows_and_no_other():
-    schema = json.loads((DIRECTORY / "schema.json").read_text())["$defs"]["measured_test"]["properties"]
-    assert tuple(schema["window"]["enum"]) == WINDOWS
-
-
-def test_a_test_below_panels_is_one_test_for_each_with_the_metric_of_the_panel(tmp_path):
-    (only,) = load(tmp_path, claim([measured(panels=["figure_1/a", "figure_1/b"])], combine="all"))
-    first, second = only.tests
-    assert (first.label, second.label) == ("figure_1/a", "figure_1/b")
-    assert first.plus[0].metric == "test_rmse" and first.window == "auc"
-    assert second.plus[0].run == PLAN.figures["figure_1"].panels["b"].curves["l2"]
-
-
 @pytest.mark.parametrize(
     ("content", "region"),
     [
@@ -74,15 +52,6 @@ def test_the_region_of_a_claim(tmp_path, content, region):
     assert only.tests[0].region == pytest.approx(region)
 
 
-def test_a_pair_is_an_absolute_difference_and_a_metric_of_its_own_follows_a_colon(tmp_path):
-    path = "figure_1/a/l2:test_rmse_high"
-    content = {"label": "x", "expect": "greater", "plus": [[path, "figure_1/b/l2"]]}
-    (only,) = load(tmp_path, claim([content]))
-    ((high, other),) = only.tests[0].plus
-    assert (high.metric, other.metric) == ("test_rmse_high", "test_rmse")
-    assert only.tests[0].metrics == ["test_rmse_high", "test_rmse"]
-
-
 @pytest.mark.parametrize(("file", "number"), [("figure_14", 44), ("frozen", 47)])
 def test_a_figure_or_study_without_its_file_is_no_mistake(tmp_path, file, number):
     directory = Path(shutil.copytree(DIRECTORY, tmp_path / "experiments"))
@@ -91,39 +60,19 @@ def test_a_figure_or_study_without_its_file_is_no_mistake(tmp_path, file, number
     assert all(term.run is None for test in claims[number].tests for term in test.terms)
 
 
-def test_a_claim_may_compare_curves_of_a_study_which_are_no_figure_that_it_lists(tmp_path):
-    test = {"label": "x", "expect": "greater", "plus": ["controls/d/dyna_td"], "minus": ["figure_1/a/l2:test_rmse"]}
-    (only,) = load(tmp_path, claim([test]))
-    assert only.tests[0].plus[0].run == PLAN.studies["controls"].panels["d"].curves["dyna_td"]
-    assert [term.figure for term in only.tests[0].terms] == ["controls", "figure_1"]
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"claims": []}, ["claims is [], expected a list of at least 1 values"]),
         ({"claim": []}, ["unknown key 'claim'", "did you mean 'claims'?"]),
-        (claim([measured()], number=48), ["claims.0.number is 48, expected at most 47"]),
-        (claim([measured()], placed="x"), ["unknown key 'placed'", "did you mean 'place'?"]),
         (claim([measured()], figures=[2]), ["claim 1: it compares figure_1/a/l2 but does not list figure 1"]),
-        (claim([]), ["claims.0.tests is [], expected a list of at least 1 values"]),
         (claim([measured(), measured()]), ["it has several tests: say by `combine`"]),
         ({"claims": claim([measured()])["claims"] * 2}, ["claim 1: its number is given twice"]),
         (claim([measured(plus=["l3"])]), ["unknown curve of figure_1/a 'l3'", "did you mean 'l2'?"]),
         (claim([measured(panels=["figure_1/z"])]), ["unknown panel of figure_1 'z'", "choose one of a, b, c"]),
-        (claim([measured(panels=["figure_99/a"])]), ["unknown figure 'figure_99'"]),
-        (claim([measured(panels=["a"])]), ["'a/l2' names no curve: write it as figure_4/a/dyna_td"]),
         (claim([measured(metric="test_rms")]), ["'test_rms'", "did you mean 'test_rmse'?"]),
-        (claim([measured(metric="train_rmse+return")]), ["unknown metric of l2 on sin 'return'"]),
-        (claim([measured(over="returns")]), ["unknown metric of l2 on sin 'returns'"]),
         (claim([measured(plus=["l2:return"])]), ["unknown metric of l2 on sin 'return'"]),
         (claim([measured(panels=["figure_8/a"])], figures=[8]), ["figure_8/a is a closed form", "use `compute`"]),
-        (claim([measured(window="late")]), ["tests.0.window", '"late"']),
-        (claim([measured(expect="bigger")]), ["tests.0.expect", '"bigger"']),
         (claim([measured(expect="not_less")]), ["`not_less` needs a margin"]),
-        (claim([measured(expect="equivalent")]), ["`equivalent` needs a margin"]),
-        (claim([measured(margin=0.1)]), ["'why'", "'margin'"]),
-        (claim([measured(margin=0, why="w")]), ["margin is 0, expected a number above 0"]),
         (claim([measured(below=0.1, why="w")]), ["`more_often` needs `below`"]),
         (claim([measured(expect="more_often")]), ["`more_often` needs `below`"]),
         (
@@ -132,7 +81,6 @@ def test_a_claim_may_compare_curves_of_a_study_which_are_no_figure_that_it_lists
         ),
         (claim([measured(label="x")]), ["a test needs either panels, or a label"]),
         (claim([{"compute": "theorem_3"}]), ["unknown identity 'theorem_3'", "did you mean 'theorem_2'?"]),
-        (claim([{"compute": "theorem_1", "margin": 1}]), ["unknown key 'margin'", "allowed are compute"]),
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words):
@@ -143,27 +91,17 @@ def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words)
     assert all(word in sentence for word in words), sentence
 
 
-@pytest.mark.parametrize(
-    ("combine", "verdicts", "verdict"),
-    [
-        ("all", ["supported", "supported"], "supported"),
-        ("all", ["supported", "undecided"], "undecided"),
-        ("all", ["supported", "contradicted", "not run"], "contradicted"),
-        ("all", ["supported", "not run"], "not run"),
-        ("any", ["supported", "contradicted", "not run"], "supported"),
-        ("any", ["contradicted", "contradicted"], "contradicted"),
-        ("any", ["contradicted", "undecided"], "undecided"),
-        ("any", ["contradicted", "not run"], "not run"),
-    ],
-)
-def test_the_verdict_on_a_claim_follows_from_those_on_its_tests(combine, verdicts, verdict):
-    assert combined(combine, verdicts) == verdict
+def test_the_verdict_on_a_claim_follows_from_those_on_its_tests():
+    yes, no, open_, waiting = "supported", "contradicted", "undecided", "not run"
+    assert [combined("all", told) for told in ([yes, yes], [yes, open_], [yes, no, waiting])] == [yes, open_, no]
+    assert [combined("any", told) for told in ([no, no], [no, open_], [yes, no, waiting])] == [no, open_, yes]
+    assert combined("all", [yes, waiting]) == combined("any", [no, waiting]) == waiting
 
 
 @pytest.mark.parametrize("name", identities.IDENTITIES)
 def test_every_identity_holds_and_some_claim_rests_on_it(name):
-    finding = identities.IDENTITIES[name](PLAN)
-    assert finding.holds and math.isfinite(finding.effect) and finding.note
+    check = identities.IDENTITIES[name](PLAN)
+    assert check.holds and math.isfinite(check.effect) and check.note
     tests = [test for claim in load_claims(PLAN) for test in claim.tests if not isinstance(test, MeasuredTest)]
     assert name in [test.label for test in tests]
 

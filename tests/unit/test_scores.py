@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dyna_td.errors import UserError
-from dyna_td.evidence.scores import WINDOWS, Measured, common_seconds, score, steps_in
+from dyna_td.pipeline.scores import Measured, common_seconds, score, steps_in
 from dyna_td.settings import ControlSettings, RegressionSettings, Run
 
 PAPER = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=50_000)
@@ -49,11 +49,6 @@ def test_a_window_covers(run, window, first, last, count):
     assert (steps[0], steps[-1], len(steps)) == (first, last, count)
 
 
-def test_a_run_that_never_learns_is_judged_by_its_last_evaluation():
-    run = Run("GridWorld", "er", ControlSettings(warm_up_steps=99), seeds=(0, 1), steps=10, evaluate_every=5)
-    assert all(steps_in(run, window, evaluations(run)) == [10] for window in WINDOWS)
-
-
 def test_a_score_is_the_mean_over_the_window_for_each_seed():
     found = score(measured({"return": lambda step: step}), "return", "auc")
     assert found.to_dict() == {0: 7.0, 1: 107.0}
@@ -95,8 +90,3 @@ def test_the_common_seconds_are_those_of_the_fastest_job_a_seed():
 def test_a_metric_that_the_run_lacks_is_told_with_the_remedy():
     with pytest.raises(UserError, match=r"GridWorld/er/.* was trained without crashed; rebuild it with `make it`\."):
         score(measured({"return": lambda step: step}), "crashed", "auc")
-
-
-def test_a_clock_that_the_run_lacks_is_told_with_the_remedy():
-    with pytest.raises(UserError, match=r"was trained without noting train_seconds_at; rebuild it with `make it`\."):
-        score(measured({"return": lambda step: step}), "return", "equal_seconds")

@@ -15,13 +15,21 @@ class LaBER(ER):
     """
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        b, large = self.settings.batch_size, self.settings.large_batch * self.settings.batch_size
-        places = self.streams.integers(Purpose.UNIFORM_BATCH, (large,), self.replay.size, step=step, inner=k)
-        batch = self.replay.gather(places)
-        priority = tf.abs(self.learner.td_target(batch) - self.learner.q_value(batch.state, batch.action))  # [S, B]
-        uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (b,), step=step, inner=k)
-        chosen, drawn_priority = draw_leaves(build_levels(priority), uniforms)  # [S, b]
-        places = tf.gather(places, chosen, batch_dims=1)
-        if not self.settings.importance_weights:
-            return places, tf.ones([])
-        return places, tf.math.divide_no_nan(total(priority)[:, None] / large, drawn_priority)
+        purposes = Purpose.UNIFORM_BATCH, Purpose.PRIORITIZED_BATCH
+        places, weight = self.draw_by_priority(purposes, self.settings.batch_size, step, k)
+        return places, weight if self.settings.importance_weights else tf.ones([])
+
+    def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        places, _ = self.draw_by_priority((Purpose.OWN_DRAWS, Purpose.IDEAL_DRAWS), count, step)
+        return self.replay.gather(places).state
+
+    def draw_by_priority(self, purposes, count: int, step, inner=0) -> tuple[tf.Tensor, tf.Tensor]:
+        """Draws `count` places by |delta| from a uniform batch, with their importance weights: [S, count] each."""
+        size = self.settings.large_batch * count
+        large = self.streams.integers(purposes[0], (size,), self.replay.size, step=step, inner=inner)
+        batch = self.replay.gather(large)
+        priority = tf.abs(self.learner.td_target(batch) - self.learner.q_value(batch.state, batch.action))  # [S, size]
+        uniforms = self.streams.uniform(purposes[1], (count,), step=step, inner=inner)
+        chosen, drawn_priority = draw_leaves(build_levels(priority), uniforms)
+        weight = tf.math.divide_no_nan(total(priority)[:, None] / size, drawn_priority)
+        return tf.gather(large, chosen, batch_dims=1), weight

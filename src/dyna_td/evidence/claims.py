@@ -1,26 +1,26 @@
-"""What the paper claims and what would settle it: `experiments/claims.yaml`, checked against the plan.
+"""The paper's claims and what would settle them: `experiments/claims.yaml`, checked against the plan.
 
-A claim has tests; a test compares curves of figures or studies, which it names as `figure_4/a/dyna_td`, so that it can
-only speak of runs that exist. The comparison is a sum of scores (see `scores`), those of `plus` less those of `minus`,
-seed by seed where the runs have the same seeds; what is claimed makes it positive. `expect` says what must hold of its
-mean:
+A claim has tests. A test compares curves of figures or studies, named as `figure_4/a/dyna_td`, so that it speaks of
+runs that exist. The comparison is the sum of the scores of `plus` less those of `minus` (see `scores`), seed by seed
+where the runs have the same seeds. It is positive where the claim is true; `expect` says what must hold of its mean:
 
-    greater       above `margin` (0 if none is given): greater, smaller and differences of differences alike
+    greater       above `margin` (default 0)
     not_less      above -margin
     equivalent    between -margin and margin
     more_often    more seeds of plus than of minus have a score under `below`
     share_below   of the training seconds of plus, the share that minus does not need is under `margin`
 
-A pair of curves in place of one stands for the absolute difference of their scores, seed by seed. With `relative`,
-scores are compared by their ratio, and margins are shares. A test with `compute` is an identity (see `identities`).
+A pair of curves stands for the absolute difference of their scores. With `relative`, scores are compared by their
+ratio, and margins are shares. A test with `compute` is an identity (see `identities`).
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.evidence.identities import IDENTITIES
+from dyna_td.measures.identities import IDENTITIES
 from dyna_td.pipeline.metrics import METRICS, require_metric
 from dyna_td.pipeline.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES, Plan
 from dyna_td.pipeline.yaml_files import read_checked
@@ -28,11 +28,12 @@ from dyna_td.settings import Run
 
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below")
 _TWO_CURVES = ("more_often", "share_below")
+_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "below")  # keys of a test that are fields, too
 
 
 @dataclass(frozen=True)
 class Term:
-    """A curve's score: of `metric` of the curve at `path`; `run` is None while its figure is not available."""
+    """The score of a curve: `metric` of the curve at `path`; `run` is None while its figure is not available."""
 
     path: str
     run: Run | None
@@ -40,49 +41,54 @@ class Term:
 
     @property
     def figure(self) -> str:
-        """The figure, or study, that shows the curve."""
+        """The figure or study that shows the curve."""
         return self.path.partition("/")[0]
 
 
 @dataclass(frozen=True)
 class MeasuredTest:
-    """A comparison of runs (see the module); a pair in `plus` or `minus` is an absolute difference."""
+    """A comparison of runs (see the module); an item of `plus` or `minus` is a curve, or a pair of them."""
 
     label: str
-    plus: tuple[Term | tuple[Term, Term], ...]
-    minus: tuple[Term | tuple[Term, Term], ...]
+    plus: tuple[tuple[Term, ...], ...]
+    minus: tuple[tuple[Term, ...], ...]
     expect: str
-    over: str | None
-    window: str
-    relative: bool
-    margin: float
-    below: float
+    over: str | None = None
+    window: str = "auc"
+    relative: bool = False
+    margin: float = 0.0
+    below: float = math.nan
 
     @property
     def terms(self) -> list[Term]:
         """All curves that are compared."""
-        return [term for item in (*self.plus, *self.minus) for term in (item if isinstance(item, tuple) else (item,))]
+        return [term for item in (*self.plus, *self.minus) for term in item]
 
     @property
     def metrics(self) -> list[str]:
-        """What is compared, each metric once."""
+        """Everything that is compared, each metric once."""
         if self.expect == "share_below":
             return ["train_seconds"]
         return list(dict.fromkeys(term.metric for term in self.terms))
 
     @property
     def region(self) -> tuple[float, float]:
-        """Where the mean of the comparison is claimed to lie, an open interval, in logarithms if it is relative."""
+        """Where the claim puts the mean of the comparison: an open interval, of logarithms if it is relative."""
         margin = math.log1p(self.margin) if self.relative else self.margin
         return {"greater": (margin, math.inf), "not_less": (-margin, math.inf)}.get(self.expect, (-margin, margin))
 
     @property
     def unit(self) -> str:
-        """What effect, interval and margin are counted in."""
+        """The unit of effect, interval and margin."""
         if self.expect in _TWO_CURVES or self.over:
             return "share"
         metric = METRICS.get(self.metrics[0].partition("+")[0])
         return "relative" if self.relative else metric.unit if metric else ""
+
+    def with_terms(self, other: Callable[[Term], Term]) -> "MeasuredTest":
+        """The same comparison of other curves."""
+        plus, minus = (tuple(tuple(map(other, item)) for item in side) for side in (self.plus, self.minus))
+        return replace(self, plus=plus, minus=minus)
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,7 @@ class ComputedTest:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, in our words.
-
-    `combine` says whether all of its tests must hold, or any.
-    """
+    """A claim of the paper in our words; `combine` says whether `all` of its tests must hold, or `any`."""
 
     number: int
     text: str
@@ -106,15 +109,16 @@ class Claim:
     combine: str
     tests: tuple[MeasuredTest | ComputedTest, ...]
 
+    @property
+    def terms(self) -> list[Term]:
+        """All curves that its tests compare."""
+        return [term for test in self.tests if isinstance(test, MeasuredTest) for term in test.terms]
+
 
 def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
-    """The claims of `claims.yaml` in `directory`, by number.
-
-    Raises:
-      UserError: for a file that breaks the schema, or a claim that names what the plan does not have.
-    """
+    """The claims of `claims.yaml` in `directory`, by number; a UserError names the claim that has a mistake."""
     path = Path(directory) / "claims.yaml"
-    claims = {}
+    claims: dict[int, Claim] = {}
     for content in read_checked(path, "claims")["claims"]:
         number = content["number"]
         try:
@@ -131,26 +135,24 @@ def _claim(content: dict, plan: Plan) -> Claim:
     if len(tests) > 1 and "combine" not in content:
         raise UserError("it has several tests: say by `combine` whether all of them must hold, or any.")
     figures = tuple(f"figure_{number}" for number in content["figures"])
-    for test in tests:
-        for term in test.terms if isinstance(test, MeasuredTest) else ():
-            if term.figure not in (*figures, *STUDIES):
-                raise UserError(
-                    f"it compares {term.path} but does not list figure {term.figure.removeprefix('figure_')}."
-                )
-    words = {key: " ".join(content[key].split()) for key in ("text", "place")}
-    return Claim(content["number"], figures=figures, combine=content.get("combine", "all"), tests=tests, **words)
+    text, place = (" ".join(content[key].split()) for key in ("text", "place"))
+    claim = Claim(content["number"], text, place, figures, content.get("combine", "all"), tests)
+    for term in claim.terms:
+        if term.figure not in (*figures, *STUDIES):
+            raise UserError(f"it compares {term.path} but does not list figure {term.figure.removeprefix('figure_')}.")
+    return claim
 
 
 def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
     """The tests of one entry: one for each of its panels, if it lists panels."""
     if "compute" in content:
         return [ComputedTest(require_choice(content["compute"], IDENTITIES, "identity"))]
-    expect, minus = content["expect"], content.get("minus", [])
+    expect = content["expect"]
     if expect in _NEEDS_MARGIN and "margin" not in content:
         raise UserError(f"`{expect}` needs a margin.")
     if (expect == "more_often") != ("below" in content):
         raise UserError("`more_often` needs `below`, the score under which a seed counts; no other test has it.")
-    if expect in _TWO_CURVES and (len(content["plus"]), len(minus)) != (1, 1):
+    if expect in _TWO_CURVES and not len(content["plus"]) == len(content.get("minus", ())) == 1:
         raise UserError(f"`{expect}` compares two curves: give one in plus and one in minus.")
     if ("panels" in content) == ("label" in content):
         raise UserError("a test needs either panels, or a label and curves with their panels, as figure_4/a/dyna_td.")
@@ -158,37 +160,22 @@ def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
 
 
 def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
-    def items(key: str) -> tuple[Term | tuple[Term, Term], ...]:
-        return tuple(
-            tuple(term(text) for text in item) if isinstance(item, list) else term(item)
-            for item in content.get(key, ())
-        )
-
     def term(text: str) -> Term:
         return term_at(f"{panel}/{text}" if panel else text, content.get("metric"), plan)
 
-    test = MeasuredTest(
-        label=content.get("label", panel),
-        plus=items("plus"),
-        minus=items("minus"),
-        expect=content["expect"],
-        over=content.get("over"),
-        window=content.get("window", "auc"),
-        relative=content.get("relative", False),
-        margin=content.get("margin", 0.0),
-        below=content.get("below", math.nan),
+    plus, minus = (
+        tuple(tuple(map(term, item if isinstance(item, list) else [item])) for item in content.get(side, ()))
+        for side in ("plus", "minus")
     )
-    for term in test.terms if test.over else ():
-        _checked_metric(test.over, term.run)
+    given = {key: content[key] for key in _AS_GIVEN if key in content}
+    test = MeasuredTest(content.get("label", panel), plus, minus, **given)
+    for compared in test.terms if test.over else ():
+        _require_metrics(test.over, compared.run)
     return test
 
 
 def term_at(text: str, metric: str | None, plan: Plan) -> Term:
-    """The score that `figure_4/a/dyna_td` or `figure_4/a/dyna_td:metric` names; by default of the panel's metric.
-
-    Raises:
-      UserError: if the plan has no such curve, or the curve's run no such metric.
-    """
+    """The score that `figure_4/a/dyna_td` or `figure_4/a/dyna_td:metric` names; by default of the panel's metric."""
     path, _, own_metric = text.partition(":")
     if path.count("/") != 2:
         raise UserError(f"{text!r} names no curve: write it as figure_4/a/dyna_td, or as dyna_td below `panels`.")
@@ -202,10 +189,10 @@ def term_at(text: str, metric: str | None, plan: Plan) -> Term:
     if not content.curves:
         raise UserError(f"{figure}/{panel} is a closed form without runs: use `compute`.")
     run = content.curves[require_choice(curve, content.curves, f"curve of {figure}/{panel}")]
-    return Term(path, run, _checked_metric(metric or content.metric, run))
+    return Term(path, run, _require_metrics(metric or content.metric, run))
 
 
-def _checked_metric(metric: str, run: Run | None) -> str:
-    for name in metric.split("+") if run else ():
+def _require_metrics(metrics: str, run: Run | None) -> str:
+    for name in metrics.split("+") if run else ():
         require_metric(name, run.environment, [run.agent])
-    return metric
+    return metrics

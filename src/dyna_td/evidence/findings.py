@@ -1,4 +1,4 @@
-"""What we make of the verdicts: `experiments/findings.yaml`, a paragraph by hand for each claim that needs one."""
+"""The findings of `experiments/findings.yaml`: three texts by hand for each claim whose verdict needs them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,10 +11,12 @@ from dyna_td.pipeline.yaml_files import read_checked
 
 @dataclass(frozen=True)
 class Finding:
-    """A paragraph, in Markdown, that explains one `verdict` on a claim, and no other."""
+    """Three texts in Markdown that explain one `verdict` on a claim, and no other."""
 
     verdict: str
-    text: str
+    paper: str  # what the paper says
+    measured: str  # our number with its interval, its cause, and what was checked
+    advice: str  # what to do with it
 
 
 def load_findings(claims: Collection[int], directory: Path = DIRECTORY) -> dict[int, Finding]:
@@ -31,5 +33,6 @@ def load_findings(claims: Collection[int], directory: Path = DIRECTORY) -> dict[
             raise UserError(f"{path}: there is no claim {number}: take a number of claims.yaml.")
         if number in findings:
             raise UserError(f"{path}: claim {number} has two findings: make them one.")
-        findings[number] = Finding(content["verdict"], " ".join(content["text"].split()))
+        texts = (" ".join(content[key].split()) for key in ("paper", "measured", "advice"))
+        findings[number] = Finding(content["verdict"], *texts)
     return findings

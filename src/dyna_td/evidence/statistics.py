@@ -1,22 +1,20 @@
-"""Statistics of the claims: means over seeds, how sure they are, and tests of what is claimed of them.
+"""Statistics of the claims: means over seeds, their intervals, and tests of what is claimed of them.
 
 The unit is a seed. A mean, a difference of means and a difference of differences are all sums of means of independent
-samples, so `estimate` is the one way to an interval:
-
-    paired difference            estimate(a - b)
-    unpaired difference          estimate(a, -b)
-    difference in differences    estimate((a - b) - (c - d))
+samples, so `estimate` is the one way to an interval: `estimate(a - b)` of a paired difference, `estimate(a, -b)` of an
+unpaired one, `estimate((a - b) - (c - d))` of a difference in differences.
 
 Its intervals are bootstrap-t intervals (Efron and Tibshirani, 1993, chapter 12): deviations of resampled means are
 divided by their own standard errors. With 5 seeds from a normal law they cover 95%, where the percentile interval
-covers 85%, and they are the closest for skewed laws too; the price is that a sample which is all but constant can have
-an infinite end. Resamples are drawn from a fixed seed: the same data give the same numbers.
+covers 85%, and they are the closest for skewed laws too. The price: a sample that is all but constant can have an
+infinite end. Resamples are drawn from a fixed seed, so the same data give the same numbers.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # whose parts are loaded when they are used
+import scipy  # loads its parts when they are used
 from numpy.typing import ArrayLike
 
 RESAMPLES = 9_999  # (RESAMPLES + 1) * 2.5% is whole, so interval and p-value agree exactly
@@ -27,7 +25,7 @@ _DIGITS = 9  # of studentized deviations: a tie must not depend on the order in 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A sum of means, with what the bootstrap says of its error.
+    """A sum of means with its bootstrap.
 
     Attributes:
       effect: the sum, of the samples' leading shape [...].
@@ -45,20 +43,16 @@ class Estimate:
         smallest, largest = self.deviations[..., tail - 1], self.deviations[..., -tail]
         known = self.standard_error > 0
         step = np.where(known, self.standard_error, np.inf)
-        return (
-            self.effect - step * np.where(known, largest, 1.0),
-            self.effect - step * np.where(known, smallest, -1.0),
-        )
+        low, high = np.where(known, largest, 1.0), np.where(known, smallest, -1.0)
+        return self.effect - step * low, self.effect - step * high
 
     def p_above(self, bound: float) -> np.ndarray:
         """One-sided p-value against "the effect is at most `bound`", [...]; 1 for samples without spread."""
-        distance = self._distance(bound)
-        return self._share(self.deviations >= distance[..., None])
+        return self._p(np.greater_equal, bound)
 
     def p_below(self, bound: float) -> np.ndarray:
         """One-sided p-value against "the effect is at least `bound`", [...]; 1 for samples without spread."""
-        distance = self._distance(bound)
-        return self._share(self.deviations <= distance[..., None])
+        return self._p(np.less_equal, bound)
 
     def p_inside(self, low: float, high: float) -> np.ndarray:
         """Against "the effect is not in (low, high)", [...]: for finite ends, equivalence by two one-sided tests."""
@@ -68,21 +62,18 @@ class Estimate:
         """Against "the effect is in [low, high]", [...]: a one-sided test at each end that is finite."""
         return self.p_below(low) if high == np.inf else np.minimum(self.p_below(low), self.p_above(high))
 
-    def _distance(self, bound: float) -> np.ndarray:
+    def _p(self, is_as_far: Callable, bound: float) -> np.ndarray:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.round((self.effect - bound) / self.standard_error, _DIGITS)
-
-    def _share(self, as_far: np.ndarray) -> np.ndarray:
+            distance = np.round((self.effect - bound) / self.standard_error, _DIGITS)
+        as_far = is_as_far(self.deviations, distance[..., None])
         p = (1.0 + np.sum(as_far, axis=-1)) / (1.0 + as_far.shape[-1])
         return np.where(self.standard_error > 0, p, 1.0)
 
 
 def estimate(*samples: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
-    """The sum of the means of independent `samples`.
+    """The sum of the means of independent `samples` of finite values, shapes [..., n].
 
-    Args:
-      samples: finite values, shapes [..., n]; n may differ from sample to sample, the leading shape may not.
-      resamples: B; one less than a multiple of 40, so that 2.5% of B + 1 is whole.
+    n may differ from sample to sample, the leading shape may not. `resamples` is one less than a multiple of 40.
     """
     parts = [_resample(np.asarray(sample, np.float64), k, resamples) for k, sample in enumerate(samples)]
     means, variances, shifts, resampled = (sum(column) for column in zip(*parts, strict=True))
@@ -128,17 +119,14 @@ def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -
     first, second = hits / of, other_hits / of_others
     low1, high1 = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
     low2, high2 = scipy.stats.binomtest(other_hits, of_others).proportion_ci(1 - LEVEL, method="wilson")
-    difference = first - second
-    below = np.hypot(first - low1, high2 - second)
-    above = np.hypot(high1 - first, second - low2)
-    return difference, float(difference - below), float(difference + above)
+    below, above = np.hypot(first - low1, high2 - second), np.hypot(high1 - first, second - low2)
+    return first - second, float(first - second - below), float(first - second + above)
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
     """Holm's adjusted p-values (1979), in the given order: those at most a level may be rejected together at it."""
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")
-    scaled = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(scaled, 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
     return adjusted

@@ -1,4 +1,4 @@
-"""Finished runs, held against the plan: is this what it asks for, and made by the code that is here?"""
+"""Finished runs beside the plan: does it ask for their settings, and did the code that is here make them?"""
 
 import json
 from dataclasses import dataclass, fields
@@ -22,17 +22,12 @@ class Table:
     details: dict
     asked: dict
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the code that is here made it, or was shown to make the same numbers."""
-        return self.details.get("source_digest") == self.asked["source_digest"]
-
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run: as the plan has it, as it was `trained`, with a fixed learning rate, and its tables.
+    """A finished run: as planned, as `trained` with a fixed learning rate, and its tables.
 
-    `sweep` and `candidate`, the selected rate's run on selection seeds, are None where nothing was swept.
+    `sweep`, and `candidate`, the selected rate's run on selection seeds, are None where nothing was swept.
     """
 
     run: Run
@@ -48,67 +43,64 @@ class Finished:
 
     @property
     def is_current(self) -> bool:
-        """Whether all of it is."""
-        return all(table.is_current for table in self.tables)
+        """Whether the code that is here made all of it, or was shown to make the same numbers."""
+        return all(table.details.get("source_digest") == table.asked["source_digest"] for table in self.tables)
 
 
 def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
-    """The finished `run` below `directory`, made by whatever code, but with the settings that `plan` asks for.
-
-    Raises:
-      UserError: if it is missing, damaged or not complete, or if other settings made it.
-    """
-    rebuild = remedies.pipeline(results.run_csv(plan.scale, run.name), plan.scale)
-    csv = results.run_csv(plan.scale, run.name, directory)
-    records, details = results.read_run(csv, run, rebuild)
+    """The finished `run` below `directory`, made by any code; a UserError if it is damaged, or not as planned."""
     sweep, trained, candidate = None, run, None
     if run.sweep:
         sweep = read_sweep(plan, run, directory)
         rate = sweep.details["learning_rate"]
-        trained = run.with_learning_rate(rate)
-        candidate = plan.selection_runs(run)[run.sweep.index(rate)]
+        trained, candidate = run.with_learning_rate(rate), plan.selection_runs(run)[run.sweep.index(rate)]
     asked = {**results.describe(trained), "run": run.name}
-    return Finished(run, trained, _table(csv, records, details, asked, run, rebuild), sweep, candidate)
+    table, rebuild = _read(plan, run.name, run, asked, directory)
+    results.require_complete(table.csv, table.records, run, rebuild)
+    return Finished(run, trained, table, sweep, candidate)
 
 
 def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
-    """The finished sweep of `run`, from which today's rule makes the choice that its JSON file tells.
-
-    Raises:
-      UserError: as `read`.
-    """
-    rebuild = remedies.pipeline(results.selection_csv(plan.scale, run.name), plan.scale)
-    csv = results.selection_csv(plan.scale, run.name, directory)
-    records, details = results.read(csv, rebuild)
+    """The finished sweep of `run`, if today's rule makes the choice of its JSON file; see `read`."""
     asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
-    table = _table(csv, records, details, asked, run, rebuild)
-    tried = (set(records["learning_rate"]), set(records["seed"]))
-    choice = json.loads(json.dumps(select_learning_rate(run, records)))
-    # The scores were computed before the values were rounded to the nine digits of the file.
-    same = {key: details.get(key) == choice[key] for key in ("learning_rate", "metric", "rule")}
-    if tried != (set(run.sweep), set(asked["seeds"])) or not all(same.values()):
-        raise UserError(f"{csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
+    table, rebuild = _read(plan, f"{run.name}.selection", run, asked, directory)
+    tried = (set(table.records["learning_rate"]), set(table.records["seed"]))
+    choice = select_learning_rate(run, table.records)
+    # Not the scores: they were computed before the values were rounded to the nine digits of the file.
+    same = all(table.details.get(key) == choice[key] for key in ("learning_rate", "metric", "rule"))
+    if tried != (set(run.sweep), set(asked["seeds"])) or not same:
+        raise UserError(f"{table.csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
     return table
 
 
-def _table(csv: Path, records: pd.DataFrame, details: dict, asked: dict, run: Run, rebuild: str) -> Table:
-    """Checks what `details` tells against what is `asked`."""
+def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple[Table, str]:
+    """A table with the settings that are asked for, and the command that makes it anew."""
+    rebuild = remedies.pipeline(results.run_csv(plan.scale, job), plan.scale)
+    csv = results.run_csv(plan.scale, job, directory)
+    records, details = results.read(csv, rebuild)
     differing = differences(run, details, asked)
     if differing:
         where = results.provenance_json(csv)
         raise UserError(f"{where} has other {', '.join(differing)} than the plan; rebuild it with `{rebuild}`.")
-    return Table(csv, records, details, asked)
+    return Table(csv, records, details, asked), rebuild
+
+
+def agrees(planned: Run, details: dict, code: bool = True) -> bool:
+    """Whether a run's JSON file with these `details` tells of the planned settings, and of the `code` that is here."""
+    settings = details.get("settings")
+    rate = settings.get("learning_rate") if isinstance(settings, dict) else None
+    asked = results.describe(planned.with_learning_rate(rate) if planned.sweep else planned)
+    is_other_code = code and details.get("source_digest") != asked["source_digest"]
+    return not is_other_code and not differences(planned, details, {**asked, "run": planned.name})
 
 
 def differences(run: Run, details: dict, asked: dict) -> list[str]:
-    """What of `details` is not as `asked` (see `results.describe`), the digest of the code left aside.
+    """The keys of `asked` that `details` tell otherwise, but for the code's digest; see `results.describe`.
 
     A setting of `run` that `details` does not know had its default.
     """
     asked = json.loads(json.dumps(asked))
     defaults = json.loads(json.dumps({setting.name: setting.default for setting in fields(run.settings)}))
     settings = details.get("settings", {})
-    if isinstance(settings, dict):
-        settings = {**defaults, **settings}
-    told = {**details, "settings": settings}
+    told = {**details, "settings": {**defaults, **settings} if isinstance(settings, dict) else settings}
     return [key for key in asked if key != "source_digest" and told.get(key) != asked[key]]

@@ -42,7 +42,7 @@ def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
 
 
 def claims_csv(scale: str, directory: Path = DIRECTORY) -> Path:
-    """The verdicts on the paper's claims; `claims.md` beside it is the same to read."""
+    """The verdicts on the paper's claims."""
     return Path(directory) / scale / "claims.csv"
 
 
@@ -105,11 +105,6 @@ def asked(run: Run) -> dict:
     defaults = {setting.name: setting.default for setting in fields(run.settings)}
     chosen = {name: value for name, value in asdict(run.settings).items() if value != defaults[name]}
     return {**describe(run), "settings": chosen}
-
-
-def agrees(details: dict, described: dict) -> bool:
-    """Whether the JSON file with these `details` tells what is `described`."""
-    return all(details.get(key) == value for key, value in json.loads(json.dumps(described)).items())
 
 
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:

@@ -10,52 +10,47 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy  # whose parts are loaded when they are used
+import scipy  # loads its parts when they are used
 
 from dyna_td.pipeline import results
-from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.pipeline.plans import Plan
 from dyna_td.pipeline.remedies import told_if_damaged
 from dyna_td.publishing import reference
 
 COLUMNS = ["figure", "panel", "curve", "metric", "seeds", "last_step", "evaluations", "inside", "largest", "at_step"]
 COLUMNS += ["verdict", "other_settings"]
-# Evaluations of one curve go together, so that one in twenty outside is no rule: a whole stretch may be.
+# Neighbouring evaluations of a curve move together, so more than one in twenty may lie outside.
 _ENOUGH_INSIDE = 0.8
 _ROUNDING = 1e-6  # relative, of numbers without spread
 _PLACE = ["panel", "curve", "metric"]
 _NUMBERS = ["step", "mean", "standard_error", "n"]
 
 
-def compare(plan: Plan, figures: list[str], directory: Path, published: Path) -> pd.DataFrame:
+def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, published: Path) -> pd.DataFrame:
     """One row a curve (`COLUMNS`): the share of its evaluations `inside` the band, the `largest` distance from the
     band's middle in half-widths, the step of that, and the verdict: inside, outside, or nothing to compare.
 
-    Args:
-      plan: at the scale of the fresh run.
-      figures: which to compare, each published and finished at that scale.
-      directory: of the fresh results.
-      published: the published results' folder.
+    The `figures` of `plan` below `directory` are compared with those of the `paper`'s plan in the folder `published`.
     """
     rows = []
     for name in figures:
-        told = reference.read_provenance(name, published)
-        mine = results.curves_csv(plan.scale, name, directory)
-        fresh_curves = _read(mine, f"delete it and run `make {name} SCALE={plan.scale}`")
-        theirs = reference.curves_csv(name, published)
-        published_curves = _read(theirs, reference.again(theirs))
-        for place, fresh in _curves(plan.figure(name), fresh_curves):
-            band = published_curves[(published_curves[_PLACE] == list(place)).all(axis="columns")]
-            others = _other_settings(plan.figure(name), place, told)
-            rows.append([name, *place, *_against(fresh, band.sort_values("step")), others])
+        csv = results.curves_csv(plan.scale, name, directory)
+        fresh = _read(csv, f"delete it and run `make {name} SCALE={plan.scale}`")
+        csv = reference.curves_csv(name, published)
+        bands = _read(csv, reference.again(csv))
+        shown = {key: panel.metric for key, panel in plan.figure(name).panels.items()}
+        own = fresh[fresh["panel"].map(shown) == fresh["metric"]]
+        for place, curve in own.groupby(_PLACE, sort=False):
+            band = bands[(bands[_PLACE] == list(place)).all(axis="columns")]
+            others = _other_settings(plan, paper, (name, *place), published)
+            rows.append([name, *place, *_against(curve.sort_values("step"), band.sort_values("step")), others])
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def as_text(table: pd.DataFrame) -> str:
-    """`table` for the terminal, each figure's name once."""
-    shown = table.assign(
-        inside=table["inside"].map("{:.0%}".format), largest=table["largest"].map("{:.2g}".format), metric=None
-    ).drop(columns=["metric", "last_step", "at_step"])
-    return shown.to_string(index=False, justify="left")
+    """`table` for the terminal."""
+    shown = table.assign(inside=table["inside"].map("{:.0%}".format), largest=table["largest"].map("{:.2g}".format))
+    return shown.drop(columns=["metric", "last_step", "at_step"]).to_string(index=False, justify="left")
 
 
 def _read(path: Path, rebuild: str) -> pd.DataFrame:
@@ -67,14 +62,6 @@ def _read(path: Path, rebuild: str) -> pd.DataFrame:
         if not content.endswith(b"\n") or table.empty or table[[*_PLACE, "step", "n"]].isna().any(axis=None):
             raise ValueError("cut off, empty or with gaps")
         return table
-
-
-def _curves(figure: Figure, curves: pd.DataFrame):
-    """The evaluations of the metric that each panel shows, by panel, curve and metric."""
-    shown = {key: panel.metric for key, panel in figure.panels.items()}
-    own = curves[curves["panel"].map(shown) == curves["metric"]]
-    for place, fresh in own.groupby(_PLACE, sort=False):
-        yield place, fresh.sort_values("step")
 
 
 def _against(fresh: pd.DataFrame, band: pd.DataFrame) -> list:
@@ -95,21 +82,16 @@ def _against(fresh: pd.DataFrame, band: pd.DataFrame) -> list:
     return [seeds, last, len(fresh), inside, float(distance.max()), int(steps[distance.argmax()]), verdict]
 
 
-def _other_settings(figure: Figure, place: tuple[str, str, str], told: dict) -> str:
-    """What the plan of the fresh run sets otherwise, as "learning_rate 0.001 for 0.01"; swept rates are left out."""
-    panel, curve, _ = place
-    run = figure.panels[panel].curves.get(curve)
-    name = told["panels"].get(panel, {}).get("curves", {})
-    published = told["runs"].get(name.get(curve)) if isinstance(name, dict) else None
-    if run is None or published is None:
+def _other_settings(plan: Plan, paper: Plan, place: tuple[str, str, str, str], published: Path) -> str:
+    """The settings of the fresh run that the published one has otherwise, as "learning_rate 0.001 for 0.01"."""
+    figure, panel, curve, _ = place
+    run, twin = (each.figure(figure).panels[panel].curves.get(curve) for each in (plan, paper))
+    details = twin and reference.read_details(twin.name, published)
+    if not (run and details):
         return ""
-    mine = results.describe(run)["settings"]
-    theirs = published["settings"]
-    differing = [key for key in mine if key in theirs and _plain(mine[key]) != _plain(theirs[key])]
-    if run.sweep and "learning_rate" in differing:
-        differing.remove("learning_rate")  # chosen on the fresh run's own selection seeds
-    return ", ".join(f"{key} {_plain(mine[key])} for {_plain(theirs[key])}" for key in differing)
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+    mine, theirs = results.describe(run)["settings"], details["settings"]
+    if run.sweep:
+        del mine["learning_rate"]  # chosen on the fresh run's own selection seeds
+    mine = {key: list(value) if isinstance(value, tuple) else value for key, value in mine.items()}
+    differing = [key for key in mine if key in theirs and mine[key] != theirs[key]]
+    return ", ".join(f"{key} {mine[key]} for {theirs[key]}" for key in differing)

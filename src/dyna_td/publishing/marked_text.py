@@ -1,4 +1,4 @@
-"""A generated part of a text that is otherwise written by hand: what stands between two comments that name it."""
+"""Generated parts of a text that is otherwise written by hand, each between two comments that name it."""
 
 import re
 from pathlib import Path
@@ -8,16 +8,12 @@ from dyna_td.pipeline.files import write_whole
 
 
 def marks(part: str) -> tuple[str, str]:
-    """The comments between which `part` stands, each on a line of its own."""
+    """The comments around `part`, each on a line of its own."""
     return f"<!-- {part} -->", f"<!-- end of {part} -->"
 
 
 def replace(path: Path, parts: dict[str, str]) -> None:
-    """Puts each of `parts`, texts by name that end a line, between its marks in the file at `path`: all or none.
-
-    Raises:
-      UserError: if the file cannot be read, or has not just one place for each of them.
-    """
+    """Puts each of `parts`, whole lines by name, between its marks in the file at `path`: all or none."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,12 +1,12 @@
 """Shows that changed code makes the same numbers, so that finished runs need not be trained again.
 
-Of the runs whose digest is outdated, the first evaluations are trained again with the code that is here, until learning
-has begun, and compared with the finished CSVs to the last digit. The seeds of one program are enough, and no fewer:
-with another number of seeds the compiler may order the same arithmetic otherwise. Where all agree, the JSON files get
-the new digest, and keep the old one under `restamped`; where one number differs, nothing is stamped.
+The first evaluations of outdated runs are trained again with the code that is here, until learning has begun, and
+compared with the finished CSVs to the last digit. The seeds of one program are enough, and no fewer: with another
+number of seeds the compiler may order the same arithmetic otherwise. Where all agree, the JSON files get the new
+digest, and keep the old one under `restamped`; where one number differs, nothing is stamped.
 
-Another CPU can change numbers as well. With a checkout of the sources that made the finished runs, those of them whose
-numbers differ here are begun a second time, by these older sources, and what both make here is compared.
+Another CPU can change numbers, too. With a checkout of the sources that made the runs, those that differ here are begun
+by these older sources as well, and the two beginnings are compared.
 """
 
 import multiprocessing
@@ -14,11 +14,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -27,161 +26,56 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, provenance, results
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.finished import Finished, Table
+from dyna_td.pipeline.finished import Finished
 from dyna_td.pipeline.plans import Plan
+from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.publishing import handover
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import unpack
 
-LARGEST_STACK = 20  # of dyna_td.training.trainer, which imports TensorFlow
 EVALUATIONS = 2  # after learning has begun
 
 
-@dataclass(frozen=True)
-class Outdated:
-    """What `survey` finds: finished runs by whether the code that is here made them, and sentences on the others."""
-
-    current: list[Finished]
-    outdated: list[Finished]
-    left_out: list[str]
-
-
-def survey(plan: Plan, directory: Path) -> Outdated:
-    """Looks at every run of `plan` that is finished below `directory`."""
-    found = Outdated([], [], [])
+def survey(plan: Plan, directory: Path) -> tuple[list[Finished], list[Finished], list[str]]:
+    """The current runs of `plan` below `directory`, the outdated ones, and sentences on those that are left out."""
+    current, outdated, left_out = [], [], []
     for run in plan.all_runs.values():
-        if not results.run_csv(plan.scale, run.name, directory).exists():
-            continue
+        csv = results.run_csv(plan.scale, run.name, directory)
         try:
-            made = finished.read(plan, run, directory)
+            made = finished.read(plan, run, directory) if csv.exists() else None
         except UserError as error:
-            found.left_out.append(str(error))
+            left_out.append(str(error))
             continue
-        if made.is_current:
-            found.current.append(made)
-        elif run.agent != "dyna_td_frozen":
-            found.outdated.append(made)
-        else:
-            found.left_out.append(f"{made.table.csv} is measured at its last step alone, which no beginning can show.")
-    return found
+        if made and made.is_current:
+            current.append(made)
+        elif made and run.agent == "dyna_td_frozen":
+            left_out.append(f"{csv} is measured at its last step alone, which no beginning can show.")
+        elif made:
+            outdated.append(made)
+    return current, outdated, left_out
 
 
 def sample(outdated: Iterable[Finished]) -> dict[str, Finished]:
-    """By the name of each run, the one that stands for it: the cheapest of those that differ from it in numbers alone.
+    """The witness of each run, by its name: the cheapest of the runs that differ from it in numbers alone.
 
-    They have the same environment, agent, learner, code and words among their settings (the model, the rule of search
-    control, the activation), and are of the same outdated code.
+    Such runs have the same outdated digest, environment and agent, and the same words among their settings (the model,
+    the rule of search control, the activation).
     """
     groups: dict[tuple, list[Finished]] = {}
     for made in outdated:
-        run = made.run
-        words = tuple(value for value in asdict(run.settings).values() if isinstance(value, str | bool))
-        code = tuple(table.details.get("source_digest") for table in made.tables)
-        groups.setdefault((registry.entries_of(run), run.environment, run.agent, words, code), []).append(made)
-    return {
-        made.run.name: min(group, key=lambda other: registry.work(other.run))
-        for group in groups.values()
-        for made in group
-    }
+        words = tuple(value for value in asdict(made.run.settings).values() if isinstance(value, str | bool))
+        digests = tuple(table.details.get("source_digest") for table in made.tables)
+        groups.setdefault((made.run.environment, made.run.agent, words, digests), []).append(made)
+    cheapest = [(group, min(group, key=lambda made: registry.work(made.run))) for group in groups.values()]
+    return {made.run.name: witness for group, witness in cheapest for made in group}
 
 
 def last_step(run: Run) -> int:
-    """How far `run` is trained again: `EVALUATIONS` evaluations after all that it learns with has begun."""
+    """The step up to which `run` is trained again: `EVALUATIONS` evaluations after all its learning has begun."""
     begun = getattr(run.settings, "warm_up_steps", 0)
     if getattr(run.settings, "model", "") == "learned":
         begun = max(begun, run.settings.model_start)
     return min(run.steps, (-(-begun // run.evaluate_every) + EVALUATIONS) * run.evaluate_every)
-
-
-def first_difference(made: Finished, train: Callable[[Run, int, bool], pd.DataFrame]) -> str | None:
-    """Trains the beginning of a finished run, and of its sweep, again; tells the first number that differs, if any.
-
-    Args:
-      made: the finished run.
-      train: `train_beginning`.
-    """
-    for table, records in begin(made, train):
-        kept = table.records[table.records["step"] <= last_step(made.run)]
-        for key in {"seed", "learning_rate"} & set(kept):
-            kept = kept[kept[key].isin(records[key].unique())]
-        if difference := _differs(f"{table.csv} has", results.to_csv_text(kept), results.to_csv_text(records)):
-            return difference
-    return None
-
-
-def begin(made: Finished, train: Callable[[Run, int, bool], pd.DataFrame]) -> Iterator[tuple[Table, pd.DataFrame]]:
-    """Trains the beginning of a finished run, and of its sweep at the selected rate, again: with the table of each."""
-    until = last_step(made.run)
-    yield made.table, train(made.trained, until, True)
-    if made.sweep:
-        records = train(made.candidate, until, False)
-        yield made.sweep, records.assign(learning_rate=made.candidate.settings.learning_rate)
-
-
-def _differs(whose: str, old: str, new: str) -> str | None:
-    """The first row in which the text of a CSV differs from that of what the code that is here makes."""
-    for one, other in zip(old.splitlines(), new.splitlines(), strict=False):
-        if one != other:
-            return f"{whose} the row {one}, but the code that is here makes {other}"
-    return None if old.count("\n") == new.count("\n") else f"{whose} other metrics than the code that is here makes"
-
-
-# In a process of older sources, which say themselves whether they made the run.
-_BEGIN = """
-import sys
-from pathlib import Path
-from dyna_td.pipeline import plans
-from dyna_td.pipeline import results
-from dyna_td.pipeline import finished
-from dyna_td.publishing import restamp
-
-scale, name, directory, output = sys.argv[1:]
-plan = plans.load_plan(scale)
-run = plan.all_runs.get(name)
-made = run and finished.read(plan, run, Path(directory))
-if not (made and made.is_current):
-    sys.exit("they did not make it")
-for table, records in restamp.begin(made, restamp.train_beginning):
-    Path(output, table.csv.name).write_text(results.to_csv_text(records), newline="")
-"""
-
-
-@dataclass(frozen=True)
-class Older:
-    """The sources of another commit, checked out beside these, and where the results that they made are."""
-
-    checkout: Path
-    scale: str
-    directory: Path
-
-    def first_difference(self, made: Finished, train: Callable[[Run, int, bool], pd.DataFrame]) -> str | None:
-        """As `first_difference`, from what the older sources make on this machine.
-
-        Raises:
-          UserError: if they did not make the run, or cannot train it.
-        """
-        with tempfile.TemporaryDirectory() as output:
-            path = os.pathsep.join([str(self.checkout / "src"), str(self.checkout)])
-            arguments = [self.scale, made.run.name, str(self.directory.absolute()), output]
-            told = subprocess.run(
-                [sys.executable, "-c", _BEGIN, *arguments],
-                cwd=self.checkout,
-                env=os.environ | {"PYTHONPATH": path},
-                capture_output=True,
-                text=True,
-            )
-            if told.returncode:
-                reason = (told.stderr.splitlines() or ["killed"])[-1]
-                raise UserError(
-                    f"the sources in {self.checkout} cannot be asked for {made.run.name} ({reason}), expected a "
-                    "checkout of those that made it: git_commit in its JSON file, or there the last under restamped."
-                )
-            for table, records in begin(made, train):
-                old = Path(output, table.csv.name).read_text()
-                whose = f"{self.checkout} makes, of {table.csv},"
-                if difference := _differs(whose, old, results.to_csv_text(records)):
-                    return difference
-        return None
 
 
 class _Enough(Exception):
@@ -192,9 +86,7 @@ class _UntilStep:
     """Stands where a training expects its checkpoint: takes its evaluations at a step, and ends it."""
 
     def __init__(self, step: int):
-        self._step = step
-        self._done = 0
-        self.records = None
+        self._step, self._done, self.records = step, 0, None
 
     def load(self) -> None:
         return None
@@ -211,143 +103,136 @@ class _UntilStep:
         raise _Enough
 
 
-def compared_seeds(run: Run) -> tuple[int, ...]:
-    """The seeds of the first of the programs that train `run` (`trainer.stack_seeds`)."""
-    return run.seeds[: len(run.seeds) // -(-len(run.seeds) // LARGEST_STACK)]
-
-
 def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
-    """The evaluations of `compared_seeds(run)` up to the step `until`, one of its evaluations.
+    """The evaluations of the first program of `run` up to the step `until`, as in a sweep without `measures`.
 
-    The run keeps its own number of steps, by which its buffers are sized. Without `measures`, it is trained as in a
-    sweep.
+    The run keeps its own number of steps, by which its buffers are sized. Newer sources call this function by its name.
     """
-    from dyna_td.training import trainer
+    from dyna_td.training import trainer  # imports TensorFlow, which nothing else here needs
 
-    beginning = replace(run, seeds=compared_seeds(run))
+    beginning = replace(run, seeds=tuple(seed for seed in trainer.stack_seeds(run.seeds)[0] if seed in run.seeds))
     stop = _UntilStep(until)
     try:
         if measures:
-            outcome = trainer.execute(beginning, stop.show, stop)
-        else:
-            outcome = trainer.execute_sweep([beginning], stop.show, stop)[0]
+            return trainer.execute(beginning, stop.show, stop).records
+        return trainer.execute_sweep([beginning], stop.show, stop)[0].records
     except _Enough:
         return stop.records[stop.records["seed"].isin(beginning.seeds)]
-    return outcome.records
 
 
-def first_differences(
-    witnesses: Iterable[Finished],
-    initialize: Callable[[], object],
-    cores: int | None = None,
-    compare: Callable[..., str | None] = first_difference,
-) -> Iterator[tuple[Finished, str | None]]:
-    """`compare`s each witness, in a process of its own: what a program allocates goes with it.
+# For a process of older sources, whose layout may be that of 8c36ad1.
+_BEGIN_OLDER = """
+import sys
+from pathlib import Path
+import dyna_td
+from dyna_td.publishing import restamp
+if Path(dyna_td.__path__[0], "pipeline").is_dir():  # an import would also find that of an editable installation
+    from dyna_td.pipeline import plans, results
+else:
+    from dyna_td import experiments as plans, results
 
-    Args:
-      witnesses: finished runs.
-      initialize: called first in each process.
-      cores: processes at a time; None takes all cores.
-      compare: `first_difference`, or that of `Older`.
+scale, name, digest, until, rate, output = sys.argv[1:]
+plan, until, rate = plans.load_plan(scale), int(until), float(rate)
+run = plan.all_runs.get(name)
+if not run:
+    sys.exit("they do not plan it")
+if results.describe(run)["source_digest"] == digest:
+    sys.exit("they are the code that is here")
+tables = []
+if run.sweep:
+    candidate = plan.selection_runs(run)[run.sweep.index(rate)]
+    tables.append(restamp.train_beginning(candidate, until, False).assign(learning_rate=rate))
+    run = run.with_learning_rate(rate)
+for number, records in enumerate([*tables, restamp.train_beginning(run, until, True)]):
+    Path(output, str(number)).write_text(results.to_csv_text(records), newline="")
+"""
 
-    Raises:
-      UserError: if a process is killed.
+
+def begin_older(made: Finished, scale: str, checkout: Path) -> list[str]:
+    """The beginnings of a run's tables as the older sources in `checkout` make them on this machine: texts of CSVs."""
+    rate = repr(made.trained.settings.learning_rate)
+    with tempfile.TemporaryDirectory() as output:
+        command = [sys.executable, "-c", _BEGIN_OLDER, scale, made.run.name, made.table.asked["source_digest"]]
+        command += [str(last_step(made.run)), rate, output]
+        environment = handover.environment(checkout)
+        done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            reason = (done.stderr.splitlines() or ["killed"])[-1]
+            raise UserError(
+                f"the sources in {checkout} cannot be asked for {made.run.name} ({reason}), expected a checkout of "
+                "those that made it: git_commit in its JSON file, or there the last under restamped."
+            )
+        return [Path(output, str(number)).read_text() for number in range(len(made.tables))]
+
+
+def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[str | None, dict]:
+    """The first number in which a run's beginning here differs, in words or None, and the facts for `stamp`.
+
+    It is compared with the finished numbers; where they differ, with those of the older sources in `checkout`.
     """
+    until, rate = last_step(made.run), made.trained.settings.learning_rate
+    sweep = [train_beginning(made.candidate, until, False).assign(learning_rate=rate)] if made.sweep else []
+    new = [*sweep, train_beginning(made.trained, until, True)]
+    old = []
+    for table, records in zip(made.tables, new, strict=True):
+        kept = table.records[table.records["step"] <= until]
+        for key in {"seed", "learning_rate"} & set(kept):
+            kept = kept[kept[key].isin(records[key].unique())]
+        old.append(results.to_csv_text(kept))
+    seeds = sorted(map(int, new[-1]["seed"].unique()))
+    facts = {"compared_run": made.run.name, "seeds": seeds, "last_step": until}
+    difference = _differs(made, old, new, "{} has")
+    if difference and checkout:
+        difference = _differs(made, begin_older(made, scale, checkout), new, f"{checkout} makes, of {{}},")
+        facts["compared_with_sources_of"] = provenance.commit(checkout)
+    return difference, facts
+
+
+def _differs(made: Finished, old: list[str], new: list[pd.DataFrame], whose: str) -> str | None:
+    for table, text, records in zip(made.tables, old, new, strict=True):
+        mine = results.to_csv_text(records)
+        for one, other in zip(text.splitlines(), mine.splitlines(), strict=False):
+            if one != other:
+                return f"{whose.format(table.csv)} the row {one}, but the code that is here makes {other}"
+        if text.count("\n") != mine.count("\n"):
+            return f"{whose.format(table.csv)} other metrics than the code that is here makes"
+    return None
+
+
+def confirm(
+    witnesses: list[Finished], scale: str, checkout: Path | None = None, cores: int | None = None
+) -> Iterator[tuple[Finished, dict]]:
+    """Each witness with the facts of its comparison, `cores` at a time (None: all); a UserError if a number differs."""
+    quietly = partial(import_quietly, "dyna_td.training.trainer")
     spawn = multiprocessing.get_context("spawn")
-    workers = cores or os.cpu_count() or 1
-    witnesses = list(witnesses)
-    with ProcessPoolExecutor(workers, spawn, initializer=initialize, max_tasks_per_child=1) as pool:
+    # A process for each: the memory of a program goes with it.
+    with ProcessPoolExecutor(cores or os.cpu_count(), spawn, initializer=quietly, max_tasks_per_child=1) as pool:
         try:
-            answers = pool.map(partial(compare, train=train_beginning), witnesses)
-            yield from zip(witnesses, answers, strict=True)
+            found = pool.map(partial(compare, scale=scale, checkout=checkout), witnesses)
+            for made, (difference, facts) in zip(witnesses, found, strict=True):
+                if difference:
+                    machine = "" if checkout else _other_machine(made.table.details)
+                    raise UserError(f"{difference}; nothing is stamped{machine}.")
+                yield made, facts
         except BrokenProcessPool as error:
             raise UserError("a training was killed, perhaps for want of memory: try again with --cores 1.") from error
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def stamp(made: Finished, witness: Run, older: str | None = None) -> None:
-    """Writes today's digest into the JSON files of a run, for which `witness` was compared.
+def _other_machine(details: dict) -> str:
+    """The differences between a result's machine and this one, in words."""
+    here = provenance.machine()
+    facts = {"cpu": (details.get("cpu"), here["cpu"])}
+    facts |= {name: (version, here["versions"].get(name)) for name, version in details.get("versions", {}).items()}
+    differing = [f"{name} {there} there, {mine} here" for name, (there, mine) in facts.items() if there != mine]
+    return f" ({'; '.join(differing)}: that alone can change them)" if differing else ""
 
-    Args:
-      made: the run.
-      witness: the run that stands for it.
-      older: the commit of the sources that `witness` was compared with, if not with its finished numbers.
-    """
+
+def stamp(made: Finished, facts: dict) -> None:
+    """Writes today's digest into the JSON files of a run, and the `facts` of its witness under `restamped`."""
     for table in made.tables:
-        fact = {
-            "source_digest": table.details.get("source_digest"),
-            "git_commit": provenance.commit(),
-            "compared_run": witness.name,
-            "seeds": list(compared_seeds(witness)),
-            "last_step": last_step(witness),
-            **({"compared_with_sources_of": older} if older else {}),
-        }
-        told = {**table.details, **table.asked, "restamped": [*table.details.get("restamped", []), fact]}
-        with _times_kept([results.provenance_json(table.csv)]):
+        past = {"source_digest": table.details.get("source_digest"), "git_commit": provenance.commit(), **facts}
+        told = {**table.details, **table.asked, "restamped": [*table.details.get("restamped", []), past]}
+        with handover.times_kept([results.provenance_json(table.csv)]):
             results.write_details(table.csv, told)
-
-
-def require_pipelines_folder(directory: Path) -> Path:
-    """The folder in which Snakemake, whose rules name their files results/..., finds those below `directory`.
-
-    Raises:
-      UserError: if `directory` has another name, so that it finds none.
-    """
-    place = Path(os.path.abspath(directory))  # links are not followed: `results` may lead to another disk
-    if place.name != results.DIRECTORY.name:
-        raise UserError(
-            f"--results is {directory}, but the pipeline takes over no run outside of a folder named "
-            f"{results.DIRECTORY}: name one, for example {Path(directory) / results.DIRECTORY}."
-        )
-    return place.parent
-
-
-def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:
-    """Has Snakemake note that these runs, and their sweeps, are what today's parameters make.
-
-    Snakemake sets the files' times to now; they get their own back, so that nothing after them looks outdated.
-
-    Raises:
-      UserError: if Snakemake refuses.
-    """
-    tables = [table for made in runs for table in made.tables]
-    if not tables:
-        return
-    files = [path for table in tables for path in (table.csv, results.provenance_json(table.csv))]
-    files += [path for table in tables if (path := results.states_csv(table.csv)).exists()]
-    home = require_pipelines_folder(directory)
-    targets = [os.path.relpath(table.csv, home) for table in tables]
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--snakefile",
-        str(ROOT / "Snakefile"),
-        "--touch",
-        "--force",
-        *targets,
-    ]
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    with _times_kept(files):
-        told = subprocess.run(
-            [*command, "--config", f"scale={scale}"],
-            cwd=home,
-            env=os.environ | {"PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-        )
-    if told.returncode:
-        reason = next((line for line in told.stderr.splitlines() if "error" in line.lower()), "it failed")
-        raise UserError(f"Snakemake did not take the stamped runs over ({reason}): try again.")
-
-
-@contextmanager
-def _times_kept(paths: Iterable[Path]) -> Iterator[None]:
-    """Gives files their times back when the block ends: to be stamped is not to be made anew."""
-    times = {path: path.stat() for path in paths}
-    try:
-        yield
-    finally:
-        for path, before in times.items():
-            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))

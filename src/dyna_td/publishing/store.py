@@ -1,160 +1,139 @@
-"""Finished runs in `reference/runs/`, of complete figures and of others: so that nobody need train them again.
-
-<run>.csv.xz, <run>.json                  every evaluation of every seed, and what it comes from
-<run>.selection.csv.xz, .selection.json   the sweep of its learning rates, if there was one
-<run>.states.csv.xz                       the sampled states, if a figure shows them
-"""
+"""Fills `reference/` with finished figures and runs, and brings the runs back, so that nobody trains them again."""
 
 import json
+import lzma
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import finished, results
+from dyna_td.pipeline import aggregate, finished, provenance, results
 from dyna_td.pipeline.files import write_whole
 from dyna_td.pipeline.finished import Finished
-from dyna_td.pipeline.plans import Plan
-from dyna_td.pipeline.remedies import told_if_damaged
-from dyna_td.publishing import reference, restamp
+from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.publishing import handover, reference
 from dyna_td.settings import Run
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What `restore` did.
+    """The runs that are back, and sentences on those that are not, by the reason."""
 
-    Attributes:
-      runs: that are back.
-      outdated: the names of those that other sources made, which only come back when asked for.
-      damaged: a sentence on each whose stored files are damaged.
-      left_out: a sentence on each that does not fit the plan, or what is finished already.
-    """
+    runs: list[Finished] = field(default_factory=list)
+    outdated: list[str] = field(default_factory=list)  # other sources made them
+    damaged: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # they do not fit the plan, or what is there
 
-    runs: list[Finished]
-    outdated: list[str]
-    damaged: list[str]
-    left_out: list[str]
+
+def require_committed() -> None:
+    """Raises UserError unless the sources are as committed, so that what is published can be made again."""
+    changed = provenance.uncommitted("src", "envs", "experiments", "figures")
+    if changed is None:
+        raise UserError("this is no git repository, so nobody could tell from which sources the results come.")
+    if changed:
+        raise UserError(f"{changed[0]} is not committed: commit it first, then publish what it makes.")
+
+
+def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
+    """Writes all of a figure but its picture to `directory`, or nothing: these sources made all runs in `source`."""
+    made = {run: finished.read(plan, run, source) for run in figure.runs}
+    remake = f"make {figure.name} SCALE={plan.scale}"
+    for csv in [each.table.csv for each in made.values() if not each.is_current]:
+        raise UserError(
+            f"{csv} was made by other sources than those that are here: if they make the same numbers, "
+            f"`make restamp SCALE={plan.scale}` shows it, else `{remake}` trains it anew."
+        )
+    curves = aggregate.curves_text(figure, lambda run: (made[run].table.records, made[run].table.details))
+    if figure.shows_states:
+        states = aggregate.states_text(figure, lambda run: results.read_states(made[run].table.csv, remake))
+        _compress(reference.states_csv(figure.name, directory), states.encode())
+    with write_whole(reference.curves_csv(figure.name, directory)) as file:
+        file.write(curves)
+    keep(plan, made, source, directory)
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:
-    """Stores those of `runs` that are finished below `source`, undamaged, and made by the sources that are here.
-
-    Returns:
-      The runs that are in the store now.
-    """
+    """Stores those of `runs` that are finished below `source`, undamaged, and made by these sources; returns them."""
     kept = []
     for run in runs:
-        if not results.run_csv(plan.scale, run.name, source).exists():
-            continue
+        files = _files(plan, run, source)
         try:
-            made = finished.read(plan, run, source)
+            if not all(path.exists() for path in files.values()) or not finished.read(plan, run, source).is_current:
+                continue
         except UserError:
             continue
-        if made.is_current:
-            for at, stored in _files(plan, run, source, directory).items():
-                if at.exists():
-                    _store(at, stored)
-            kept.append(run)
+        kept.append(run)
+        for name, path in files.items():
+            at = reference.stored(name, directory)
+            if path.suffix == ".csv":
+                _compress(at, path.read_bytes())
+            else:
+                with write_whole(at) as file:
+                    file.write(f"{_as_json(json.loads(path.read_bytes()))}\n")
     return kept
 
 
 def restore(plan: Plan, directory: Path, target: Path, outdated: bool = False) -> Restored:
-    """Brings stored runs of `plan` that are not below `target` back there, and has Snakemake take them over.
+    """Brings published runs of `plan` that are not below `target` back there, and hands them over to Snakemake.
 
-    Args:
-      plan: of the paper's scale.
-      directory: where they are stored.
-      target: folder of the results.
-      outdated: whether those that other sources made come back too.
-
-    Raises:
-      UserError: if nothing is stored, or Snakemake refuses.
+    With `outdated`, those that other sources made come back too.
     """
-    if not (Path(directory) / "runs").is_dir():
-        raise UserError(f"{directory} holds no stored runs: get them with `git checkout reference`.")
-    back = Restored([], [], [], [])
+    reference.require_published(directory)
+    back = Restored()
     for run in plan.all_runs.values():
-        csv = results.run_csv(plan.scale, run.name, target)
-        if csv.exists() or not _stored(directory, f"{run.name}.json").exists():
-            continue
-        try:
-            files = _files(plan, run, target, directory).items()
-            contents = _read({at: stored for at, stored in files if not at.exists()})
-        except UserError as error:
-            back.damaged.append(str(error))
-            continue
-        try:
-            for at, content in contents.items():
-                with write_whole(at, "wb") as file:
-                    file.write(content)
-            made = finished.read(plan, run, target)
-        except UserError as error:
-            back.left_out.append(str(error))
-        else:
-            if made.is_current or outdated:
-                back.runs.append(made)
-                continue
-            back.outdated.append(run.name)
-        for at in contents:
-            at.unlink(missing_ok=True)
-    restamp.tell_snakemake(plan.scale, [made for made in back.runs if made.is_current], target)
+        if reference.stored(f"{run.name}.json", directory).exists():
+            _restore(plan, run, directory, target, outdated, back)
+    handover.tell_snakemake(plan.scale, [made for made in back.runs if made.is_current], target)
     return back
 
 
-def _files(plan: Plan, run: Run, folder: Path, directory: Path) -> dict[Path, Path]:
-    """The files of a run below the results' `folder` and in the store, the sweep's first."""
-    csv = results.run_csv(plan.scale, run.name, folder)
-    tables = [results.selection_csv(plan.scale, run.name, folder)] if run.sweep else []
-    tables += [results.states_csv(csv)] if run.name in plan.sampled_runs else []
-    files = {}
-    for table in [*tables, csv]:
-        name = str(table.relative_to(csv.parents[len(Path(run.name).parts) - 1]))
-        files[table] = _stored(directory, f"{name}.xz")
-        if table != results.states_csv(csv):
-            job = name.removesuffix(".csv")
-            files[results.provenance_json(table)] = _stored(directory, f"{job}.json")
-    return files
-
-
-def _stored(directory: Path, name: str) -> Path:
-    return Path(directory) / "runs" / name
-
-
-def _store(at: Path, stored: Path) -> None:
-    if stored.suffix == ".xz":
-        reference.write_compressed(stored, at.read_bytes())
+def _restore(plan: Plan, run: Run, directory: Path, target: Path, outdated: bool, back: Restored) -> None:
+    """Brings one run back unless it is there, and notes in `back` what came of it."""
+    files = {name: path for name, path in _files(plan, run, target).items() if not path.exists()}
+    if f"{run.name}.csv" not in files:
         return
-    content = at.read_text(encoding="utf-8")
-    if stored.suffix == ".json":
-        details = json.loads(content)
-        content = f"{reference.as_json({'date': reference.day_of(at), **details})}\n"
-    with write_whole(stored) as file:
-        file.write(content)
+    try:
+        tables = {name: reference.read_table(name, directory) for name in files if name.endswith(".csv")}
+    except UserError as error:
+        back.damaged.append(str(error))
+        return
+    try:
+        for name, path in files.items():
+            with write_whole(path, "wb") as file:
+                file.write(tables[name] if name in tables else reference.stored(name, directory).read_bytes())
+        made = finished.read(plan, run, target)
+    except UserError as error:
+        back.left_out.append(str(error))
+    else:
+        if made.is_current or outdated:
+            back.runs.append(made)
+            return
+        back.outdated.append(f"{run.name} was made by other sources than those that are here.")
+    for path in files.values():
+        path.unlink(missing_ok=True)
 
 
-def _read(files: dict[Path, Path]) -> dict[Path, bytes]:
-    """The contents of stored files by where they belong, each table as its JSON file tells of it.
+def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:
+    """The files of a run below the results' `folder`, by name; its CSV, by which it counts as finished, comes last."""
+    names = [f"{run.name}.selection.json", f"{run.name}.selection.csv"] if run.sweep else []
+    names += [f"{run.name}.states.csv"] if run.name in plan.sampled_runs else []
+    return {name: Path(folder) / plan.scale / "runs" / name for name in (*names, f"{run.name}.json", f"{run.name}.csv")}
 
-    Raises:
-      UserError: for a file that is damaged, or one that is missing and that every run has.
-    """
-    contents = {}
-    for at, stored in files.items():
-        if not stored.exists() and at.name.endswith(".states.csv"):
-            continue
-        if stored.suffix == ".xz":
-            contents[at] = reference.read_compressed(stored)
-        else:
-            with told_if_damaged(stored, reference.again(stored)):
-                contents[at] = stored.read_bytes()
-    for at in [at for at in contents if at.suffix == ".json"]:
-        with told_if_damaged(files[at], reference.again(files[at])):
-            told = json.loads(contents[at])
-            checksums = {at.with_suffix(".csv"): told["csv_sha256"]}
-            checksums[results.states_csv(at.with_suffix(".csv"))] = told.get("states_sha256")
-        for path, checksum in checksums.items():
-            if path in contents and results.checksum(contents[path]) != checksum:
-                stored = files[path]
-                raise UserError(f"{stored} is not what the JSON file beside it tells of; {reference.again(stored)}.")
-    return contents
+
+def _compress(path: Path, content: bytes) -> None:
+    """Writes `content`, unless it is there already: another version of the library may make other bytes of it."""
+    try:
+        if reference.read_compressed(path) == content:
+            return
+    except UserError:
+        pass  # not there, or damaged
+    with write_whole(path, "wb") as file:
+        file.write(lzma.compress(content, preset=9))
+
+
+def _as_json(told: object, indent: str = "") -> str:
+    """`told` as JSON, with a line for each entry of a mapping, and lists on one line."""
+    if not isinstance(told, dict) or not told:
+        return json.dumps(told, allow_nan=False)
+    entries = [f"{indent} {json.dumps(key)}: {_as_json(value, f'{indent} ')}" for key, value in told.items()]
+    return "{\n" + ",\n".join(entries) + f"\n{indent}}}"

@@ -77,7 +77,8 @@ class SearchControl(tf.Module):
         last = state  # s tilde, the last accepted state
         most_iterations = tf.minimum(MOST_ITERATIONS, MOST_ITERATIONS_A_STEP * chain_steps)
         most = tf.int32.max if self.settings.full_chains else m
-        active = (count < most) & (used < chain_steps)  # Alg. 4: c < k and i < k_b
+        # Alg. 4: c < k and i < k_b. Its k is m here, and its i is `used`; our i also counts restarts that cost no step.
+        active = (count < most) & (used < chain_steps)
         while tf.reduce_any(active) & (i < most_iterations):
             slope, is_finite = _finite(gradient(state, i))
             i += 1

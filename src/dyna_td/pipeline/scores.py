@@ -1,6 +1,7 @@
-"""From a run's records to one number a seed: what the claims compare.
+"""Scores, one number a seed from a run's records: the numbers that claims compare.
 
-Windows, in environment steps or mini-batch updates; data are unsmoothed, and a score is the mean over its evaluations:
+Windows, in environment steps or mini-batch updates; a score is the mean of unsmoothed values over the evaluations in
+its window:
 
     auc            from the end of the random warm-up (of the supervised task: the first evaluation after step 0) to
                    the end: 5,000 to 50,000 environment steps at paper scale
@@ -11,7 +12,7 @@ Windows, in environment steps or mini-batch updates; data are unsmoothed, and a 
     equal_seconds  from the end of the warm-up to the training seconds a seed that every compared run has used, the
                    metric interpolated between evaluations: as `auc`, over the clock of figure 3c
 
-All of them scale with the run, so that a shorter run has the same windows, labelled with its own steps.
+All of them scale with the run, so that a shorter run has the same windows.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import results
+from dyna_td.pipeline import finished, results
 from dyna_td.settings import Run
 
 WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
@@ -34,10 +35,10 @@ _INSTANTS = 200  # of the clock at which equal_seconds looks
 
 @dataclass(frozen=True)
 class Measured:
-    """A run with its records `seed,step,metric,value` and the contents of its JSON file; `rebuild` makes it anew.
+    """A run with its records `seed,step,metric,value` and its JSON file's contents; `rebuild` is its command.
 
-    `sources` says whether it comes from the `current` code and settings, is `published` with the plan's settings, or
-    comes from `other` ones.
+    `sources` is `current` for the code and settings that are here, `published` for a published run with the plan's
+    settings, and `other` for any other.
     """
 
     run: Run
@@ -46,32 +47,19 @@ class Measured:
     rebuild: str
     sources: str = "current"
 
-    @property
-    def train_seconds(self) -> float:
-        """Training seconds of the job."""
-        return self._detail("train_seconds")
-
-    @property
-    def trained_seeds(self) -> int:
-        """Seeds that the job trained."""
-        return self._detail("trained_seeds")
-
     def seconds_per_seed(self) -> pd.Series:
         """Training seconds so far, of the job divided by its seeds, by step."""
-        steps, seconds = zip(*self._detail("train_seconds_at"), strict=True)
-        return pd.Series(seconds, index=steps) / self.trained_seeds
+        steps, seconds = zip(*self.detail("train_seconds_at"), strict=True)
+        return pd.Series(seconds, index=steps) / self.detail("trained_seeds")
 
-    def _detail(self, name: str):
+    def detail(self, name: str):
+        """The entry `name` of the JSON file; a UserError if it is not there."""
         if name not in self.details:
             raise UserError(f"{self.run.name} was trained without noting {name}; rebuild it with `{self.rebuild}`.")
         return self.details[name]
 
     def values(self, metric: str) -> pd.DataFrame:
-        """`metric` by seed (rows) and step (columns).
-
-        Raises:
-          UserError: if the run's file does not have it.
-        """
+        """`metric` by seed (rows) and step (columns); a UserError if the run does not have it."""
         table = self.records[self.records["metric"] == metric].pivot(index="seed", columns="step", values="value")
         if table.empty:
             raise UserError(f"{self.run.name} was trained without {metric}; rebuild it with `{self.rebuild}`.")
@@ -79,29 +67,21 @@ class Measured:
 
 
 def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
-    """What gives the results of a run below `directory`, None where there are none; each is read once.
+    """A function that reads the results of a run below `directory` once, None where there are none.
 
-    It raises UserError for results that are damaged or not complete, naming the file and the command that rebuilds it.
+    Results that are damaged or not complete are a UserError that names the file and the command that rebuilds it.
     """
 
     @cache
     def read(run: Run) -> Measured | None:
         csv = results.run_csv(scale, run.name, directory)
-        rebuild = f"python -m dyna_td run {run.name} --scale {scale}"
         if not csv.exists():
             return None
+        rebuild = f"python -m dyna_td run {run.name} --scale {scale}"
         records, details = results.read_run(csv, run, rebuild)
-        return Measured(run, records, details, rebuild, "current" if is_current(run, details) else "other")
+        return Measured(run, records, details, rebuild, "current" if finished.agrees(run, details) else "other")
 
     return read
-
-
-def is_current(planned: Run, details: dict) -> bool:
-    """Whether the JSON file of a result tells of the settings that the plan asks for and the code that is here now."""
-    run = planned
-    if run.sweep:
-        run = run.with_learning_rate(details.get("settings", {}).get("learning_rate"))
-    return results.agrees(details, {**results.describe(run), "run": planned.name})
 
 
 def score(measured: Measured, metric: str, window: str, over: str | None = None, seconds: float = 0.0) -> pd.Series:
@@ -134,16 +114,11 @@ def steps_in(run: Run, window: str, steps: Iterable[int]) -> list[int]:
     warm_up = getattr(run.settings, "warm_up_steps", 0)
     steps = list(steps)
     learning = [step for step in steps if step > 0 and step >= warm_up] or steps[-1:]
-    match window:
-        case "early":
-            return [step for step in learning if 3 * (step - warm_up) <= run.steps - warm_up]
-        case "final":
-            return learning[-_LAST:]
-        case "end":
-            return learning[-1:]
-        case "moment_early":
-            return [run.moments["early"]]
-    return learning
+    if window == "early":
+        return [step for step in learning if 3 * (step - warm_up) <= run.steps - warm_up]
+    if window == "moment_early":
+        return [run.moments["early"]]
+    return learning[{"final": -_LAST, "end": -1}.get(window, 0) :]
 
 
 def common_seconds(compared: Iterable[Measured]) -> float:

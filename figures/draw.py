@@ -1,0 +1,65 @@
+"""Draws a figure: `python figures/draw.py figure_4 --curves curves.csv --scale paper --output figure_4.png`.
+
+The panels are those of the figure's YAML file. A script `figures/<figure>.py`, if there is one, changes them or adds
+others by its function `adapt`. Nothing here trains or imports TensorFlow.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from maps import heatmap
+from panels import Panel, curves_panel
+from rendering import draw_figure, read_tables, save
+
+from dyna_td.errors import UserError
+from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.yaml_files import read_checked
+
+MOST_COLUMNS = 4  # unless the YAML says otherwise
+
+
+def panels_of(figure: str, experiments: Path = ROOT / "experiments") -> tuple[list[Panel], int]:
+    """The panels of a figure in reading order, and the number of columns.
+
+    Raises:
+      UserError: if its YAML file is missing or breaks the schema.
+    """
+    content = read_checked(experiments / f"{figure}.yaml", "figure")
+    panels = {
+        letter: heatmap(letter, declared) if "states" in declared else curves_panel(letter, declared)
+        for letter, declared in content["panels"].items()
+        if declared.get("drawn", True)
+    }
+    if Path(__file__).with_name(f"{figure}.py").exists():
+        panels = importlib.import_module(figure).adapt(panels)
+    return list(panels.values()), content.get("columns", min(len(panels), MOST_COLUMNS))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Draws the figure that the command line names; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Draws a figure from its tables.")
+    parser.add_argument("figure", help="the name of a file in experiments/, such as figure_4")
+    parser.add_argument("--curves", type=Path, required=True, help="its curves.csv; states.csv is looked for beside it")
+    parser.add_argument("--scale", required=True, help="scale that made the curves; printed under the picture")
+    parser.add_argument("--output", type=_png, required=True, help="picture to write, .png; the .pdf goes beside it")
+    arguments = parser.parse_args(argv)
+    try:
+        panels, columns = panels_of(arguments.figure)
+        save(draw_figure(panels, read_tables(arguments.curves, panels), arguments.scale, columns), arguments.output)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _png(text: str) -> Path:
+    if Path(text).suffix != ".png":
+        raise argparse.ArgumentTypeError(f"{text} does not end in .png; write for example figure_1.png.")
+    return Path(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,300 @@
+"""The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
+
+Nothing is judged here: verdicts are those of reference/claims.csv and readings.csv.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dyna_td.evidence.findings import Finding, load_findings
+from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.plans import Figure, Plan, load_plan
+from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.publishing import marked_text
+from dyna_td.settings import Run
+
+VERDICTS = ("supported", "contradicted", "undecided", "not run")
+LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
+THEMES = {  # the claims by what they are about, and what shows it
+    "Prioritizing is a cubic loss": (range(1, 8), "figures 7, 8, 11"),
+    "Outdated priorities, few examples": ((*range(8, 15), 19, 20), "figures 1, 10"),
+    "Noisy targets": (range(15, 19), "figure 9"),
+    "Where the states lie": (range(21, 28), "figures 2, 3"),
+    "Returns on benchmarks": (range(28, 37), "figures 4, 5, 12"),
+    "MuJoCo, roundabout, maze": (range(37, 45), "figures 6, 13, 14"),
+    "Theory on a trained Q": (range(45, 48), "study frozen"),
+}
+AGENTS = {
+    "er": "ER",
+    "prioritized_er": "PrioritizedER",
+    "dyna_td": "Dyna-TD",
+    "dyna_td_learned": "Dyna-TD, learned model",
+    "dyna_value": "Dyna-Value",
+    "dyna_frequency": "Dyna-Frequency",
+}
+NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
+NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published facts: reference/ and experiments/ below `root`."""
+
+    root: Path = ROOT
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the paper's scale."""
+        return load_plan("paper", self.root / "experiments")
+
+    @cached_property
+    def stated(self) -> dict[int, dict]:
+        """The claims as claims.yaml states them, by number."""
+        content = read_checked(self.root / "experiments" / "claims.yaml", "claims")
+        return {claim["number"]: claim for claim in content["claims"]}
+
+    @cached_property
+    def findings(self) -> dict[int, Finding]:
+        """The findings by the number of their claim."""
+        return load_findings(self.stated, self.root / "experiments")
+
+    @cached_property
+    def card(self) -> pd.DataFrame:
+        """The rows of claims.csv; an empty cell is an empty text."""
+        return pd.read_csv(self.root / "reference" / "claims.csv", dtype=str, keep_default_na=False)
+
+    @cached_property
+    def verdicts(self) -> dict[int, str]:
+        """Each claim's verdict by its number."""
+        rows = self.card[self.card["row"] == "claim"]
+        return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
+
+    @cached_property
+    def readings(self) -> pd.DataFrame:
+        """The verdicts of other readings: claim, reading, verdict, and whether only the window of training differs."""
+        table = pd.read_csv(self.root / "reference" / "readings.csv", dtype=str, keep_default_na=False)
+        declared = read_checked(self.root / "experiments" / "readings.yaml", "readings")["readings"]
+        windows = {reading["name"] for reading in declared if "window" in reading}
+        rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
+        return rows.assign(claim=rows["claim"].astype(int), window=rows["reading"].isin(windows))
+
+    @cached_property
+    def turned(self) -> pd.DataFrame:
+        """The readings under which a claim that was judged has another verdict."""
+        rows = self.readings[self.readings["verdict"] != "not run"]
+        return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
+
+    def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
+        """The measured jobs of `figures`, each once: a run, or the sweep before it."""
+        rows = {}
+        for run in (run for figure in figures for run in figure.runs):
+            for name in (f"{run.name}.selection", run.name) if run.sweep else (run.name,):
+                path = self.root / "reference" / "runs" / f"{name}.json"
+                if path.exists():
+                    details = json.loads(path.read_text(encoding="utf-8"))
+                    rows[name] = (details["core_seconds"] / 60, details["peak_memory_mib"])
+        return pd.DataFrame(rows.values(), columns=["minutes", "memory"], index=list(rows), dtype=float)
+
+
+def fill(root: Path = ROOT) -> None:
+    """Writes every generated part into its page."""
+    facts = Published(root)
+    pages = {
+        "README.md": (scorecard, answer, results, figures),
+        "docs/README.md": (answer,),
+        "docs/claims.md": (claims,),
+        "docs/deviations.md": (deviations,),
+        "docs/costs.md": (costs,),
+        "docs/beyond-the-paper.md": (controls,),
+    }
+    for page, parts in pages.items():
+        marked_text.replace(root / page, {part.__name__: part(facts) for part in parts})
+
+
+def scorecard(facts: Published) -> str:
+    """The line that shows the picture, with its content in words."""
+    words = ", ".join(f"{count} {verdict} ({LETTERS[verdict]})" for verdict, count in counts(facts).items())
+    return f"![Scorecard of {len(facts.verdicts)} claims: {words}](reference/scorecard.png)\n"
+
+
+def answer(facts: Published) -> str:
+    """How many claims have which verdict, and what another reading changes of it."""
+    words = ", ".join(f"{count} are {verdict}" for verdict, count in counts(facts).items())
+    contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
+    turned = facts.turned[facts.turned["claim"].isin(contradicted)]
+    by_number = turned.loc[~turned["window"], "claim"].nunique()
+    by_window = turned["claim"].nunique() - by_number
+    return (
+        f"Of the paper's {len(facts.verdicts)} claims, **{words}**; "
+        f"{by_number} of the {len(contradicted)} contradictions end with another value of a number that the paper "
+        f"leaves open, such as a learning rate, and {by_window} more if another part of training is judged.\n"
+    )
+
+
+def results(facts: Published) -> str:
+    """The mean return over learning of each agent on each benchmark, with Student's 95% interval over seeds."""
+    rows = {}
+    for panel in (panel for name in ("figure_4", "figure_12") for panel in facts.plan.figures[name].panels.values()):
+        found = {curve: _mean_return(facts, panel.curves[curve]) for curve in AGENTS if curve in panel.curves}
+        best = max(mean for mean, _ in found.values())
+        words = {curve: f"{mean:,.0f} ± {half:,.0f}" for curve, (mean, half) in found.items()}
+        cells = [f"**{words[curve]}**" if found[curve][0] == best else words[curve] for curve in found]
+        run = panel.curves["er"]
+        environment, n = run.environment.partition("-")[0], run.settings.planning_updates
+        row = dict(zip(found, cells, strict=True))
+        rows.setdefault(environment, {})[n] = [environment, str(n), *(row.get(curve, "") for curve in AGENTS)]
+    ordered = [of_n[n] for of_n in rows.values() for n in sorted(of_n)]
+    return _table(["environment", "n", *AGENTS.values()], ordered)
+
+
+def figures(facts: Published) -> str:
+    """A line for each figure: its picture, what it shows, the claims on it by verdict, its command and its cost."""
+    rows = []
+    for name, figure in facts.plan.figures.items():
+        number = name.removeprefix("figure_")
+        about = [claim for claim, stated in facts.stated.items() if int(number) in stated["figures"]]
+        found = {verdict: [str(claim) for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
+        verdicts = ", ".join(f"**{LETTERS[verdict]}** {' '.join(of)}" for verdict, of in found.items() if of)
+        minutes = _two_digits(facts.jobs([figure])["minutes"].sum())
+        picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
+        rows.append([picture, shows, verdicts, f"`make {name}`", minutes])
+    return _table(["figure", "shows", "claims", "command", "core-minutes"], rows)
+
+
+def claims(facts: Published) -> str:
+    """A section for each theme, and in it one for each claim."""
+    lines = []
+    for theme, (numbers, shown) in THEMES.items():
+        pictures = re.sub(r"(?<=[ ])(\d+)", r"[\1](../reference/figure_\1/figure_\1.png)", shown)
+        lines += [f"## {theme}", "", f"Shown in {pictures}.", ""]
+        lines += [line for number in numbers for line in _claim(facts, number)]
+    return "\n".join(lines)
+
+
+def deviations(facts: Published) -> str:
+    """The table of the deviations; a row's number is its anchor."""
+    content = read_checked(facts.root / "experiments" / "deviations.yaml", "deviations")["deviations"]
+    rows = []
+    for row in content:
+        anchor = f'<a id="deviation-{row["number"]}"></a>{row["number"]}'
+        rows.append([anchor, *(_escaped(row[key]) or "-" for key in ("what", "paper", "code", "here", "other"))])
+    return _table(["#", "what", "paper", "released code", "here", "other reading"], rows)
+
+
+def costs(facts: Published) -> str:
+    """A line for each figure and study: jobs, core-minutes, longest job, memory; and for all, shared jobs once."""
+    figures, drawn = facts.plan.figures, facts.plan.drawn
+    rows = {name.replace("_", " "): [figure] for name, figure in drawn.items()}
+    rows |= {"all figures": list(figures.values()), "figures and studies": list(drawn.values())}
+    lines = []
+    for name, shown in rows.items():
+        jobs = facts.jobs(shown)
+        if len(jobs):
+            minutes = [_two_digits(jobs["minutes"].sum()), _two_digits(jobs["minutes"].max())]
+            lines.append([name, str(len(jobs)), *minutes, f"{jobs['memory'].max():,.0f}"])
+    return _table(["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"], lines)
+
+
+def controls(facts: Published) -> str:
+    """A line for each agent of the study: its return minus Dyna-TD's, and where its states lie on GridWorld."""
+    table = pd.read_csv(facts.root / "reference" / "controls" / "curves.csv").set_index(["panel", "metric", "curve"])
+    columns = {
+        "MountainCar": ("a", "return_less_dyna_td", "{:+,.0f}", 1),
+        "GridWorld": ("b", "return_less_dyna_td", "{:+,.0f}", 1),
+        "distance to p&#42;, 1e-4": ("c", "distance_uniform_over_learning", "{:.2f}", 1e4),
+        "entropy, nats": ("d", "entropy_10_over_learning", "{:.2f}", 1),
+    }
+
+    def cell(curve: str, panel: str, metric: str, form: str, factor: float) -> str:
+        if (panel, metric, curve) not in table.index:
+            return "0" if curve == "dyna_td" else "-"
+        row = table.loc[(panel, metric, curve)]
+        mean, low, high = (form.format(factor * row[key]) for key in ("mean", "low95", "high95"))
+        return f"{mean} ({low} to {high})" if "less" in metric else mean
+
+    curves = [curve for panel, metric, curve in table.index if (panel, metric) == ("d", "entropy_10_over_learning")]
+    rows = [[f"`{curve}`", *(cell(curve, *at) for at in columns.values())] for curve in curves]
+    return _table(["agent", *columns], rows)
+
+
+def counts(facts: Published) -> dict[str, int]:
+    """The number of claims of each verdict, of those that occur."""
+    found = list(facts.verdicts.values())
+    return {verdict: found.count(verdict) for verdict in VERDICTS if verdict in found}
+
+
+def _claim(facts: Published, number: int) -> list[str]:
+    stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
+    sentence = f"**{verdict.capitalize()}.** {_escaped(stated['text'])} ({stated['place']})"
+    lines = [f"### Claim {number}", "", sentence, ""]
+    tests = facts.card[(facts.card["claim"] == str(number)) & (facts.card["row"] == "test")]
+    lines += _table(["test", "effect", "n", "verdict"], [_test(test) for _, test in tests.iterrows()]).split("\n")
+    if finding and finding.verdict == verdict:
+        parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
+        lines += [f"- *{heading}.* {_linked(_escaped(text))}" for heading, text in parts.items()]
+    found = facts.readings[facts.readings["claim"] == number]
+    for other in VERDICTS[:-1]:
+        names = found.loc[found["verdict"] == other, "reading"]
+        if len(names):
+            lines.append(f"- *{'Still' if other == verdict else 'But'} {other}* by: {'; '.join(names)}.")
+    return lines if lines[-1] == "" else [*lines, ""]
+
+
+def _test(test: pd.Series) -> list[str]:
+    """A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
+    if test["expect"] == "computed":
+        return [test["test"].replace("_", " "), f"{float(test['effect']):.3g}: {test['note']}", "-", test["verdict"]]
+    plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
+    name = f"{test['test']}: {plus}{f' minus {minus}' if minus else ''}"
+    effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
+    note = f"; {test['note']}" if test["note"] else ""
+    name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
+    return [_escaped(name), f"{effect}{note}", test["n"], test["verdict"]]
+
+
+def _effect(test: pd.Series) -> str:
+    """An effect as "-22 (-101 to +37)", in per cent if it is relative."""
+    if not test["effect"]:
+        return ""
+    values = [float(test[key]) for key in ("effect", "low95", "high95") if test[key]]
+    if test["unit"] == "relative":
+        words = [f"{100 * value:+.3g}%" for value in values]
+    else:
+        words = [f"{value:+,.0f}" if 100 <= abs(value) < np.inf else f"{value:+.3g}" for value in values]
+    return words[0] if len(words) < 3 else f"{words[0]} ({words[1]} to {words[2]})"
+
+
+def _mean_return(facts: Published, run: Run) -> tuple[float, float]:
+    """The mean return over the evaluations after the warm-up, and half its interval."""
+    records = pd.read_csv(facts.root / "reference" / "runs" / f"{run.name}.csv.xz")
+    records = records[(records["metric"] == "return") & (records["step"] >= run.settings.warm_up_steps)]
+    seeds = records.groupby("seed")["value"].mean()
+    return seeds.mean(), stats.t.ppf(0.975, len(seeds) - 1) * seeds.sem()
+
+
+def _two_digits(minutes: float) -> str:
+    return "none" if not minutes else "< 0.1" if minutes < 0.1 else f"{float(f'{minutes:.2g}'):g}"
+
+
+def _escaped(text: str) -> str:
+    """`text` with bars that do not end a cell of a table, and asterisks that begin no emphasis."""
+    return text.replace("|", "&#124;").replace("*", "&#42;").replace("<", "&lt;")
+
+
+def _linked(text: str) -> str:
+    """`text` with links to the claims and deviations that it names."""
+    text = re.sub(r"\b(claim) (\d+)\b", r"[\1 \2](#claim-\2)", text)
+    return re.sub(r"\b(deviation) (\d+)\b", r"[\1 \2](deviations.md#deviation-\2)", text)
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
