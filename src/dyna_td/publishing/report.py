@@ -124,7 +124,8 @@ def _claims(plan: Plan, stated: list[Claim], directory: Path) -> list[dict] | No
     claims = []
     for claim in stated:
         row, *tests = (row for _, row in card[card["claim"] == claim.number].iterrows())  # the claim's comes first
-        words = {"words": scorecard.verdict_words(row), "data": scorecard.effect_words(row)}
+        data = "; ".join(filter(None, (scorecard.effect_words(row), row["note"])))
+        words = {"words": scorecard.verdict_words(row), "data": data}
         cells = [scorecard.test_cells(test)[1:] for test in tests]
         claims.append({**vars(claim), **words, "verdict": row["verdict"], "tests": cells})
     return claims
