@@ -3,7 +3,6 @@
 import importlib
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -172,54 +171,6 @@ def test_nothing_is_measured_without_ours_or_without_the_peers_python(fakes, tmp
         peers.started(FOREIGN[0], tmp_path / "none", {}),
     ):
         pass
-
-
-class Stub:
-    """A worker whose chunks take the times that a test gives."""
-
-    def __init__(self, name, calls, processor):
-        self.facts = FACTS
-        self._name, self._calls, self._processor = name, calls, iter(processor)
-
-    def time(self):
-        self._calls.append(self._name)
-        return {"processor": next(self._processor), "clock": 20.0}
-
-
-def test_ours_and_a_peer_take_turns_and_the_first_pair_only_warms_up():
-    calls = []
-    rows = list(peers.pairs(Stub("ours", calls, [99, 2, 4, 5]), Stub("peer", calls, [99, 6, 20, 10]), 3))
-    assert calls == ["ours", "peer"] * 4
-    assert [row["ratio"] for row in rows] == [3, 5, 2]
-    assert [row["clock_ratio"] for row in rows] == [1, 1, 1]
-    (line,) = peers.summary(pd.DataFrame({"work": "w", "peer": "p", **row} for row in rows)).to_dict("records")
-    assert (line["min"], line["median"], line["max"]) == (2, 3, 5)
-    assert (line["peer_microseconds"], line["our_microseconds"], line["peer_share"]) == (10, 4, 0.5)
-
-
-def test_a_chunk_is_divided_by_its_updates_and_seeds():
-    worker = peers.Worker("", None, None)
-    worker.facts = FACTS
-    worker.ask = lambda request: {"seconds": 4.0, "cpu_seconds": 2.0, "updates": 100}
-    assert worker.time() == {"processor": 1e4, "clock": 2e4}
-
-
-@pytest.mark.parametrize("failing", ["cpprb", "nothing"])
-def test_a_library_that_cannot_be_installed_is_tried_again_next_time(failing, tmp_path):
-    (tmp_path / "benchmarks").mkdir()
-    for file in ("Makefile", "benchmarks/requirements.txt"):
-        (tmp_path / file).write_text((ROOT / file).read_text())
-    python = tmp_path / "python"
-    python.write_text(
-        f'#!/bin/sh\n[ "$2" = venv ] && mkdir -p "$3/bin" && cp "$0" "$3/bin/python"\n'
-        f'echo "$@" >> {tmp_path}/asked\ncase "$5" in {failing}*) exit 1;; esac\n'
-    )
-    python.chmod(0o755)
-    command = ["make", "-C", tmp_path, ".venv-peers/.installed", f"PYTHON={python}"]
-    assert subprocess.run(command, capture_output=True).returncode == 0
-    asked = [line.split()[-1].partition("==")[0] for line in (tmp_path / "asked").read_text().splitlines()]
-    assert asked[1:] == ["torch", "stable-baselines3", "jax", "optax", "cpprb"]
-    assert (tmp_path / ".venv-peers/.installed").exists() == (failing == "nothing")
 
 
 @pytest.mark.parametrize("domain", ["Hopper-v4", "Walker2d-v4"])

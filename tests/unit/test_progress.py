@@ -30,20 +30,6 @@ def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun,
     assert stream.getvalue() == f"sin/l2: {told}\n"
 
 
-def test_lines_come_every_few_seconds_and_not_more_often(monkeypatch):
-    seconds = [0.0, *range(1, 13)]
-    clock = iter(seconds)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    stream = io.StringIO()
-    with progress.progress("run", stream) as show:
-        for done in range(13):
-            show(100 * done, 10_000)
-    assert stream.getvalue().splitlines() == [
-        "run: 500 of 10,000 steps, 100 steps/s, 95 s left",
-        "run: 1,000 of 10,000 steps, 100 steps/s, 90 s left",
-    ]
-
-
 def test_a_bars_speed_is_that_of_this_training():
     stream = Terminal()
     with progress.progress("run", stream) as show:

@@ -90,7 +90,6 @@ class _Module:
 
     def __init__(self, name: str, path: Path):
         self.name = name
-        self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         self.definitions: dict[str, list[ast.stmt]] = {}
         body = ast.parse(path.read_text(encoding="utf-8")).body
         self.imports = self.bound_by(body)
@@ -105,16 +104,12 @@ class _Module:
             if isinstance(node, ast.Import):
                 bound |= {(each.asname or each.name): each.name for each in node.names if _module(each.name)}
             elif isinstance(node, ast.ImportFrom):
-                base = node.module or ""
-                if node.level:
-                    package = self.package.split(".")
-                    base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
-                for each in node.names:
-                    inside = f"{base}.{each.name}"
+                for each in node.names:  # this project has no relative imports
+                    inside = f"{node.module}.{each.name}"
                     if _module(inside):
                         bound[each.asname or each.name] = inside
-                    elif _module(base):
-                        bound[each.asname or each.name] = f"{base}:{each.name}"
+                    elif _module(node.module):
+                        bound[each.asname or each.name] = f"{node.module}:{each.name}"
         return bound
 
     def resolve(self, dotted: str, imports: dict[str, str]) -> Definition | None:
@@ -124,10 +119,8 @@ class _Module:
         while target and ":" not in target:  # a module, which holds the next name
             if not rest:
                 return None
-            target, rest = (
-                (f"{target}.{rest[0]}" if _module(f"{target}.{rest[0]}") else f"{target}:{rest[0]}"),
-                rest[1:],
-            )
+            inside = f"{target}.{rest[0]}"
+            target, rest = inside if _module(inside) else f"{target}:{rest[0]}", rest[1:]
         if not target or rest:
             return None
         module, name = target.split(":")
