@@ -22,6 +22,7 @@ from dyna_td.pipeline import plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
 from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.publishing import reference
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -103,16 +104,21 @@ def _figure(name: str, plan: Plan, claims: list[dict], directory: Path) -> dict:
     if not content.startswith(_PNG) or len(content) < 24:
         raise UserError(f"{png} is damaged, expected a PNG picture: delete it and call `{shown['remedy']}`.")
     width, height = struct.unpack(">II", content[16:24])  # of the header, which comes first
+    place = name if png.is_relative_to(directory) else png.parent.as_posix()
     return shown | {
         "image": f"data:image/png;base64,{base64.b64encode(content).decode('ascii')}",
         **{"width": width, "height": height},
         "caption": caption(ROOT / "figures" / "captions" / f"{name}.rst"),
-        "drawn_from": f"{name}/curves.csv{f' and {name}/states.csv' if figure.shows_states else ''}",
+        "place": place,
+        "drawn_from": f"{place}/curves.csv{f' and {place}/states.csv' if figure.shows_states else ''}",
     }
 
 
 def _png(name: str, plan: Plan, directory: Path) -> Path:
-    return directory / plan.scale / name / f"{name}.png"
+    """The figure's picture: the one drawn from these results, or else, at the paper's scale, the published one."""
+    own = directory / plan.scale / name / f"{name}.png"
+    is_published = plan.scale == scorecard.EVIDENCE_SCALE and not own.exists()
+    return reference.DIRECTORY / name / f"{name}.png" if is_published else own
 
 
 def _claims(plan: Plan, stated: list[Claim], directory: Path) -> list[dict] | None:
