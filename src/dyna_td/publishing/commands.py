@@ -41,7 +41,7 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     stamped = maintain("restamp", _restamp)
     stamped.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
     stamped.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder of the results")
-    stamped.add_argument("--every-run", action="store_true", help="compare each run, not one of those that are alike")
+    stamped.add_argument("--every-run", action="store_true", help="compare each run, not one of each kind")
     text = "folder of a checkout of the sources that made the runs: where numbers differ, it is asked for its own"
     stamped.add_argument("--against", type=Path, metavar="CHECKOUT", help=text)
     stamped.add_argument("--cores", type=_cores, metavar="N", help="trainings at a time (default: all cores)")
