@@ -9,7 +9,7 @@ PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-thorough smoke all-figures controls sensitivity rates frozen claims report reference \
+.PHONY: help setup test test-thorough smoke all-figures controls sensitivity rates frozen goal claims report reference \
 	restore readme gallery compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
@@ -54,7 +54,8 @@ controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in
 sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
 rates:  ## do the claims depend on learning rates? The same agents at equal ones (not in the paper)
 frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; in no figure of the paper)
-controls sensitivity rates frozen: setup
+goal:  ## does search control bring a map, or the place of the goal? (not in the paper)
+controls sensitivity rates frozen goal: setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	$(BIN)/snakemake $@ --config scale=$(SCALE)
 

@@ -61,6 +61,10 @@ def _ablation(name: str, dyna: bool = True, on: str = "discrete", **numbers) -> 
     return Agent(f"dyna_td.agents.ablations:{name}", dyna, numbers, on)
 
 
+def _warm_up(name: str, dyna: bool = True, **numbers) -> Agent:
+    return Agent(f"dyna_td.agents.warm_up:{name}", dyna, {**_WARM_UP, **numbers}, on="discrete")
+
+
 def _exponent(default: float, source: str):
     return {"priority_exponent": number(default, "exponent of the priorities |delta|", source, 0, 10)}
 
@@ -70,6 +74,20 @@ _FREQUENCY = "dyna_td.agents.dyna_frequency:DynaFrequency"
 _SMOOTH = {"activation": "tanh", "step_size": 0.01}  # Dyna-Frequency needs higher derivatives (paper, appendix; code)
 
 _LEARNED = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
+
+_WARM_UP = {
+    "warm_up_goal": number(
+        "hidden",
+        "what the warm-up tells of the goal: hidden, shown (one episode) or natural",
+        "ours",
+        choices=("hidden", "shown", "natural"),
+    )
+}
+_TERMINATION = {
+    "termination": number(
+        "known", "termination rule of search control: known or learned", "ours", choices=("known", "learned")
+    )
+}
 
 AGENTS = {
     "er": Agent("dyna_td.agents.er:ER"),
@@ -96,6 +114,7 @@ AGENTS = {
     "descend_td": _ablation("DescendTD"),
     "random_sign": _ablation("RandomSign"),
     "descend_value": _ablation("DescendValue"),
+    "random_sign_each_step": _ablation("RandomSignEachStep"),
     "random_direction": _ablation("RandomDirection"),
     "noise_only": _ablation("NoiseOnly"),
     "uniform_states": _ablation("UniformStates"),
@@ -105,6 +124,11 @@ AGENTS = {
         "IdealStates", on=SAMPLED_ENVIRONMENT, states_per_fill=1_000, search_every=10, queue_capacity=5_000
     ),
     "cubic_dqn": _ablation("CubicDQN", dyna=False),
+    # What the warm-up, or the model, tells of the goal.
+    "er_warm_up": _warm_up("ERWarmUp", dyna=False),
+    "prioritized_er_warm_up": _warm_up("PrioritizedERWarmUp", dyna=False, **_exponent(1.0, "paper")),
+    "dyna_td_warm_up": _warm_up("DynaTDWarmUp", **_TERMINATION),
+    "uniform_states_warm_up": _warm_up("UniformStatesWarmUp", **_TERMINATION),
     # Names of published runs that vary a number which the paper does not state.
     "dyna_td_noise": Agent(_TD, dyna=True),
     "dyna_td_acceptance": Agent(_TD, dyna=True, numbers={"acceptance": 0.1}),  # paper, appendix

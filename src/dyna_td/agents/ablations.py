@@ -1,8 +1,8 @@
 """Ablations of Dyna-TD, Dyna-Value and ER: each replaces one part, to show which part helps; the paper has none.
 
-Chains follow something other than the TD error in `DescendTD`, `RandomSign`, `DescendValue`, `RandomDirection` and
-`NoiseOnly`. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains. `CubicDQN` has the cubic
-loss without any prioritized draw.
+Chains follow something other than the TD error in `DescendTD`, `RandomSign`, `RandomSignEachStep`, `DescendValue`,
+`RandomDirection` and `NoiseOnly`. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains.
+`CubicDQN` has the cubic loss without any prioritized draw.
 """
 
 import tensorflow as tf
@@ -47,6 +47,14 @@ class RandomSign(DynaTD):
         """The coin of this environment step's fill, -1 or 1: [S]."""
         coin = self.streams.uniform(Purpose.CHAIN_CRITERION, (1,), step=step)[:, 0]
         return tf.where(coin < 0.5, -1.0, 1.0)
+
+
+class RandomSignEachStep(DynaTD):
+    """This is `RandomSign` with: a toss for every step of a chain, so chains go back and forth."""
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        coin = self.streams.uniform(Purpose.CHAIN_CRITERION, (1,), step=step, inner=i)  # [S, 1]
+        return tf.where(coin < 0.5, -1.0, 1.0) * super().criterion_gradient(state, step, i)
 
 
 class RandomDirection(Dyna):

@@ -32,7 +32,7 @@ from dyna_td.settings import Run, checked
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
 # Beyond the paper; planned and drawn like its figures, but none of all_figures.
-STUDIES = ("controls", "sensitivity", "rates", "frozen")
+STUDIES = ("controls", "sensitivity", "rates", "frozen", "goal")
 LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
 

@@ -1,0 +1,131 @@
+"""Ablations of how agents learn where episodes end: from their warm-up or from their model; the paper has none.
+
+`warm_up_goal` says what the warm-up tells of the goal. `hidden`: nothing, because each of its transitions into the goal
+is replaced by the seed's transition before. `shown`: the same, but its last transitions are one episode that a fixed
+policy leads to the goal. `natural`: whatever the random policy met. `termination` says whether search control and its
+model know the environment's rule or learn it.
+"""
+
+import copy
+
+import tensorflow as tf
+
+from dyna_td.agents.ablations import UniformStates
+from dyna_td.agents.dyna_td import DynaTD
+from dyna_td.agents.er import ER
+from dyna_td.agents.prioritized_er import PrioritizedER
+from dyna_td.errors import UserError
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.settings import ControlSettings
+
+LONGEST = 200  # steps of the demonstration at most
+
+
+def _through_the_hole(state: tf.Tensor) -> tf.Tensor:
+    """GridWorld: to the height of the hole, through it, up and right; [S, 2] -> int32 [S]."""
+    x, y = tf.unstack(state, axis=-1)
+    up, right, down = tf.zeros_like(x, tf.int32), tf.ones_like(x, tf.int32), 2 * tf.ones_like(x, tf.int32)
+    before = tf.where(y < 0.42, up, tf.where(y > 0.48, down, right))
+    behind = tf.where(y <= 0.95, up, right)
+    return tf.where(x < 0.5, before, tf.where(x <= 0.6, right, behind))
+
+
+def _along_the_velocity(state: tf.Tensor) -> tf.Tensor:
+    """MountainCar: pushes in the direction of the velocity; [S, 2] -> int32 [S]."""
+    return tf.where(state[:, 1] >= 0.0, 2, 0)
+
+
+DEMONSTRATIONS = {"GridWorld": _through_the_hole, "MountainCar-v0": _along_the_velocity}
+
+
+class _WarmUp:
+    """An agent with another warm-up; goes before the agent among the bases."""
+
+    def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
+        if settings.warm_up_goal == "shown" and space.name not in DEMONSTRATIONS:
+            known = " and ".join(DEMONSTRATIONS)
+            raise UserError(f"warm_up_goal is 'shown' on {space.name}: only {known} have a policy that shows the goal.")
+        is_blind = getattr(settings, "termination", "known") == "learned"
+        if is_blind and settings.model != "learned":
+            raise UserError("termination is 'learned' with the true model: choose model: learned, too.")
+        super().__init__(settings, learner, streams, _without_rule(space) if is_blind else space, steps)
+        self.twin = space
+        d, count = space.state_dim, streams.count
+        self.previous = Transition(
+            *(tf.Variable(tf.zeros([count, 1, *shape], kind), trainable=False) for shape, kind in _parts(d))
+        )
+        start = space.reset(tf.fill([count, space.reset_dim], 0.5)) if hasattr(space, "reset") else tf.zeros([count, d])
+        self.demonstrator = tf.Variable(start, trainable=False)
+        self.is_shown = tf.Variable(tf.zeros([count], tf.bool), trainable=False)
+
+    def observe(self, transition: Transition) -> tf.Tensor:
+        if self.settings.warm_up_goal != "natural":
+            warms_up = self.replay.size < self.settings.warm_up_steps
+            transition = self._hide(transition, warms_up)
+            if self.settings.warm_up_goal == "shown":
+                transition = self._show(transition, warms_up)
+        return super().observe(transition)
+
+    def _hide(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
+        """The seed's transition before, in place of one into the goal during the warm-up."""
+        is_hidden = warms_up & (transition.terminated[:, 0] > 0)
+        kept = _choose(is_hidden, Transition(*(part.read_value() for part in self.previous)), transition)
+        for variable, part in zip(self.previous, kept, strict=True):
+            variable.assign(part)
+        return kept
+
+    def _show(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
+        """The next step of the demonstration, until it reaches the goal, in the last steps of the warm-up."""
+        size = self.replay.size
+        is_showing = warms_up & (size >= self.settings.warm_up_steps - LONGEST) & ~self.is_shown
+        state = self.demonstrator.read_value()
+        action = DEMONSTRATIONS[self.twin.name](state)
+        # Search control draws this purpose after the warm-up alone.
+        noise = tf.zeros([self.streams.count, 0])
+        if self.twin.noise_dim:
+            noise = self.streams.normal(Purpose.SIMULATED_ENVIRONMENT, (self.twin.noise_dim,), step=size)
+        next_state, reward, terminated = self.twin.step(state, action, noise)
+        shown = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
+        self.demonstrator.assign(tf.where(is_showing[:, None], next_state, state))
+        self.is_shown.assign(self.is_shown | (is_showing & terminated))
+        return _choose(is_showing, Transition(*(part[:, None] for part in shown)), transition)
+
+
+class ERWarmUp(_WarmUp, ER):
+    """This is ER with: another warm-up."""
+
+
+class PrioritizedERWarmUp(_WarmUp, PrioritizedER):
+    """This is PrioritizedER with: another warm-up."""
+
+
+class DynaTDWarmUp(_WarmUp, DynaTD):
+    """This is Dyna-TD with: another warm-up, or a termination rule that is learned."""
+
+
+class UniformStatesWarmUp(_WarmUp, UniformStates):
+    """This is the ablation `UniformStates` with: another warm-up, or a termination rule that is learned."""
+
+
+def _without_rule(space):
+    """The space without its termination rule: no state counts as terminal, and a learned model predicts the end."""
+    space = copy.copy(space)
+    space.knows_termination = False
+    space.is_terminal = lambda state: tf.zeros(tf.shape(state)[:-1], tf.bool)
+    return space
+
+
+def _parts(d: int) -> list[tuple[tuple[int, ...], tf.DType]]:
+    """The shapes and types of a transition's parts, without [S, 1]."""
+    return [((d,), tf.float32), ((), tf.int32), ((), tf.float32), ((d,), tf.float32), ((), tf.float32)]
+
+
+def _choose(condition: tf.Tensor, chosen: Transition, other: Transition) -> Transition:
+    """`chosen` where `condition` [S] holds, else `other`; each has one transition a seed."""
+    return Transition(
+        *(
+            tf.where(tf.reshape(condition, [-1] + [1] * (len(a.shape) - 1)), a, b)
+            for a, b in zip(chosen, other, strict=True)
+        )
+    )

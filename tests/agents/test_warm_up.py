@@ -1,0 +1,63 @@
+"""Ablations of the warm-up: what B_er holds of the goal, and search control that does not know where episodes end."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import run_of, untrained
+
+from dyna_td.errors import UserError
+from dyna_td.training.program import make_program
+
+WARM_UP = 600
+
+
+def warmed_up(environment, goal):
+    """A program at the end of its warm-up, and the transitions of its B_er."""
+    settings = {"warm_up_steps": WARM_UP, "warm_up_goal": goal}
+    made = make_program(run_of(environment, "er_warm_up", range(3), steps=WARM_UP, **settings))
+    made.train(tf.constant(WARM_UP))
+    return made, made.agent.replay.block(0, WARM_UP)
+
+
+@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
+def test_a_shown_goal_is_one_episode_of_the_environment_that_reaches_it(environment):
+    made, shown = warmed_up(environment, "shown")
+    np.testing.assert_array_equal(shown.terminated.numpy().sum(axis=1), [1, 1, 1])
+    for seed in range(3):
+        end = int(np.flatnonzero(shown.terminated[seed])[0])
+        begin = WARM_UP - 200
+        state, next_state = shown.state.numpy()[seed], shown.next_state.numpy()[seed]
+        np.testing.assert_array_equal(state[begin + 1 : end + 1], next_state[begin:end])
+        assert made.twin.is_terminal(tf.constant(next_state[end]))
+        assert not made.twin.is_terminal(tf.constant(next_state[begin:end])).numpy().any()
+
+
+def test_a_hidden_goal_replaces_only_the_transitions_into_it():
+    _, natural = warmed_up("CartPole-v1", "natural")
+    _, hidden = warmed_up("CartPole-v1", "hidden")
+    ends = natural.terminated.numpy() > 0
+    assert ends.any(axis=1).all()
+    assert not hidden.terminated.numpy().any()
+    for before, after in zip(natural, hidden, strict=True):
+        np.testing.assert_array_equal(before.numpy()[~ends], after.numpy()[~ends])
+
+
+def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts_the_end():
+    blind, known = (
+        untrained("GridWorld", "uniform_states_warm_up", 40, model="learned", termination=rule).agent
+        for rule in ("learned", "known")
+    )
+    goal = tf.constant([[[0.99, 0.99]]] * 2)
+    assert known.first_alive(goal)[1].numpy().tolist() == [0, 0]
+    assert blind.first_alive(goal)[1].numpy().tolist() == [1, 1]
+    outputs = [agent.model.network.parameters[-1].shape[1] for agent in (blind, known)]
+    assert outputs == [4, 3]  # s' - s, r, and P(terminal) of the blind one
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings"),
+    [("CartPole-v1", {"warm_up_goal": "shown"}), ("GridWorld", {"termination": "learned"})],
+)
+def test_what_cannot_be_shown_or_learned_is_refused(environment, settings):
+    with pytest.raises(UserError):
+        make_program(run_of(environment, "dyna_td_warm_up", **settings))
