@@ -7,11 +7,17 @@ where the runs have the same seeds. It is positive where the claim is true; `exp
     greater       above `margin` (default 0)
     not_less      above -margin
     equivalent    between -margin and margin
-    more_often    more seeds of plus than of minus have a score under `below`
+    more_often    more seeds of plus than of minus are stuck: their final score misses the panel's best agent by more
+                  than the share `margin` of what that agent has gained (`scores.stuck_below`)
     share_below   of the training seconds of plus, the share that minus does not need is under `margin`
 
 A pair of curves stands for the absolute difference of their scores. With `relative`, scores are compared by their
-ratio, and margins are shares. A test with `compute` is an identity (see `identities`).
+ratio, and margins are shares. With `above`, a seed's score is 1 where it is above that number, else 0. With `best`, it
+is what the score lacks of that number. A test that is `beside` is shown and judged alone, but the claim's verdict does
+not depend on it. A test with `compute` is an identity (see `identities`).
+
+The `history` of a claim has its earlier wordings and verdicts, the reason of each change, and whether results were
+known; docs/claims.md shows it.
 """
 
 import math
@@ -26,9 +32,10 @@ from dyna_td.pipeline.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES, Pla
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
 
-_NEEDS_MARGIN = ("not_less", "equivalent", "share_below")
+_NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often")
 _TWO_CURVES = ("more_often", "share_below")
-_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "below")  # keys of a test that are fields, too
+# Keys of a test that are fields, too.
+_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "beside")
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,9 @@ class MeasuredTest:
     window: str = "auc"
     relative: bool = False
     margin: float = 0.0
-    below: float = math.nan
+    above: float | None = None
+    best: float | None = None
+    beside: bool = False
 
     @property
     def terms(self) -> list[Term]:
@@ -80,8 +89,10 @@ class MeasuredTest:
     @property
     def unit(self) -> str:
         """The unit of effect, interval and margin."""
-        if self.expect in _TWO_CURVES or self.over:
+        if self.expect in _TWO_CURVES or (self.over and self.above is None):
             return "share"
+        if self.above is not None:
+            return "trainings"
         metric = METRICS.get(self.metrics[0].partition("+")[0])
         return "relative" if self.relative else metric.unit if metric else ""
 
@@ -96,6 +107,7 @@ class ComputedTest:
     """An identity, by its name in `IDENTITIES`."""
 
     label: str
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,7 +144,7 @@ def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
 
 def _claim(content: dict, plan: Plan) -> Claim:
     tests = tuple(test for group in content["tests"] for test in _tests(group, plan))
-    if len(tests) > 1 and "combine" not in content:
+    if sum(not test.beside for test in tests) > 1 and "combine" not in content:
         raise UserError("it has several tests: say by `combine` whether all of them must hold, or any.")
     figures = tuple(f"figure_{number}" for number in content["figures"])
     text, place = (" ".join(content[key].split()) for key in ("text", "place"))
@@ -146,12 +158,10 @@ def _claim(content: dict, plan: Plan) -> Claim:
 def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
     """The tests of one entry: one for each of its panels, if it lists panels."""
     if "compute" in content:
-        return [ComputedTest(require_choice(content["compute"], IDENTITIES, "identity"))]
+        return [ComputedTest(require_choice(content["compute"], IDENTITIES, "identity"), content.get("beside", False))]
     expect = content["expect"]
     if expect in _NEEDS_MARGIN and "margin" not in content:
         raise UserError(f"`{expect}` needs a margin.")
-    if (expect == "more_often") != ("below" in content):
-        raise UserError("`more_often` needs `below`, the score under which a seed counts; no other test has it.")
     if expect in _TWO_CURVES and not len(content["plus"]) == len(content.get("minus", ())) == 1:
         raise UserError(f"`{expect}` compares two curves: give one in plus and one in minus.")
     if ("panels" in content) == ("label" in content):

@@ -11,28 +11,38 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
-from dyna_td.evidence.verdicts import VERDICTS, Outcome, Read, judge, weakest
+from dyna_td.evidence.verdicts import MOST_SEEDS, VERDICTS, Outcome, Read, judge, nearest_decision, weakest
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES, Plan
 
 EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
 COLUMNS = [
     *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", "expect", "margin", "unit"),
     *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
-    *("scale", "evidence", "sources", "note"),
+    *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
+    *("seeds_to_decide", "to_decide"),
 ]
 TEST_HEADINGS = (
     *("claim", "test", "plus", "minus", "metric", "claimed", "plus less minus", "verdict", "n", "window", "note"),
 )
 _NUMBERS = ["claim", "margin", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted"]
+_NUMBERS += ["low90", "high90", "improvement", "stuck_plus", "stuck_minus", "seeds_to_decide"]
 
 
 def scorecard(claims: Iterable[Claim], plan: Plan, read: Read) -> pd.DataFrame:
-    """A row for each claim, followed by one for each of its tests, with the columns `COLUMNS`."""
+    """A row for each claim, followed by one for each of its tests, with the columns `COLUMNS`.
+
+    `row` is claim, test, or beside: a test that does not count for the verdict.
+    """
     rows = []
     for claim in claims:
         verdict, outcomes = judge(claim, plan, read)
         tests = [_test_row(claim, test, outcome, plan) for test, outcome in zip(claim.tests, outcomes, strict=True)]
-        rows += [_claim_row(claim, verdict, tests, plan), *tests]
+        row = _claim_row(claim, verdict, [test for test in tests if test["row"] == "test"], plan)
+        if verdict == "undecided":
+            decisive = nearest_decision(claim, outcomes)
+            label = next(test["test"] for test, outcome in zip(tests, outcomes, strict=True) if outcome is decisive)
+            row |= {"seeds_to_decide": decisive.seeds_to_decide, "to_decide": f"{label}: {_to_decide(decisive)}"}
+        rows += [row, *tests]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -121,15 +131,33 @@ def test_cells(row: pd.Series) -> tuple[str, ...]:
     claimed |= {"more_often": "more often", "share_below": f"share < {margin}"}
     plus, minus = (row[side].replace(f"{row['test']}/", "") for side in ("plus", "minus"))
     start = (str(row["claim"]), row["test"], plus, minus, row["metric"], claimed.get(row["expect"], row["expect"]))
-    return (*start, effect_words(row), verdict_words(row), row["n"], row["window"], row["note"])
+    verdict = f"{verdict_words(row)}{' (beside)' if row['row'] == 'beside' else ''}"
+    return (*start, effect_words(row), verdict, row["n"], row["window"], row["note"])
+
+
+def _to_decide(outcome: Outcome) -> str:
+    """The seeds with which an undecided test is expected to be decided, or why none would; "" for any other."""
+    if outcome.verdict != "undecided":
+        return ""
+    if outcome.seeds_to_decide is None:
+        return "longer trainings would, not more seeds"
+    if np.isnan(outcome.spread):
+        return f"no number of seeds is known, because the seeds show no spread{_because(outcome.note)}"
+    if outcome.seeds_to_decide > MOST_SEEDS:
+        return f"more than {MOST_SEEDS:,} seeds, because the effect lies at the bound"
+    return f"about {float(f'{outcome.seeds_to_decide:.2g}'):,.0f} seeds, if the effect stays: then {outcome.would_be}"
+
+
+def _because(note: str) -> str:
+    return f" ({note})" if note else ""
 
 
 def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome, plan: Plan) -> dict:
     """A test's comparison and outcome; a test that is not run has no numbers."""
     ran = outcome.verdict != "not run"
     row = {
-        **{"claim": claim.number, "row": "test", "test": test.label, "scale": plan.scale},
-        **{"plus": "", "minus": "", "metric": "", "unit": ""},
+        **{"claim": claim.number, "row": "beside" if test.beside else "test", "test": test.label, "scale": plan.scale},
+        **{"plus": "", "minus": "", "metric": "", "unit": "", "to_decide": _to_decide(outcome)},
         **asdict(outcome if ran else replace(outcome, p_supported=None, p_contradicted=None)),
     }
     if isinstance(test, ComputedTest):

@@ -1,28 +1,34 @@
 """Verdicts on the claims by the runs that are there: supported, contradicted, undecided or not run.
 
 A test says where the mean of a comparison lies if the claim is true (`MeasuredTest.region`). It is supported if the
-data exclude that it lies outside, contradicted if they exclude that it lies inside, else undecided. Its two-sided
-p-values are adjusted by Holm's method over all tests of the claim, those that are not run included. So a test can stay
-undecided although its own 95% interval, which is not adjusted, excludes the boundary.
+data exclude that it lies outside, contradicted if they exclude that it lies inside, else undecided. Both p-values are
+two-sided, but for the support of an equivalence: two one-sided tests at 5% each, that is a 90% interval inside the
+bounds (TOST).
 
 A claim that needs `all` of its tests is supported if all are, contradicted if one is; one that needs `any` is supported
-if one is, contradicted if all are. Otherwise it is not run if a test is not run, else undecided.
+if one is, contradicted if all are. Otherwise it is not run if a test is not run, else undecided. What a single test can
+settle is corrected for the number of tests by Holm's method, tests that are not run included: contradiction of an `all`
+claim, support of an `any` claim. What needs every test is an intersection-union test, which has no more errors than
+each of its tests, and is not corrected. So a test can stay undecided although its own interval excludes the bound.
 """
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from dyna_td.evidence import statistics
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.measures.identities import IDENTITIES
 from dyna_td.pipeline.plans import Plan
-from dyna_td.pipeline.scores import SOURCES, Measured, common_seconds, score, steps_in
+from dyna_td.pipeline.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
 from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
+MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds
 _LEAST_SECONDS = 1.0  # of training: shorter ones are too short to be timed
 
 Read = Callable[[Run], Measured | None]
@@ -34,8 +40,15 @@ class Outcome:
 
     Attributes:
       effect, low95, high95: the mean of the comparison with its 95% interval; `iqm` is its interquartile mean.
-      p_supported, p_contradicted: two-sided and adjusted; None where nothing is estimated.
+      low90, high90: the 90% interval of an equivalence.
+      improvement: the chance that a random seed of plus is above one of minus; of more than two curves with the same
+        seeds, the share of seeds whose comparison is positive.
+      stuck_plus, stuck_minus: share of stuck seeds of each of two curves of returns, see `scores.stuck_below`.
+      p_supported, p_contradicted: corrected for the claim's tests where the claim needs it; None where nothing is
+        estimated.
       n: seeds, of each sample if they are not paired.
+      seeds_to_decide: that would decide an undecided test, see `statistics.seeds_to_decide`; else None.
+      would_be: the verdict that so many seeds are expected to bring.
       sources: the weakest of the runs' sources, see `scores.SOURCES`.
     """
 
@@ -51,21 +64,66 @@ class Outcome:
     window: str = ""
     sources: str = ""
     note: str = ""
+    low90: float = np.nan
+    high90: float = np.nan
+    improvement: float = np.nan
+    stuck_plus: float = np.nan
+    stuck_minus: float = np.nan
+    seeds_to_decide: float | None = None
+    would_be: str = ""
+    distance: float = np.nan  # of the effect from the nearest bound, below 0 outside the region
+    spread: float = np.nan  # standard deviation over seeds
 
 
 def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
     """The verdict on `claim` and the outcomes of its tests; `read` gives a run's results, None if there are none."""
     outcomes = [_outcome(test, plan, read) for test in claim.tests]
-    estimated = [k for k, outcome in enumerate(outcomes) if outcome.p_supported is not None]
-    for_claim, against = (
-        statistics.holm([getattr(outcomes[k], name) for k in estimated]) for name in ("p_supported", "p_contradicted")
-    )
-    for k, p, q in zip(estimated, map(float, for_claim), map(float, against), strict=True):
-        verdict = outcomes[k].verdict
-        if verdict == "undecided" and min(p, q) <= statistics.LEVEL:
-            verdict = "supported" if p < q else "contradicted"
-        outcomes[k] = replace(outcomes[k], verdict=verdict, p_supported=p, p_contradicted=q)
-    return combined(claim.combine, [outcome.verdict for outcome in outcomes]), outcomes
+    counted = [k for k, test in enumerate(claim.tests) if not test.beside]
+    groups = [counted, *([k] for k, test in enumerate(claim.tests) if test.beside)]
+    for group in groups:
+        estimated = [k for k in group if outcomes[k].p_supported is not None]
+        both = ([getattr(outcomes[k], name) for k in estimated] for name in ("p_supported", "p_contradicted"))
+        for k, p, q in zip(estimated, *corrected(claim.combine, *both), strict=True):
+            outcomes[k] = _decided(outcomes[k], claim.tests[k], claim.combine, float(p), float(q), len(estimated))
+    return combined(claim.combine, [outcomes[k].verdict for k in counted]), outcomes
+
+
+def corrected(combine: str, p_supported: ArrayLike, p_contradicted: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The p-values of a claim's tests, [tests] each; those of the side that one test can settle by Holm's method."""
+    if combine == "all":
+        return np.asarray(p_supported, np.float64), statistics.holm(p_contradicted)
+    return statistics.holm(p_supported), np.asarray(p_contradicted, np.float64)
+
+
+def _decided(outcome: Outcome, test: MeasuredTest, combine: str, p: float, q: float, tests: int) -> Outcome:
+    """The outcome with its corrected p-values and the verdict, or the seeds that would bring one."""
+    outcome = replace(outcome, p_supported=p, p_contradicted=q)
+    if outcome.verdict != "undecided":
+        return outcome
+    if min(p, q) <= statistics.LEVEL:
+        return replace(outcome, verdict="supported" if p < q else "contradicted")
+    is_inside = outcome.distance > 0
+    is_alone = (combine == "any") == is_inside  # whether this test alone would settle the claim
+    tails = 1 if test.expect == "equivalent" and is_inside else 2
+    level = statistics.LEVEL / tails / (tests if is_alone else 1)
+    seeds = statistics.seeds_to_decide(outcome.distance, outcome.spread, level)
+    return replace(outcome, seeds_to_decide=seeds, would_be="supported" if is_inside else "contradicted")
+
+
+def nearest_decision(claim: Claim, outcomes: list[Outcome]) -> Outcome:
+    """The test on which the decision of an undecided claim depends.
+
+    If tests point to what a single test can settle, it is the one of them that needs the fewest seeds; otherwise the
+    one that needs the most.
+    """
+    open_ = [o for o, test in zip(outcomes, claim.tests, strict=True) if o.verdict == "undecided" and not test.beside]
+    settles = {"all": "contradicted", "any": "supported"}[claim.combine]
+
+    def seeds(outcome: Outcome) -> float:
+        return math.inf if outcome.seeds_to_decide is None else outcome.seeds_to_decide
+
+    single = [outcome for outcome in open_ if outcome.would_be == settles and seeds(outcome) <= MOST_SEEDS]
+    return min(single, key=seeds) if single else max(open_, key=seeds)
 
 
 def combined(combine: str, verdicts: list[str]) -> str:
@@ -92,8 +150,11 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
     if absent := _absent(test, read):
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
     measured = {term.run: read(term.run) for term in test.terms}
-    methods = {"more_often": _proportion_outcome, "share_below": _cost_outcome}
-    outcome = methods.get(test.expect, _mean_outcome)(test, measured)
+    if test.expect == "more_often":
+        outcome = _proportion_outcome(test, plan, read)
+    else:
+        outcome = {"share_below": _cost_outcome}.get(test.expect, _mean_outcome)(test, measured)
+    outcome = _with_stuck(outcome, test, plan, read)
     return replace(outcome, sources=weakest({found.sources for found in measured.values()}))
 
 
@@ -108,48 +169,116 @@ def _absent(test: MeasuredTest, read: Read) -> str:
 
 def _mean_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
     """The outcome by where the mean of the comparison lies."""
-    samples, left_out = _samples(test, measured)
+    plus, minus = _scores(test, measured)
+    samples, left_out = _samples(plus, minus)
     facts = {"n": "+".join(str(len(sample)) for sample in samples), "window": _window(test, measured)}
     facts["pairing"] = "paired" if len(samples) == 1 else "unpaired"
     facts["note"] = f"left out, not finite: seed {', '.join(map(str, left_out))}" if left_out else ""
     if not all(map(len, samples)):
         return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, **facts)
-    found = statistics.estimate(*samples)
-    numbers = (found.effect, *found.interval(), sum(map(statistics.interquartile_mean, samples)))
-    effect, low, high, iqm = (float(np.expm1(number) if test.relative else number) for number in numbers)
-    p, q = _doubled(found.p_inside(*test.region)), _doubled(found.p_outside(*test.region))
-    return Outcome("undecided", effect, low, high, iqm, p, q, **facts)
+    fewest = min(map(len, samples))
+    if fewest < statistics.FEW:
+        sides = ([values.drop(left_out, errors="ignore").to_numpy() for values in side] for side in (plus, minus))
+        found = statistics.estimate_few(*sides)
+        facts |= {"pairing": "few, unpaired" if minus else "few"}
+    else:
+        found = statistics.estimate(*samples)
+    ends = [*found.interval(), *(found.interval(2 * statistics.LEVEL) if test.expect == "equivalent" else ())]
+    iqm = sum(map(statistics.interquartile_mean, samples))
+    effect, iqm, *ends = (float(np.expm1(number) if test.relative else number) for number in (found.effect, iqm, *ends))
+    names = ("low95", "high95", "low90", "high90")
+    low, high = test.region
+    inside = found.p_inside(low, high)
+    return Outcome(
+        "undecided",
+        effect,
+        **dict(zip(names, ends, strict=False)),
+        iqm=iqm,
+        p_supported=float(inside) if test.expect == "equivalent" else _doubled(inside),
+        p_contradicted=_doubled(found.p_outside(low, high)),
+        improvement=_improvement(plus, minus, samples),
+        distance=float(min(found.effect - low, high - found.effect)),
+        spread=float(found.standard_error) * fewest**0.5 or np.nan,
+        **facts,
+    )
 
 
-def _samples(test: MeasuredTest, measured: dict[Run, Measured]) -> tuple[list[np.ndarray], list[int]]:
-    """The comparison seed by seed, a sample for each set of seeds that runs share, and the seeds left out."""
+def _scores(test: MeasuredTest, measured: dict[Run, Measured]) -> tuple[list[pd.Series], list[pd.Series]]:
+    """The scores of the items of plus and of minus by seed, logarithms if the comparison is relative."""
     budget = common_seconds(measured.values()) if test.window == "equal_seconds" else 0.0
 
     def one(term: Term) -> pd.Series:
         values = score(measured[term.run], term.metric, test.window, test.over, budget)
+        if test.above is not None:
+            values = (values > test.above).where(values.notna()).astype(float)
+        if test.best is not None:
+            values = test.best - values
         return np.log(values.where(values > 0)) if test.relative else values
 
+    plus, minus = (
+        [(one(item[0]) - one(item[1])).abs() if len(item) == 2 else one(*item) for item in side]
+        for side in (test.plus, test.minus)
+    )
+    return plus, minus
+
+
+def _samples(plus: list[pd.Series], minus: list[pd.Series]) -> tuple[list[np.ndarray], list[int]]:
+    """The comparison seed by seed, a sample for each set of seeds that runs share, and the seeds left out."""
     sums: dict[tuple[int, ...], pd.Series] = {}
-    for sign, items in ((1.0, test.plus), (-1.0, test.minus)):
-        for item in items:
-            values = (one(item[0]) - one(item[1])).abs() if len(item) == 2 else one(*item)
-            seeds = tuple(values.index)
-            sums[seeds] = sums.get(seeds, 0.0) + sign * values
+    for values in (*plus, *(-values for values in minus)):
+        seeds = tuple(values.index)
+        sums[seeds] = sums.get(seeds, 0.0) + values
     left_out = sorted({seed for values in sums.values() for seed in values.index[values.isna()]})
     return [values.dropna().to_numpy() for values in sums.values()], left_out
 
 
-def _proportion_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
-    """The outcome of Fisher's exact test: do more seeds of plus score under the bound? NaN counts as under it."""
-    counts = []
-    for ((term,),) in (test.plus, test.minus):
-        values = score(measured[term.run], term.metric, test.window, test.over)
-        counts += [int((~(values >= test.below)).sum()), len(values)]
-    hits, of, other_hits, of_others = counts
+def _improvement(plus: list[pd.Series], minus: list[pd.Series], samples: list[np.ndarray]) -> float:
+    """See `Outcome.improvement`; NaN for a single curve and for several curves with other seeds."""
+    if len(plus) == len(minus) == 1:
+        return statistics.probability_of_improvement(plus[0].dropna(), minus[0].dropna())
+    return statistics.probability_of_improvement(samples[0], [0.0]) if minus and len(samples) == 1 else np.nan
+
+
+def _stuck(term: Term, metric: str, plan: Plan, read: Read, share: float = STUCK) -> tuple[int, int, float]:
+    """Stuck seeds of a curve, all its seeds, and the score below which they are stuck; NaN counts as stuck."""
+    figure, panel, _ = term.path.split("/")
+    found = [measured for run in plan.drawn[figure].panels[panel].curves.values() if (measured := read(run))]
+    bound = stuck_below(found, metric, share)
+    values = score(read(term.run), metric, "final")
+    return int((~(values >= bound)).sum()), len(values), bound
+
+
+def _with_stuck(outcome: Outcome, test: MeasuredTest, plan: Plan, read: Read) -> Outcome:
+    """The outcome with the share of stuck seeds, if the test compares the returns of two curves."""
+    if test.metrics != ["return"] or [len(item) for side in (test.plus, test.minus) for item in side] != [1, 1]:
+        return outcome
+    (((plus,),), ((minus,),)) = test.plus, test.minus
+    shares = (hits / of for hits, of, _ in (_stuck(term, "return", plan, read) for term in (plus, minus)))
+    return replace(outcome, **dict(zip(("stuck_plus", "stuck_minus"), shares, strict=True)))
+
+
+def _proportion_outcome(test: MeasuredTest, plan: Plan, read: Read) -> Outcome:
+    """The outcome of Fisher's exact test: are more seeds of plus stuck?"""
+    (((plus,),), ((minus,),)) = test.plus, test.minus
+    (hits, of, bound), (others, of_others, _) = (
+        _stuck(term, term.metric, plan, read, test.margin) for term in (plus, minus)
+    )
+    counts = (hits, of, others, of_others)
     p, q = map(_doubled, statistics.fisher_exact(*counts))
-    facts = {"n": f"{of}+{of_others}", "pairing": "unpaired", "window": _window(test, measured)}
-    facts["note"] = f"{hits} of {of} against {other_hits} of {of_others} below {test.below:g}"
-    return Outcome("undecided", *statistics.proportion_difference(*counts), np.nan, p, q, **facts)
+    difference, low, high = statistics.proportion_difference(*counts)
+    shares = (hits / of, others / of_others)
+    return Outcome(
+        "undecided",
+        *(difference, low, high),
+        p_supported=p,
+        p_contradicted=q,
+        distance=difference,
+        spread=math.sqrt(sum(share * (1 - share) for share in shares)) or np.nan,
+        n=f"{of}+{of_others}",
+        pairing="unpaired",
+        window=_window(test, {test.terms[0].run: read(test.terms[0].run)}),
+        note=f"{hits} of {of} against {others} of {of_others} below {bound:.4g}",
+    )
 
 
 def _cost_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:

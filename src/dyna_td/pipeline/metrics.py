@@ -80,6 +80,13 @@ SAMPLING_METRICS = {
     for _suffix, _source in _SOURCES.items()
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
+# Cells that the states in a run's states.csv reach, at the moments of the pictures; computed when they are read.
+STATES_METRICS = {
+    f"cells_{_name}{_suffix}": Metric("cells", f"cells of 50x50 reached {_where} by 2000 {_SOURCES[_suffix]}", False)
+    for _name, _where in {"top_left": "with x < 0.5 and y > 0.5", "right": "with x > 0.6, right of the wall,"}.items()
+    for _suffix in ("", "_buffer")
+}
+SAMPLING_METRICS |= STATES_METRICS
 METRICS |= SAMPLING_METRICS
 
 # Measurements of dyna_td_frozen on its final Q; delta is by its learned model.

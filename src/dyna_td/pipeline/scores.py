@@ -17,7 +17,7 @@ All of them scale with the run, so that a shorter run has the same windows.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +25,12 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, results
+from dyna_td.pipeline.metrics import STATES_METRICS
 from dyna_td.settings import Run
 
 WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
 SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`
+STUCK = 0.1  # the share of the best agent's gain that a seed must miss to be stuck, see `stuck_below`
 _LAST = 20  # evaluations in the window `final`
 _INSTANTS = 200  # of the clock at which equal_seconds looks
 
@@ -38,7 +40,7 @@ class Measured:
     """A run with its records `seed,step,metric,value` and its JSON file's contents; `rebuild` is its command.
 
     `sources` is `current` for the code and settings that are here, `published` for a published run with the plan's
-    settings, and `other` for any other.
+    settings, and `other` for any other. `read_states` gives the sampled states `seed,step,source,x,y` if there are some.
     """
 
     run: Run
@@ -46,6 +48,7 @@ class Measured:
     details: dict
     rebuild: str
     sources: str = "current"
+    read_states: Callable[[], pd.DataFrame] | None = None
 
     def seconds_per_seed(self) -> pd.Series:
         """Training seconds so far, of the job divided by its seeds, by step."""
@@ -60,6 +63,8 @@ class Measured:
 
     def values(self, metric: str) -> pd.DataFrame:
         """`metric` by seed (rows) and step (columns); a UserError if the run does not have it."""
+        if metric in STATES_METRICS and self.read_states:
+            return reached_cells(self.read_states(), metric)
         table = self.records[self.records["metric"] == metric].pivot(index="seed", columns="step", values="value")
         if table.empty:
             raise UserError(f"{self.run.name} was trained without {metric}; rebuild it with `{self.rebuild}`.")
@@ -79,9 +84,21 @@ def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
             return None
         rebuild = f"python -m dyna_td run {run.name} --scale {scale}"
         records, details = results.read_run(csv, run, rebuild)
-        return Measured(run, records, details, rebuild, "current" if finished.agrees(run, details) else "other")
+        sources = "current" if finished.agrees(run, details) else "other"
+        states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None
+        return Measured(run, records, details, rebuild, sources, states)
 
     return read
+
+
+def reached_cells(states: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """How many of 50x50 cells hold a state in the part of the square that `metric` names: by seed and step."""
+    source = "buffer" if metric.endswith("_buffer") else "own"
+    inside = (states["x"] < 0.5) & (states["y"] > 0.5) if "top_left" in metric else states["x"] > 0.6
+    shown = states[inside & (states["source"] == source)]
+    cells = (50 * shown[["x", "y"]]).clip(upper=49).astype(int).assign(seed=shown["seed"], step=shown["step"])
+    counts = cells.drop_duplicates().groupby(["seed", "step"]).size().unstack()
+    return counts.reindex(index=states["seed"].unique(), columns=states["step"].unique(), fill_value=0).fillna(0.0)
 
 
 def score(measured: Measured, metric: str, window: str, over: str | None = None, seconds: float = 0.0) -> pd.Series:
@@ -100,6 +117,19 @@ def score(measured: Measured, metric: str, window: str, over: str | None = None,
         return means
     ratios = means / _mean(measured.values(over), measured, window, seconds)
     return ratios.where(np.isfinite(ratios))
+
+
+def stuck_below(panel: Iterable[Measured], metric: str, share: float = STUCK) -> float:
+    """The final score under which a seed counts as stuck, far below the best agent of its panel.
+
+    The best agent has the highest median over seeds of the final score. Its gain is this median less the mean of the
+    panel's first evaluations, which are of untrained networks. A seed is stuck if it misses the median by more than
+    `share` of the gain. So no bound is set by hand, and an agent's own stuck seeds cannot lower it.
+    """
+    panel = list(panel)
+    best = max(score(measured, metric, "final").median() for measured in panel)
+    first = pd.concat([measured.values(metric).iloc[:, 0] for measured in panel]).mean()
+    return best - share * (best - first)
 
 
 def _mean(values: pd.DataFrame, measured: Measured, window: str, seconds: float) -> pd.Series:

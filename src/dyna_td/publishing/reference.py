@@ -101,6 +101,8 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
         records = pd.read_csv(io.BytesIO(read_table(csv, directory)))
         results.require_complete(stored(csv, directory), records, run, "make reference")
         sources = "published" if finished.agrees(run, details, code=False) else "other"
-        return Measured(run, records, details, "make reference", sources)
+        states = f"{run.name}.states.csv" if "states_sha256" in details else None
+        read_states = states and (lambda: pd.read_csv(io.BytesIO(read_table(states, directory))))
+        return Measured(run, records, details, "make reference", sources, read_states)
 
     return read
