@@ -73,10 +73,10 @@ def test_a_figure_or_study_without_its_file_is_no_mistake(tmp_path, file, number
         (claim([measured(plus=["l2:return"])]), ["unknown metric of l2 on sin 'return'"]),
         (claim([measured(panels=["figure_8/a"])], figures=[8]), ["figure_8/a is a closed form", "use `compute`"]),
         (claim([measured(expect="not_less")]), ["`not_less` needs a margin"]),
-        (claim([measured(below=0.1, why="w")]), ["`more_often` needs `below`"]),
-        (claim([measured(expect="more_often")]), ["`more_often` needs `below`"]),
+        (claim([measured(expect="more_often")]), ["`more_often` needs a margin"]),
+        (claim([measured(above=0.1)]), ["claims.0.tests.0", "why"]),
         (
-            claim([measured(expect="more_often", below=1, why="w", plus=["l2", "l2"])]),
+            claim([measured(expect="more_often", margin=1, why="w", plus=["l2", "l2"])]),
             ["`more_often` compares two curves: give one in plus and one in minus"],
         ),
         (claim([measured(label="x")]), ["a test needs either panels, or a label"]),

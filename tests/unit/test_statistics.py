@@ -4,8 +4,19 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 
-from dyna_td.evidence.statistics import estimate, fisher_exact, holm, interquartile_mean, proportion_difference
+from dyna_td.evidence.statistics import (
+    estimate,
+    estimate_few,
+    fisher_exact,
+    holm,
+    interquartile_mean,
+    probability_of_improvement,
+    proportion_difference,
+    seeds_to_decide,
+)
+from dyna_td.evidence.verdicts import corrected
 
 SEEDS = np.array([1.0, 2.0, 3.0, 6.0])
 DATASETS = 4000
@@ -88,6 +99,50 @@ def test_a_true_null_is_rejected_at_the_nominal_rate(n):
 def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin():
     found = estimate(normal(5, 20, spread=0.3) + 1.0, resamples=1999)
     assert np.mean(found.p_inside(-1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR)
+
+
+def test_welchs_interval_of_few_seeds_covers_95_percent_of_unequal_samples():
+    plus, minus = normal(6, 5)[:400] + 3.0, normal(7, 5, spread=3.0)[:400]
+    ends = np.array([estimate_few([a], [b]).interval() for a, b in zip(plus, minus, strict=True)])
+    assert np.mean((ends[:, 0] <= 3.0) & (ends[:, 1] >= 3.0)) == pytest.approx(0.95, abs=0.035)
+
+
+def test_five_seeds_of_which_no_two_overlap_are_decided_by_their_ranks():
+    worse, better = np.array([310.0, 455.0, 470.0, 520.0, 560.0]), np.array([700.0, 640.0, 720.0, 610.0, 690.0])
+    assert 2 * estimate_few([better], [worse]).p_above(0.0) == pytest.approx(2 / 252)
+
+
+def test_the_chance_of_improvement_counts_all_pairs_and_half_of_the_ties():
+    assert probability_of_improvement([1.0, 3.0], [0.0, 1.0, 4.0]) == pytest.approx((1 + 0.5 + 2) / 6)
+
+
+def test_so_many_seeds_find_the_effect_with_the_chance_of_80_percent():
+    n = int(seeds_to_decide(0.5, 1.0, 0.025))
+    assert n == 32
+    found = estimate(normal(8, n)[:1000] + 0.5, resamples=999)
+    assert np.mean(found.p_above(0.0) <= 0.025) == pytest.approx(0.78, abs=0.05)
+
+
+@pytest.mark.parametrize(("combine", "single"), [("all", 1), ("any", 0)])
+def test_a_claim_of_ten_tests_errs_at_most_at_the_nominal_rate_and_wastes_no_power(combine, single):
+    """`single` is the side that one test settles: contradiction of "all" (1), support of "any" (0)."""
+    z = np.random.default_rng(9).normal(size=(DATASETS, 10))
+
+    def rates(shift):
+        p = 2.0 * scipy.stats.norm.sf(z + shift)  # against the null, for the side asked; the other side's is 1
+        sides = [(p, np.ones_like(p)), (np.ones_like(p), p)]
+        asked = [
+            [corrected(combine, *pair)[side] <= 0.05 for pair in zip(*sides[side], strict=True)] for side in (0, 1)
+        ]
+        return np.mean(np.any(asked[single], axis=1)), np.mean(np.all(asked[1 - single], axis=1))
+
+    any_test, every_test = rates(np.zeros(10))
+    assert any_test <= 0.025 + SAMPLING_ERROR and every_test == 0.0  # uncorrected: 1 - 0.975^10 = 22%
+    _, every_test = rates(np.append(np.full(9, 9.0), 0.0))  # the worst case for a claim that needs every test
+    assert every_test == pytest.approx(0.025, abs=SAMPLING_ERROR)
+    _, every_test = rates(np.full(10, 3.0))
+    power = scipy.stats.norm.cdf(3.0 - 1.96)
+    assert every_test == pytest.approx(power**10, abs=0.03)  # corrected as well: far less
 
 
 def test_the_interquartile_mean_leaves_out_the_outer_quarters():

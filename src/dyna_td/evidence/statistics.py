@@ -108,7 +108,7 @@ def _resample(sample: np.ndarray, stream: int, resamples: int) -> tuple[np.ndarr
 
 @dataclass(frozen=True)
 class FewSeeds(Tests):
-    """A difference of means of few seeds: Welch's interval and, of two samples or one, an exact test of ranks.
+    """A difference of means of few seeds: Welch's interval, and p-values that an exact test of ranks grants too.
 
     Attributes:
       plus, minus: independent samples, [n] each; the effect is the sum of the means of plus less those of minus.
@@ -144,15 +144,13 @@ class FewSeeds(Tests):
         return float(max(welch, self._p_of_ranks(bound, side)))
 
     def _p_of_ranks(self, bound: float, side: str) -> float:
-        """Mann and Whitney's exact test of two samples, Wilcoxon's of one; 0, no objection, of more."""
-        if len(self.plus) + len(self.minus) > 2 or not self.plus:
-            return 0.0
+        """Mann and Whitney's exact test of two samples; of one or of several Wilcoxon's, of the sums seed by seed."""
         exact = scipy.stats.PermutationMethod(n_resamples=math.inf)  # all of them, which copes with ties too
-        if not self.minus and len(self.plus) == 1:
-            return scipy.stats.wilcoxon(self.plus[0] - bound, alternative=side, method=exact).pvalue
-        if len(self.minus) != 1:
-            return 0.0
-        return scipy.stats.mannwhitneyu(self.plus[0] - bound, self.minus[0], alternative=side, method=exact).pvalue
+        if len(self.plus) == len(self.minus) == 1:
+            return scipy.stats.mannwhitneyu(self.plus[0] - bound, self.minus[0], alternative=side, method=exact).pvalue
+        if len({len(sample) for sample in (*self.plus, *self.minus)}) > 1:
+            return 1.0  # seeds differ, so there is no exact test
+        return scipy.stats.wilcoxon(sum(self.plus) - sum(self.minus) - bound, alternative=side, method=exact).pvalue
 
 
 def estimate_few(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike] = ()) -> FewSeeds:

@@ -73,6 +73,7 @@ class Outcome:
     would_be: str = ""
     distance: float = np.nan  # of the effect from the nearest bound, below 0 outside the region
     spread: float = np.nan  # standard deviation over seeds
+    fewest: int = 0  # seeds of the smallest sample
 
 
 def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
@@ -106,7 +107,7 @@ def _decided(outcome: Outcome, test: MeasuredTest, combine: str, p: float, q: fl
     is_alone = (combine == "any") == is_inside  # whether this test alone would settle the claim
     tails = 1 if test.expect == "equivalent" and is_inside else 2
     level = statistics.LEVEL / tails / (tests if is_alone else 1)
-    seeds = statistics.seeds_to_decide(outcome.distance, outcome.spread, level)
+    seeds = max(statistics.seeds_to_decide(outcome.distance, outcome.spread, level), outcome.fewest + 1)
     return replace(outcome, seeds_to_decide=seeds, would_be="supported" if is_inside else "contradicted")
 
 
@@ -199,6 +200,7 @@ def _mean_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
         improvement=_improvement(plus, minus, samples),
         distance=float(min(found.effect - low, high - found.effect)),
         spread=float(found.standard_error) * fewest**0.5 or np.nan,
+        fewest=fewest,
         **facts,
     )
 
@@ -274,6 +276,7 @@ def _proportion_outcome(test: MeasuredTest, plan: Plan, read: Read) -> Outcome:
         p_contradicted=q,
         distance=difference,
         spread=math.sqrt(sum(share * (1 - share) for share in shares)) or np.nan,
+        fewest=min(of, of_others),
         n=f"{of}+{of_others}",
         pairing="unpaired",
         window=_window(test, {test.terms[0].run: read(test.terms[0].run)}),

@@ -40,7 +40,7 @@ class Measured:
     """A run with its records `seed,step,metric,value` and its JSON file's contents; `rebuild` is its command.
 
     `sources` is `current` for the code and settings that are here, `published` for a published run with the plan's
-    settings, and `other` for any other. `read_states` gives the sampled states `seed,step,source,x,y` if there are some.
+    settings, and `other` for any other. `read_states` gives any sampled states, `seed,step,source,x,y`.
     """
 
     run: Run
