@@ -18,7 +18,7 @@ from dyna_td.evidence.findings import Finding, load_findings
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan, load_plan
 from dyna_td.pipeline.yaml_files import read_checked
-from dyna_td.publishing import marked_text
+from dyna_td.publishing import evidence_tables, marked_text
 from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
@@ -79,6 +79,12 @@ class Published:
         return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
 
     @cached_property
+    def met_goal(self) -> dict[int, bool]:
+        """By seed, whether GridWorld's random warm-up reached the goal (reference/warm_up.csv)."""
+        table = pd.read_csv(self.root / "reference" / "warm_up.csv")
+        return dict(zip(table["seed"], (table["goals"] > 0).tolist(), strict=True))
+
+    @cached_property
     def readings(self) -> pd.DataFrame:
         """The verdicts of other readings: claim, reading, verdict, and whether only the window of training differs."""
         table = pd.read_csv(self.root / "reference" / "readings.csv", dtype=str, keep_default_na=False)
@@ -111,10 +117,10 @@ def fill(root: Path = ROOT) -> None:
     pages = {
         "README.md": (scorecard, answer, results, figures),
         "docs/README.md": (answer,),
-        "docs/claims.md": (claims,),
+        "docs/claims.md": (history, undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
-        "docs/beyond-the-paper.md": (controls,),
+        "docs/beyond-the-paper.md": (controls, by_warm_up, controls_by_warm_up),
     }
     for page, parts in pages.items():
         marked_text.replace(root / page, {part.__name__: part(facts) for part in parts})
@@ -226,6 +232,27 @@ def controls(facts: Published) -> str:
     return _table(["agent", *columns], rows)
 
 
+def history(facts: Published) -> str:
+    """How claims changed, see `evidence_tables`."""
+    head, rows = evidence_tables.history(facts)
+    return _table(head, [[_escaped(cell) for cell in row] for row in rows])
+
+
+def undecided(facts: Published) -> str:
+    """What would decide the undecided claims."""
+    return _table(*evidence_tables.undecided(facts))
+
+
+def by_warm_up(facts: Published) -> str:
+    """GridWorld's returns by the luck of the warm-up."""
+    return _table(*evidence_tables.by_warm_up(facts, AGENTS))
+
+
+def controls_by_warm_up(facts: Published) -> str:
+    """The same of the controls."""
+    return _table(*evidence_tables.controls_by_warm_up(facts))
+
+
 def counts(facts: Published) -> dict[str, int]:
     """The number of claims of each verdict, of those that occur."""
     found = list(facts.verdicts.values())
@@ -236,11 +263,14 @@ def _claim(facts: Published, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
     sentence = f"**{verdict.capitalize()}.** {_escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
-    tests = facts.card[(facts.card["claim"] == str(number)) & (facts.card["row"] == "test")]
-    lines += _table(["test", "effect", "n", "verdict"], [_test(test) for _, test in tests.iterrows()]).split("\n")
+    tests = facts.card[(facts.card["claim"] == str(number)) & (facts.card["row"] != "claim")]
+    lines += _table(
+        ["test", "effect", "beside the mean", "n", "verdict"], [_test(test) for _, test in tests.iterrows()]
+    ).split("\n")
     if finding and finding.verdict == verdict:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
         lines += [f"- *{heading}.* {_linked(_escaped(text))}" for heading, text in parts.items()]
+    lines += [f"- *Was {change['verdict']}.* {_escaped(change['why'])}" for change in stated.get("history", ())]
     found = facts.readings[facts.readings["claim"] == number]
     for other in VERDICTS[:-1]:
         names = found.loc[found["verdict"] == other, "reading"]
@@ -252,13 +282,21 @@ def _claim(facts: Published, number: int) -> list[str]:
 def _test(test: pd.Series) -> list[str]:
     """A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
     if test["expect"] == "computed":
-        return [test["test"].replace("_", " "), f"{float(test['effect']):.3g}: {test['note']}", "-", test["verdict"]]
+        return [
+            test["test"].replace("_", " "),
+            f"{float(test['effect']):.3g}: {test['note']}",
+            "",
+            "-",
+            test["verdict"],
+        ]
     plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
     name = f"{test['test']}: {plus}{f' minus {minus}' if minus else ''}"
     effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
     note = f"; {test['note']}" if test["note"] else ""
     name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
-    return [_escaped(name), f"{effect}{note}", test["n"], test["verdict"]]
+    verdict = f"{test['verdict']}{' (beside)' if test['row'] == 'beside' else ''}"
+    decide = f": {test['to_decide']}" if test["to_decide"] and test["row"] == "test" else ""
+    return [_escaped(name), f"{effect}{note}", evidence_tables.beside_the_mean(test), test["n"], f"{verdict}{decide}"]
 
 
 def _effect(test: pd.Series) -> str:
@@ -275,9 +313,7 @@ def _effect(test: pd.Series) -> str:
 
 def _mean_return(facts: Published, run: Run) -> tuple[float, float]:
     """The mean return over the evaluations after the warm-up, and half its interval."""
-    records = pd.read_csv(facts.root / "reference" / "runs" / f"{run.name}.csv.xz")
-    records = records[(records["metric"] == "return") & (records["step"] >= run.settings.warm_up_steps)]
-    seeds = records.groupby("seed")["value"].mean()
+    seeds = evidence_tables.mean_returns(facts, run)
     return seeds.mean(), stats.t.ppf(0.975, len(seeds) - 1) * seeds.sem()
 
 

@@ -1,0 +1,111 @@
+"""Tables of docs/claims.md and docs/beyond-the-paper.md: how claims changed, what is open, and returns by warm-up.
+
+Each function returns headings and rows for `pages`.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dyna_td.settings import Run
+
+if TYPE_CHECKING:
+    from dyna_td.publishing.pages import Published
+
+Table = tuple[list[str], list[list[str]]]
+# The panels of GridWorld's benchmark, by n.
+_BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
+_CONTROLS = ("controls", "b")
+
+
+def history(facts: "Published") -> Table:
+    """A line for each earlier wording or verdict of a claim."""
+    rows = []
+    for number, stated in facts.stated.items():
+        for change in stated.get("history", ()):
+            words = [_one_line(change.get("text", "the same")), _one_line(stated["text"]) if "text" in change else "-"]
+            verdicts = [change["verdict"], facts.verdicts[number]]
+            rows.append([f"[{number}](#claim-{number})", *verdicts, _one_line(change["why"]), *words])
+    return ["claim", "was", "is", "reason of the change", "wording before", "wording now"], rows
+
+
+def undecided(facts: "Published") -> Table:
+    """A line for each undecided claim: the seeds that would decide it, or why none would."""
+    rows = facts.card[(facts.card["row"] == "claim") & (facts.card["verdict"] == "undecided")]
+    lines = [[f"[{row['claim']}](#claim-{row['claim']})", row["to_decide"]] for _, row in rows.iterrows()]
+    return ["claim", "the test on which it depends, and what would decide it"], lines
+
+
+def beside_the_mean(test: pd.Series) -> str:
+    """What stands beside a test's mean: interquartile mean, chance of improvement, stuck seeds of either side."""
+    parts = []
+    if test["iqm"]:
+        value = float(test["iqm"])
+        relative, large = test["unit"] == "relative", 100 <= abs(value) < np.inf
+        parts.append(f"iqm {100 * value:+.3g}%" if relative else f"iqm {value:+,.0f}" if large else f"iqm {value:+.3g}")
+    if test["low90"]:
+        low, high = (float(test[key]) * (100 if test["unit"] == "relative" else 1) for key in ("low90", "high90"))
+        parts.append(f"90%: {low:+.3g} to {high:+.3g}{'%' if test['unit'] == 'relative' else ''}")
+    if test["improvement"]:
+        parts.append(f"P {float(test['improvement']):.2f}")
+    if test["stuck_plus"]:
+        parts.append(f"stuck {100 * float(test['stuck_plus']):.0f}% and {100 * float(test['stuck_minus']):.0f}%")
+    return "; ".join(parts)
+
+
+def by_warm_up(facts: "Published", names: dict[str, str]) -> Table:
+    """GridWorld's returns by whether the random warm-up reached the goal, for each agent and n; see `warm_up_goals`."""
+    rows = []
+    for n, (figure, key) in _BENCHMARK.items():
+        curves = facts.plan.figures[figure].panels[key].curves
+        rows += [[str(n), *row] for row in _strata(facts, {names[c]: curves[c] for c in names if c in curves})]
+    return ["n", *_headings(facts)], rows
+
+
+def controls_by_warm_up(facts: "Published") -> Table:
+    """The same for the agents of the study controls, n = 10."""
+    curves = facts.plan.studies[_CONTROLS[0]].panels[_CONTROLS[1]].curves
+    published = {f"`{name}`": run for name, run in curves.items() if _csv(facts, run).exists()}
+    return _headings(facts), _strata(facts, published)
+
+
+def _headings(facts: "Published") -> list[str]:
+    met, missed = (sum(facts.met_goal[seed] is is_met for seed in range(20)) for is_met in (True, False))
+    names = [f"goal met, {met} seeds", "minus Dyna-TD", f"not met, {missed} seeds", "minus Dyna-TD"]
+    return ["agent", *names]
+
+
+def _strata(facts: "Published", runs: dict[str, Run]) -> Iterable[list[str]]:
+    scores = {name: mean_returns(facts, run) for name, run in runs.items()}
+    own = next(score for name, score in scores.items() if name.strip("`") in ("Dyna-TD", "dyna_td"))
+    for name, score in scores.items():
+        cells = []
+        for is_met in (True, False):
+            chosen = [seed for seed in score.index if facts.met_goal[seed] is is_met]
+            cells += [_interval(score[chosen]), "0" if score is own else _interval((score - own)[chosen], sign=True)]
+        yield [name, *cells]
+
+
+def mean_returns(facts: "Published", run: Run) -> pd.Series:
+    """The mean return over learning of each seed, from the published run."""
+    records = pd.read_csv(_csv(facts, run))
+    records = records[(records["metric"] == "return") & (records["step"] >= run.settings.warm_up_steps)]
+    return records.groupby("seed")["value"].mean()
+
+
+def _csv(facts: "Published", run: Run) -> Path:
+    return facts.root / "reference" / "runs" / f"{run.name}.csv.xz"
+
+
+def _interval(values: pd.Series, sign: bool = False) -> str:
+    """Mean and half of Student's 95% interval."""
+    half = stats.t.ppf(0.975, len(values) - 1) * values.sem()
+    return f"{values.mean():{'+' if sign else ''},.0f} ± {half:,.0f}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
