@@ -1,0 +1,64 @@
+"""Draws long chains in one dimension, where |delta| is known: `python figures/zero_crossing.py`."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import style  # sets up matplotlib
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from dyna_td.measures import zero_crossing
+from dyna_td.measures.densities import fitted_exponent
+from dyna_td.measures.zero_crossing import CELLS, CROSSING, JUMPING, TDError
+
+CHAINS, STEPS = 256, 20_000  # of the histograms
+MANY, TIME = 2_000, 0.04  # chains that may cross, and step size times steps
+RULES = {
+    "Metropolis-adjusted": (zero_crossing.metropolis_adjusted, style.FOREST_GREEN),
+    "Langevin": (zero_crossing.langevin, "black"),
+    "Algorithm 4": (zero_crossing.algorithm_4, "blue"),
+    "released rule": (zero_crossing.released, "darkorange"),
+}
+
+
+def draw(path: Path) -> None:
+    """Three panels: chains that cross a zero, by step size; where long chains go, around a zero and across jumps."""
+    figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.4), dpi=style.DOTS_PER_INCH, layout="constrained")
+    _draw_crossings(axes[0])
+    _draw_visits(axes[1], CROSSING, r"(b) $\delta$ changes its sign")
+    _draw_visits(axes[2], JUMPING, r"(c) $|\delta|$ jumps")
+    figure.savefig(path, metadata={"Software": None})
+    plt.close(figure)
+
+
+def _draw_crossings(axes: Axes) -> None:
+    sizes = [1e-3, 1e-4, 1e-5, 1e-6]
+    for name in ("Langevin", "Metropolis-adjusted"):
+        rule, colour = RULES[name]
+        shares = [zero_crossing.share_across(rule(CROSSING, a), round(TIME / a), MANY) for a in sizes]
+        axes.plot(sizes, shares, "o-", color=colour, label=name)
+        print(f"{name}: across the zero {', '.join(f'{share:.1%}' for share in shares)}")
+    axes.axhline(0.0, color="black", ls=":", label="the diffusion itself: none")
+    axes.set(xscale="log", xlabel="step size a", ylabel="share across the zero", ylim=(-0.01, 0.2))
+    axes.set_title(f"(a) across after time {TIME:g}")
+    axes.invert_xaxis()
+    axes.legend(fontsize=8)
+
+
+def _draw_visits(axes: Axes, error: TDError, title: str) -> None:
+    middle, target = (np.arange(CELLS) + 0.5) / CELLS, error.target()
+    axes.fill_between(middle, CELLS * target, step="mid", color="#DDDDDD", label=r"$|\delta|$, the claim")
+    for name, (rule, colour) in RULES.items():
+        shares = zero_crossing.visits(rule(error), STEPS, CHAINS)
+        beta = fitted_exponent(shares[None], target[None])[0]
+        axes.plot(middle, CELLS * shares, color=colour, lw=1.4, label=f"{name}: {beta:.2f}")
+        print(f"{title}, {name}: exponent {beta:.2f}")
+    axes.set(xlabel="state x", ylabel="density of visits", ylim=(0, 4.5), title=title)
+    axes.legend(loc="upper center", fontsize=8, ncols=2, title=r"and the $\beta$ that fits best", title_fontsize=8)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("reference/zero_crossing.png"), help="the picture, a PNG")
+    draw(parser.parse_args().output)
