@@ -48,14 +48,14 @@ def _draw_crossings(axes: Axes) -> None:
 
 def _draw_visits(axes: Axes, error: TDError, title: str) -> None:
     middle, target = (np.arange(CELLS) + 0.5) / CELLS, error.target()
-    axes.fill_between(middle, CELLS * target, step="mid", color="#DDDDDD", label=r"$|\delta|$, the claim")
+    axes.fill_between(middle, CELLS * target, step="mid", color="#DDDDDD", label=r"$|\delta|$, the claim: 1")
     for name, (rule, colour) in RULES.items():
         shares = zero_crossing.visits(rule(error), STEPS, CHAINS)
         beta = fitted_exponent(shares[None], target[None])[0]
         axes.plot(middle, CELLS * shares, color=colour, lw=1.4, label=f"{name}: {beta:.2f}")
         print(f"{title}, {name}: exponent {beta:.2f}")
-    axes.set(xlabel="state x", ylabel="density of visits", ylim=(0, 4.5), title=title)
-    axes.legend(loc="upper center", fontsize=8, ncols=2, title=r"and the $\beta$ that fits best", title_fontsize=8)
+    axes.set(xlabel="state x", ylabel="density of visits", ylim=(0, 6), title=title)
+    axes.legend(loc="upper center", fontsize=8, title=r"$\beta$ of $|\delta|^\beta$ that fits best", title_fontsize=8)
 
 
 if __name__ == "__main__":

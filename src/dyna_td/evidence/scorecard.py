@@ -145,7 +145,9 @@ def _to_decide(outcome: Outcome) -> str:
         return f"no number of seeds is known, because the seeds show no spread{_because(outcome.note)}"
     if outcome.seeds_to_decide > MOST_SEEDS:
         return f"more than {MOST_SEEDS:,} seeds, because the effect lies at the bound"
-    return f"about {float(f'{outcome.seeds_to_decide:.2g}'):,.0f} seeds, if the effect stays: then {outcome.would_be}"
+    which = "finite seeds" if outcome.note.startswith("left out") else "seeds"
+    seeds = f"{float(f'{outcome.seeds_to_decide:.2g}'):,.0f} {which}"
+    return f"about {seeds}, if the effect stays: then {outcome.would_be}"
 
 
 def _because(note: str) -> str:

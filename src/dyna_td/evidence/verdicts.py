@@ -29,6 +29,7 @@ from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
 MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds
+_LEAST_RANKED = 6  # seeds with which an exact test of ranks can decide
 _LEAST_SECONDS = 1.0  # of training: shorter ones are too short to be timed
 
 Read = Callable[[Run], Measured | None]
@@ -107,7 +108,8 @@ def _decided(outcome: Outcome, test: MeasuredTest, combine: str, p: float, q: fl
     is_alone = (combine == "any") == is_inside  # whether this test alone would settle the claim
     tails = 1 if test.expect == "equivalent" and is_inside else 2
     level = statistics.LEVEL / tails / (tests if is_alone else 1)
-    seeds = max(statistics.seeds_to_decide(outcome.distance, outcome.spread, level), outcome.fewest + 1)
+    least = max(outcome.fewest + 1, _LEAST_RANKED)
+    seeds = max(statistics.seeds_to_decide(outcome.distance, outcome.spread, level), least)
     return replace(outcome, seeds_to_decide=seeds, would_be="supported" if is_inside else "contradicted")
 
 
