@@ -104,7 +104,8 @@ def _csv(facts: "Published", run: Run) -> Path:
 def _interval(values: pd.Series, sign: bool = False) -> str:
     """Mean and half of Student's 95% interval."""
     half = stats.t.ppf(0.975, len(values) - 1) * values.sem()
-    return f"{values.mean():{'+' if sign else ''},.0f} ± {half:,.0f}"
+    mean = round(values.mean()) + 0.0  # no "-0"
+    return f"{mean:{'+' if sign else ''},.0f} ± {half:,.0f}"
 
 
 def _one_line(text: str) -> str:

@@ -43,6 +43,7 @@ AGENTS = {
 NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
 NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 NAMES |= {"cubic": "Cubic", "power4": "Power4"}
+WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
 
 
 @dataclass(frozen=True)
@@ -291,6 +292,8 @@ def _test(test: pd.Series) -> list[str]:
         ]
     plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
     name = f"{test['test']}: {plus}{f' minus {minus}' if minus else ''}"
+    part = WINDOWS.get(test["window"].partition(" ")[0], "")
+    name += f", {part}" if part not in test["test"] else ""
     effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
     note = f"; {test['note']}" if test["note"] else ""
     name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
