@@ -16,7 +16,7 @@ All of them scale with the run, so that a shorter run has the same windows.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Measured:
     rebuild: str
     sources: str = "current"
     read_states: Callable[[], pd.DataFrame] | None = None
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)  # by metric, once they were asked for
 
     def seconds_per_seed(self) -> pd.Series:
         """Training seconds so far, of the job divided by its seeds, by step."""
@@ -63,6 +64,11 @@ class Measured:
 
     def values(self, metric: str) -> pd.DataFrame:
         """`metric` by seed (rows) and step (columns); a UserError if the run does not have it."""
+        if metric not in self.tables:
+            self.tables[metric] = self._table(metric)
+        return self.tables[metric]
+
+    def _table(self, metric: str) -> pd.DataFrame:
         if metric in STATES_METRICS and self.read_states:
             return reached_cells(self.read_states(), metric)
         table = self.records[self.records["metric"] == metric].pivot(index="seed", columns="step", values="value")
