@@ -1,6 +1,7 @@
 """Draws long chains in one dimension, where |delta| is known: `python figures/zero_crossing.py`."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,24 +11,26 @@ from matplotlib.axes import Axes
 
 from dyna_td.measures import zero_crossing
 from dyna_td.measures.densities import fitted_exponent
-from dyna_td.measures.zero_crossing import CELLS, CROSSING, JUMPING, TDError
+from dyna_td.measures.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_STEP, RIPPLED, TDError
 
 CHAINS, STEPS = 256, 20_000  # of the histograms
 MANY, TIME = 2_000, 0.04  # chains that may cross, and step size times steps
 RULES = {
     "Metropolis-adjusted": (zero_crossing.metropolis_adjusted, style.FOREST_GREEN),
     "Langevin": (zero_crossing.langevin, "black"),
+    "Langevin, a / 10": (partial(zero_crossing.langevin, a=LANGEVIN_STEP / 10), "gray"),
     "Algorithm 4": (zero_crossing.algorithm_4, "blue"),
     "released rule": (zero_crossing.released, "darkorange"),
 }
 
 
 def draw(path: Path) -> None:
-    """Three panels: chains that cross a zero, by step size; where long chains go, around a zero and across jumps."""
-    figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.4), dpi=style.DOTS_PER_INCH, layout="constrained")
-    _draw_crossings(axes[0])
-    _draw_visits(axes[1], CROSSING, r"(b) $\delta$ changes its sign")
-    _draw_visits(axes[2], JUMPING, r"(c) $|\delta|$ jumps")
+    """Four panels: chains that cross a zero, by step size; where long chains go, by how delta looks."""
+    figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.6), dpi=style.DOTS_PER_INCH, layout="constrained")
+    _draw_crossings(axes[0, 0])
+    _draw_visits(axes[0, 1], CROSSING, r"(b) $\delta$ changes its sign")
+    _draw_visits(axes[1, 0], JUMPING, r"(c) $|\delta|$ jumps")
+    _draw_visits(axes[1, 1], RIPPLED, r"(d) $\delta$ changes its sign every few steps")
     figure.savefig(path, metadata={"Software": None})
     plt.close(figure)
 
@@ -52,9 +55,9 @@ def _draw_visits(axes: Axes, error: TDError, title: str) -> None:
     for name, (rule, colour) in RULES.items():
         shares = zero_crossing.visits(rule(error), STEPS, CHAINS)
         beta = fitted_exponent(shares[None], target[None])[0]
-        axes.plot(middle, CELLS * shares, color=colour, lw=1.4, label=f"{name}: {beta:.2f}")
+        axes.plot(middle, CELLS * shares, color=colour, lw=1.2, label=f"{name}: {beta:.2f}")
         print(f"{title}, {name}: exponent {beta:.2f}")
-    axes.set(xlabel="state x", ylabel="density of visits", ylim=(0, 6), title=title)
+    axes.set(xlabel="state x", ylabel="density of visits", ylim=(0, 6.5), title=title)
     axes.legend(loc="upper center", fontsize=8, title=r"$\beta$ of $|\delta|^\beta$ that fits best", title_fontsize=8)
 
 

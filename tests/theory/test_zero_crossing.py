@@ -5,10 +5,10 @@ import pytest
 
 from dyna_td.measures import zero_crossing
 from dyna_td.measures.densities import fitted_exponent
-from dyna_td.measures.zero_crossing import CROSSING, JUMPING
+from dyna_td.measures.zero_crossing import CROSSING, JUMPING, RIPPLED
 
 
-@pytest.mark.parametrize("error", [CROSSING, JUMPING])
+@pytest.mark.parametrize("error", [CROSSING, JUMPING, RIPPLED])
 def test_the_slope_is_that_of_h(error):
     x = np.array([0.05, 0.2, 0.4, 0.6, 0.9])
     assert error.slope(x) == pytest.approx((error.h(x + 1e-6) - error.h(x - 1e-6)) / 2e-6, rel=1e-4)
@@ -22,10 +22,12 @@ def test_the_smaller_the_steps_the_fewer_chains_cross_in_the_same_time():
     assert 0.0 < small < 0.75 * large
 
 
-def test_langevin_chains_do_not_see_jumps_and_adjusted_ones_do():
-    def exponent(rule, error):
-        return fitted_exponent(zero_crossing.visits(rule(error), 4000, 256)[None], error.target()[None])[0]
+def test_langevin_chains_do_not_see_jumps_at_any_step_size_and_adjusted_ones_do():
+    def exponent(rule, error, a=1e-3):
+        return fitted_exponent(zero_crossing.visits(rule(error, a), 4000, 256)[None], error.target()[None])[0]
 
+    assert exponent(zero_crossing.langevin, JUMPING, 1e-4) == pytest.approx(0.0, abs=0.2)
+    assert exponent(zero_crossing.langevin, RIPPLED) < 0.5 < 0.8 < exponent(zero_crossing.langevin, RIPPLED, 1e-4)
     assert exponent(zero_crossing.langevin, JUMPING) == pytest.approx(0.0, abs=0.2)
     assert exponent(zero_crossing.metropolis_adjusted, JUMPING) == pytest.approx(1.0, abs=0.1)
     assert exponent(zero_crossing.langevin, CROSSING) == pytest.approx(1.0, abs=0.3)  # a zero alone, smooth: they do

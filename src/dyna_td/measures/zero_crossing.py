@@ -1,10 +1,11 @@
 """Long chains that climb log |delta| in one dimension, where |delta| is known: the picture behind claim 45.
 
-Two errors on the unit interval. `CROSSING` changes its sign at 0.3: delta(x) = x - 0.3. Near such a zero the drift of
+Three errors on the unit interval. `CROSSING` changes its sign at 0.3: delta(x) = x - 0.3. Near such a zero the drift of
 log |delta| is 1 / x, with x the distance, so the Langevin diffusion dx = dt / x + sqrt(2) dB is a Bessel process of
 dimension 2, which never reaches 0 (Revuz and Yor, 1999, chapter XI): its chains stay on the side where they begin. A
 chain with steps crosses by a jump over the zero. `JUMPING` has no zero, but jumps, as |delta| does where another action
 becomes the greedy one. The gradient does not show a jump, so no chain that follows it alone can tell the two sides.
+`RIPPLED` is smooth and has eight zeros, two or three steps of the usual size apart.
 
 The rules are those of `search.rules` in plain NumPy, with the visited states spread uniformly. Another, which the paper
 does not have, is the Metropolis-adjusted Langevin algorithm (Roberts and Tweedie, 1996). It accepts its steps such that
@@ -52,6 +53,7 @@ ZERO = 0.3
 LEVELS = np.array([1.0, 3.0, 0.5, 2.0])  # of `JUMPING`, on a quarter of the interval each
 CROSSING = TDError(lambda x: x - ZERO, np.ones_like)
 JUMPING = TDError(lambda x: _level(x) * (1.0 + 0.2 * x), lambda x: 0.2 * _level(x))
+RIPPLED = TDError(lambda x: np.sin(8 * np.pi * x + 0.7), lambda x: 8 * np.pi * np.cos(8 * np.pi * x + 0.7))
 
 
 def _level(x: np.ndarray) -> np.ndarray:

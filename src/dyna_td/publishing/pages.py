@@ -241,7 +241,8 @@ def history(facts: Published) -> str:
 
 def undecided(facts: Published) -> str:
     """What would decide the undecided claims."""
-    return _table(*evidence_tables.undecided(facts))
+    head, rows = evidence_tables.undecided(facts)
+    return _table(head, [[_escaped(cell) for cell in row] for row in rows])
 
 
 def by_warm_up(facts: Published) -> str:
