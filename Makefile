@@ -64,6 +64,7 @@ estimate: setup  ## the measured core-hours and memory of figures, at SCALE
 
 claims: setup  ## judge the paper's claims by the results that are there, at SCALE
 	@$(BIN)/python -m dyna_td claims --scale $(SCALE)
+	@$(BIN)/python figures/differences.py --claims results/$(SCALE)/claims.csv
 
 report: claims  ## the figures, verdicts, costs and sources that are there on one page, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
@@ -83,8 +84,9 @@ restore: setup  ## bring the published runs of the paper's scale back to results
 
 readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
 	@$(BIN)/python -m dyna_td claims --reference
-	@$(BIN)/python -m dyna_td readme
 	@$(BIN)/python figures/scorecard.py
+	@$(BIN)/python figures/differences.py
+	@$(BIN)/python -m dyna_td readme
 
 gallery: setup  ##! draw the published pictures again, from the published tables
 	@$(BIN)/python -m dyna_td gallery $(FIGURES)

@@ -8,7 +8,7 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline import lock, plans, remedies, results
-from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.publishing import comparison, gallery, handover, reference, restamp, store
 
 MAINTAINERS = {  # these commands, for a group of their own in `--help`
@@ -103,10 +103,12 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.publishing import pages
+    from dyna_td.publishing import pages, report  # with the libraries that only pages need
 
     pages.fill()
     facts = pages.Published()
+    with write_whole(ROOT / report.PAGE) as file:
+        file.write(report.published(facts.plan))
     for number, verdict in facts.verdicts.items():
         finding = facts.findings.get(number)
         if finding and finding.verdict != verdict:

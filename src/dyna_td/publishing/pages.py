@@ -1,11 +1,10 @@
 """The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Nothing is judged here: verdicts are those of reference/claims.csv and readings.csv.
+Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its words from here, too.
 """
 
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from dyna_td.evidence.findings import Finding, load_findings
+from dyna_td.pipeline import costs as measured_costs
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan, load_plan
 from dyna_td.pipeline.yaml_files import read_checked
@@ -43,13 +43,24 @@ AGENTS = {
 NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
 NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 NAMES |= {"cubic": "Cubic", "power4": "Power4"}
+DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
+COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
 @dataclass(frozen=True)
 class Published:
-    """The published facts: reference/ and experiments/ below `root`."""
+    """The published facts: reference/ and experiments/ below `root`.
+
+    `verdicts_in` is the folder of claims.csv and readings.csv, if they are not the published ones.
+    """
 
     root: Path = ROOT
+    verdicts_in: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where claims.csv and readings.csv are."""
+        return self.verdicts_in or self.root / "reference"
 
     @cached_property
     def plan(self) -> Plan:
@@ -70,7 +81,7 @@ class Published:
     @cached_property
     def card(self) -> pd.DataFrame:
         """The rows of claims.csv; an empty cell is an empty text."""
-        return pd.read_csv(self.root / "reference" / "claims.csv", dtype=str, keep_default_na=False)
+        return pd.read_csv(self.folder / "claims.csv", dtype=str, keep_default_na=False)
 
     @cached_property
     def verdicts(self) -> dict[int, str]:
@@ -78,10 +89,17 @@ class Published:
         rows = self.card[self.card["row"] == "claim"]
         return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
 
+    def tests(self, number: int) -> pd.DataFrame:
+        """The rows of a claim's tests."""
+        return self.card[(self.card["claim"] == str(number)) & (self.card["row"] != "claim")]
+
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, and whether only the window of training differs."""
-        table = pd.read_csv(self.root / "reference" / "readings.csv", dtype=str, keep_default_na=False)
+        """The verdicts of other readings: claim, reading, verdict, and whether only the window differs; empty if none."""
+        path = self.folder / "readings.csv"
+        if not path.exists():
+            return pd.DataFrame(columns=["claim", "reading", "verdict", "window"])
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
         declared = read_checked(self.root / "experiments" / "readings.yaml", "readings")["readings"]
         windows = {reading["name"] for reading in declared if "window" in reading}
         rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
@@ -94,15 +112,18 @@ class Published:
         return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
 
     def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
-        """The measured jobs of `figures`, each once: a run, or the sweep before it."""
-        rows = {}
-        for run in (run for figure in figures for run in figure.runs):
-            for name in (f"{run.name}.selection", run.name) if run.sweep else (run.name,):
-                path = self.root / "reference" / "runs" / f"{name}.json"
-                if path.exists():
-                    details = json.loads(path.read_text(encoding="utf-8"))
-                    rows[name] = (details["core_seconds"] / 60, details["peak_memory_mib"])
-        return pd.DataFrame(rows.values(), columns=["minutes", "memory"], index=list(rows), dtype=float)
+        """The published jobs of `figures`, see `jobs_of`."""
+        return jobs_of(figures, lambda job: measured_costs.read(self.root / "reference" / "runs" / f"{job}.json"))
+
+
+def jobs_of(figures: Iterable[Figure], measured: Callable[[str], measured_costs.Cost | None]) -> pd.DataFrame:
+    """The minutes of processor time and the MiB of each measured job of `figures`, once: a run, or the sweep before it.
+
+    This is what core-minutes are, on every page.
+    """
+    found = {job: cost for job in measured_costs.jobs_of(figures) if (cost := measured(job))}
+    rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
+    return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)
 
 
 def fill(root: Path = ROOT) -> None:
@@ -129,13 +150,15 @@ def scorecard(facts: Published) -> str:
 def answer(facts: Published) -> str:
     """How many claims have which verdict, and what another reading changes of it."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
+    begin = f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**."
+    if facts.readings.empty:
+        return f"{begin}\n"
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted)]
     by_number = turned.loc[~turned["window"], "claim"].nunique()
     by_window = turned["claim"].nunique() - by_number
     return (
-        f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**. "
-        f"Changing a number that the paper leaves open, such as a learning rate, ends {by_number} contradictions. "
+        f"{begin} Changing a number that the paper leaves open, such as a learning rate, ends {by_number} contradictions. "
         f"Judging another part of training ends {by_window} more.\n"
     )
 
@@ -191,17 +214,22 @@ def deviations(facts: Published) -> str:
 
 
 def costs(facts: Published) -> str:
-    """A line for each figure and study: jobs, core-minutes, longest job, memory; and for all, shared jobs once."""
-    figures, drawn = facts.plan.figures, facts.plan.drawn
+    """A line for each figure and study, see `cost_rows`."""
+    return _table(COST_HEADINGS, cost_rows(facts.plan, facts.jobs))
+
+
+def cost_rows(plan: Plan, jobs_of: Callable[[list[Figure]], pd.DataFrame]) -> list[list[str]]:
+    """For each figure and study: jobs, core-minutes, longest job, memory; and for all of them, shared jobs once."""
+    figures, drawn = plan.figures, plan.drawn
     rows = {name.replace("_", " "): [figure] for name, figure in drawn.items()}
     rows |= {"all figures": list(figures.values()), "figures and studies": list(drawn.values())}
     lines = []
     for name, shown in rows.items():
-        jobs = facts.jobs(shown)
+        jobs = jobs_of(shown)
         if len(jobs):
             minutes = [_two_digits(jobs["minutes"].sum()), _two_digits(jobs["minutes"].max())]
             lines.append([name, str(len(jobs)), *minutes, f"{jobs['memory'].max():,.0f}"])
-    return _table(["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"], lines)
+    return lines
 
 
 def controls(facts: Published) -> str:
@@ -236,20 +264,25 @@ def _claim(facts: Published, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
     sentence = f"**{verdict.capitalize()}.** {_escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
-    tests = facts.card[(facts.card["claim"] == str(number)) & (facts.card["row"] == "test")]
-    lines += _table(["test", "effect", "n", "verdict"], [_test(test) for _, test in tests.iterrows()]).split("\n")
+    tests = facts.tests(number)
+    rows = [[_escaped(cell) for cell in test_cells(test)] for _, test in tests.iterrows()]
+    lines += _table(["test", "effect", "n", "verdict"], rows).split("\n")
     if finding and finding.verdict == verdict:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
         lines += [f"- *{heading}.* {_linked(_escaped(text))}" for heading, text in parts.items()]
-    found = facts.readings[facts.readings["claim"] == number]
-    for other in VERDICTS[:-1]:
-        names = found.loc[found["verdict"] == other, "reading"]
-        if len(names):
-            lines.append(f"- *{'Still' if other == verdict else 'But'} {other}* by: {'; '.join(names)}.")
+    lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
     return lines if lines[-1] == "" else [*lines, ""]
 
 
-def _test(test: pd.Series) -> list[str]:
+def readings_of(facts: Published, number: int) -> list[tuple[str, str]]:
+    """What other readings say of a claim, by their verdict: ("Still supported", "one reading; another")."""
+    found = facts.readings[facts.readings["claim"] == number]
+    verdict = facts.verdicts[number]
+    names = {other: "; ".join(found.loc[found["verdict"] == other, "reading"]) for other in VERDICTS[:-1]}
+    return [(f"{'Still' if other == verdict else 'But'} {other}", names[other]) for other in names if names[other]]
+
+
+def test_cells(test: pd.Series) -> list[str]:
     """A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
     if test["expect"] == "computed":
         return [test["test"].replace("_", " "), f"{float(test['effect']):.3g}: {test['note']}", "-", test["verdict"]]
@@ -258,7 +291,7 @@ def _test(test: pd.Series) -> list[str]:
     effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
     note = f"; {test['note']}" if test["note"] else ""
     name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
-    return [_escaped(name), f"{effect}{note}", test["n"], test["verdict"]]
+    return [name, f"{effect}{note}", test["n"], test["verdict"]]
 
 
 def _effect(test: pd.Series) -> str:
