@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import pandas as pd
 import scipy
-from dots import Dots
+from dots import Dots, few_ticks
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from panels import Panel
 from style import FOREST_GREEN, CurveStyle
 from tables import Tables
@@ -42,6 +41,13 @@ ROWS = {
     "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
     "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
     "cubic_dqn": CurveStyle("ER, cubic loss", NO_MODEL),
+}
+GROUPS = {
+    CHAIN: "other directions",
+    NO_CHAIN: "no chains",
+    RULE: "other steps",
+    LEARNED: "learned model",
+    NO_MODEL: "no model",
 }
 LABELS = {
     "return": "return less Dyna-TD's",
@@ -91,7 +97,18 @@ class Ranking(Dots):
             axes.set_xscale("symlog", linthresh=100)
             axes.set_xticks([-1000, -100, 0, 100], ["-1000", "-100", "0", "100"])
         else:
-            axes.xaxis.set_major_locator(MaxNLocator(4))
+            few_ticks(axes, self.metric)
+        if not self.is_left:
+            self._name_groups(axes)
+
+    def _name_groups(self, axes: Axes) -> None:
+        """The question that the agents of one colour answer, beside their rows."""
+        rows = [style.colour for style in self.rows.values()]
+        for colour, words in GROUPS.items():
+            if colour in rows:
+                middle = -(rows.index(colour) + len(rows) - 1 - rows[::-1].index(colour)) / 2
+                look = {"color": colour, "rotation": 270, "ha": "left", "va": "center", "fontsize": 8}
+                axes.text(1.02, middle, words, transform=axes.get_yaxis_transform(), **look)
 
     def describe(self, tables: Tables) -> str:
         rows = pd.DataFrame([self.row(tables, curve) for curve in self.shown if curve != BASELINE])

@@ -37,7 +37,12 @@ def comparisons(facts: Published) -> dict[Row, dict[str, pd.Series]]:
     found: dict[Row, dict[str, pd.Series]] = {}
     for _, test in facts.card.iterrows():
         figures = {f"figure_{number}" for number in test["figure"].split()}
-        if test["row"] == "claim" or test["unit"] != "reward" or not figures <= {"figure_4", "figure_12"} or not test["low95"]:
+        if (
+            test["row"] == "claim"
+            or test["unit"] != "reward"
+            or not figures <= {"figure_4", "figure_12"}
+            or not test["low95"]
+        ):
             continue
         plus = test["plus"].partition(" + ")[0]
         figure, panel, curve = plus.split("/")

@@ -42,7 +42,7 @@ def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, publis
         own = fresh[fresh["panel"].map(shown) == fresh["metric"]]
         for place, curve in own.groupby(_PLACE, sort=False):
             band = bands[(bands[_PLACE] == list(place)).all(axis="columns")]
-            others = _other_settings(plan, paper, (name, *place), published)
+            others = other_settings(plan, paper, (name, *place[:2]), published)
             rows.append([name, *place, *_against(curve.sort_values("step"), band.sort_values("step")), others])
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -82,9 +82,12 @@ def _against(fresh: pd.DataFrame, band: pd.DataFrame) -> list:
     return [seeds, last, len(fresh), inside, float(distance.max()), int(steps[distance.argmax()]), verdict]
 
 
-def _other_settings(plan: Plan, paper: Plan, place: tuple[str, str, str, str], published: Path) -> str:
-    """The settings of the fresh run that the published one has otherwise, as "learning_rate 0.001 for 0.01"."""
-    figure, panel, curve, _ = place
+def other_settings(plan: Plan, paper: Plan, place: tuple[str, str, str], published: Path) -> str:
+    """The settings of the fresh run that the published one has otherwise, as "learning_rate 0.001 for 0.01".
+
+    `place` is figure, panel and curve.
+    """
+    figure, panel, curve = place
     run, twin = (each.figure(figure).panels[panel].curves.get(curve) for each in (plan, paper))
     details = twin and reference.read_details(twin.name, published)
     if not (run and details):

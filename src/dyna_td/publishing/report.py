@@ -123,7 +123,10 @@ def deviations() -> dict:
     """The headings and the rows, as HTML, of `experiments/deviations.yaml`."""
     content = read_checked(plans.DIRECTORY / "deviations.yaml", "deviations")["deviations"]
     rows = [
-        [Markup(f'<span id="deviation-{row["number"]}"></span>{row["number"]}'), *(_inline(row[key]) for key in _DEVIATION)]
+        [
+            Markup(f'<span id="deviation-{row["number"]}"></span>{row["number"]}'),
+            *(_inline(row[key]) for key in _DEVIATION),
+        ]
         for row in content
     ]
     return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
@@ -145,11 +148,14 @@ def _claim(claim: Claim, facts: pages.Published) -> dict:
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
     parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
     tests = facts.tests(claim.number)
-    (row,) = (row for _, row in facts.card[facts.card["claim"] == str(claim.number)].iterrows() if row["row"] == "claim")
+    (row,) = (
+        row for _, row in facts.card[facts.card["claim"] == str(claim.number)].iterrows() if row["row"] == "claim"
+    )
     is_told = finding and finding.verdict == verdict and row["evidence"] == "yes"
     return {
         **{"number": claim.number, "text": claim.text, "place": claim.place, "figures": claim.figures},
-        **{"verdict": verdict, "words": scorecard.verdict_words(row), "note": row["note"]},
+        **{"verdict": verdict, "words": scorecard.verdict_words(row)},
+        "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
         "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_told else [],
         "readings": pages.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
