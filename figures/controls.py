@@ -43,14 +43,14 @@ ROWS = {
     "cubic_dqn": CurveStyle("ER, cubic loss", NO_MODEL),
 }
 GROUPS = {
-    CHAIN: "other directions",
+    CHAIN: "other\ndirections",
     NO_CHAIN: "no chains",
-    RULE: "other steps",
-    LEARNED: "learned model",
+    RULE: "other\nsteps",
+    LEARNED: "learned\nmodel",
     NO_MODEL: "no model",
 }
 LABELS = {
-    "return": "return less Dyna-TD's",
+    "return": "return minus Dyna-TD's",
     "distance_uniform": "distance to $p^*$, low is near",
     "entropy_10": "entropy (nats, at most 4.6)",
 }
@@ -107,7 +107,7 @@ class Ranking(Dots):
         for colour, words in GROUPS.items():
             if colour in rows:
                 middle = -(rows.index(colour) + len(rows) - 1 - rows[::-1].index(colour)) / 2
-                look = {"color": colour, "rotation": 270, "ha": "left", "va": "center", "fontsize": 8}
+                look = {"color": colour, "ha": "left", "va": "center", "fontsize": 7}
                 axes.text(1.02, middle, words, transform=axes.get_yaxis_transform(), **look)
 
     def describe(self, tables: Tables) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-import style
+import style  # sets up matplotlib
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -64,7 +64,12 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     heights = {row: -place - 0.6 * claims.index(row.claim) for place, row in enumerate(rows)}
     lowest = min(heights.values()) - 0.8
     figure, grid = plt.subplots(
-        1, len(environments), figsize=(12, 1.2 - ROW * lowest), layout="constrained", sharey=True, squeeze=False
+        1,
+        len(environments),
+        figsize=(4 * style.PANEL_SIZE[0], 1.2 - ROW * lowest),
+        layout="constrained",
+        sharey=True,
+        squeeze=False,
     )
     for axes, environment in zip(grid[0], environments, strict=True):
         axes.set_title(environment)
@@ -91,7 +96,8 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     scale = next(test["scale"] for tests in rows.values() for test in tests.values())
     figure.suptitle("Which agent minus which: mean return over learning with its 95% interval", fontsize=10)
     figure.supxlabel(
-        f"Bold numbers are claims. {verdicts}. Short black bars: the claim's margin. Scale {scale}, {', '.join(seeds)} seeds.",
+        f"Bold numbers are claims. {verdicts}. Short black bars: the claim's margin. "
+        f"Scale {scale}, {', '.join(seeds)} seeds.",
         **{"fontsize": 8, "color": "dimgray", "x": 0.99, "ha": "right"},
     )
     return figure

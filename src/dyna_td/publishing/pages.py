@@ -95,7 +95,7 @@ class Published:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, and whether only the window differs; empty if none."""
+        """The verdicts of other readings: claim, reading, verdict, whether only the window differs; or empty."""
         path = self.folder / "readings.csv"
         if not path.exists():
             return pd.DataFrame(columns=["claim", "reading", "verdict", "window"])
@@ -158,7 +158,8 @@ def answer(facts: Published) -> str:
     by_number = turned.loc[~turned["window"], "claim"].nunique()
     by_window = turned["claim"].nunique() - by_number
     return (
-        f"{begin} Changing a number that the paper leaves open, such as a learning rate, ends {by_number} contradictions. "
+        f"{begin} Changing a number that the paper leaves open, such as a learning rate, "
+        f"ends {by_number} contradictions. "
         f"Judging another part of training ends {by_window} more.\n"
     )
 

@@ -122,13 +122,8 @@ def caption(path: Path) -> Markup:
 def deviations() -> dict:
     """The headings and the rows, as HTML, of `experiments/deviations.yaml`."""
     content = read_checked(plans.DIRECTORY / "deviations.yaml", "deviations")["deviations"]
-    rows = [
-        [
-            Markup(f'<span id="deviation-{row["number"]}"></span>{row["number"]}'),
-            *(_inline(row[key]) for key in _DEVIATION),
-        ]
-        for row in content
-    ]
+    anchors = (Markup('<span id="deviation-{0}"></span>{0}').format(row["number"]) for row in content)
+    rows = [[anchor, *(_inline(row[key]) for key in _DEVIATION)] for anchor, row in zip(anchors, content, strict=True)]
     return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
 
 
@@ -148,9 +143,7 @@ def _claim(claim: Claim, facts: pages.Published) -> dict:
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
     parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
     tests = facts.tests(claim.number)
-    (row,) = (
-        row for _, row in facts.card[facts.card["claim"] == str(claim.number)].iterrows() if row["row"] == "claim"
-    )
+    (_, row), *_ = facts.card[facts.card["claim"] == str(claim.number)].iterrows()  # the claim's comes first
     is_told = finding and finding.verdict == verdict and row["evidence"] == "yes"
     return {
         **{"number": claim.number, "text": claim.text, "place": claim.place, "figures": claim.figures},
