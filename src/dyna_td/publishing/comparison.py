@@ -28,7 +28,8 @@ _NUMBERS = ["step", "mean", "standard_error", "n"]
 
 def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, published: Path) -> pd.DataFrame:
     """One row a curve (`COLUMNS`): the share of its evaluations `inside` the band, the `largest` distance from the
-    band's middle in half-widths, the step of that, and the verdict: inside, outside, or nothing to compare.
+    band's middle in half-widths, the step of that, and the verdict: inside, outside, nothing to compare, or too little
+    data, where the band is wider than all that the published curve learns.
 
     The `figures` of `plan` below `directory` are compared with those of the `paper`'s plan in the folder `published`.
     """
@@ -79,6 +80,8 @@ def _against(fresh: pd.DataFrame, band: pd.DataFrame) -> list:
     distance = (np.abs(fresh["mean"] - middle) / width).to_numpy()
     inside = float((distance <= 1).mean())
     verdict = "inside" if inside >= _ENOUGH_INSIDE else "outside"
+    if verdict == "inside" and 0 < np.ptp(band["mean"]) < np.median(width):  # any curve would lie inside
+        verdict = "too little data"
     return [seeds, last, len(fresh), inside, float(distance.max()), int(steps[distance.argmax()]), verdict]
 
 

@@ -136,6 +136,7 @@ def fill(root: Path = ROOT) -> None:
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
         "docs/beyond-the-paper.md": (controls,),
+        "docs/figures.md": (gallery,),
     }
     for page, parts in pages.items():
         marked_text.replace(root / page, {part.__name__: part(facts) for part in parts})
@@ -185,13 +186,35 @@ def figures(facts: Published) -> str:
     rows = []
     for name, figure in facts.plan.figures.items():
         number = name.removeprefix("figure_")
-        about = [claim for claim, stated in facts.stated.items() if int(number) in stated["figures"]]
-        found = {verdict: [str(claim) for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
-        verdicts = ", ".join(f"**{LETTERS[verdict]}** {' '.join(of)}" for verdict, of in found.items() if of)
+        verdicts = verdicts_on(facts, name, "docs/claims.md")
         minutes = _two_digits(facts.jobs([figure])["minutes"].sum())
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
         rows.append([picture, shows, verdicts, f"`make {name}`", minutes])
     return _table(["figure", "shows", "claims", "command", "core-minutes"], rows)
+
+
+def gallery(facts: Published) -> str:
+    """A section for each published figure and study: its verdicts, its picture, its command and its cost."""
+    lines = []
+    for name, figure in facts.plan.drawn.items():
+        if not (facts.root / "reference" / name / f"{name}.png").exists():
+            continue
+        cost = _two_digits(facts.jobs([figure])["minutes"].sum())
+        facts_line = ". ".join(
+            filter(None, [verdicts_on(facts, name, "claims.md"), f"`make {name}`", f"{cost} core-minutes"])
+        )
+        lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
+        lines += [f"![{figure.title}](../reference/{name}/{name}.png)", ""]
+    return "\n".join(lines)
+
+
+def verdicts_on(facts: Published, figure: str, page: str) -> str:
+    """The claims that are about a figure by their verdicts, as links to the `page` of claims: "**S** 8 9, **C** 10"."""
+    number = figure.removeprefix("figure_")
+    about = [claim for claim, stated in facts.stated.items() if number in map(str, stated["figures"])]
+    found = {verdict: [claim for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
+    links = {verdict: " ".join(f"[{claim}]({page}#claim-{claim})" for claim in of) for verdict, of in found.items()}
+    return ", ".join(f"**{LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)
 
 
 def claims(facts: Published) -> str:
