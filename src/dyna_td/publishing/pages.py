@@ -289,7 +289,7 @@ def _claim(facts: Published, number: int) -> list[str]:
     sentence = f"**{verdict.capitalize()}.** {_escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
     tests = facts.tests(number)
-    rows = [[_escaped(cell) for cell in test_cells(test)] for _, test in tests.iterrows()]
+    rows = [[_escaped(cell) for cell in test_cells(test, facts.plan)] for _, test in tests.iterrows()]
     lines += _table(["test", "effect", "n", "verdict"], rows).split("\n")
     if finding and finding.verdict == verdict:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
@@ -306,16 +306,28 @@ def readings_of(facts: Published, number: int) -> list[tuple[str, str]]:
     return [(f"{'Still' if other == verdict else 'But'} {other}", names[other]) for other in names if names[other]]
 
 
-def test_cells(test: pd.Series) -> list[str]:
+def test_cells(test: pd.Series, plan: Plan) -> list[str]:
     """A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
     if test["expect"] == "computed":
         return [test["test"].replace("_", " "), f"{float(test['effect']):.3g}: {test['note']}", "-", test["verdict"]]
     plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
-    name = f"{test['test']}: {plus}{f' minus {minus}' if minus else ''}"
+    name = f"{test['test']}{_task(test['test'], plan)}: {plus}{f' minus {minus}' if minus else ''}"
     effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
     note = f"; {test['note']}" if test["note"] else ""
     name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
     return [name, f"{effect}{note}", test["n"], test["verdict"]]
+
+
+def _task(label: str, plan: Plan) -> str:
+    """The environment of a panel such as "figure_4/a", with its number of updates; "" for any other label."""
+    figure, _, panel = label.partition("/")
+    panels = plan.drawn[figure].panels if figure in plan.drawn else {}
+    runs = panels[panel].curves.values() if panel in panels else ()
+    updates = {getattr(run.settings, "planning_updates", None) for run in runs} - {None}
+    environments = {run.environment.partition("-")[0] for run in runs}
+    if len(environments) != 1 or len(updates) != 1:
+        return ""
+    return f" ({environments.pop()}, n = {updates.pop()})"
 
 
 def _effect(test: pd.Series) -> str:

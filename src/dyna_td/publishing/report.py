@@ -152,7 +152,9 @@ def _claim(claim: Claim, facts: pages.Published) -> dict:
         "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_told else [],
         "readings": pages.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
-        "tests": [(_bar(test), pages.test_cells(test), test["row"] == "beside") for _, test in tests.iterrows()],
+        "tests": [
+            (_bar(test), pages.test_cells(test, facts.plan), test["row"] == "beside") for _, test in tests.iterrows()
+        ],
     }
 
 
