@@ -223,6 +223,8 @@ def claims(facts: Published) -> str:
     for theme, (numbers, shown) in THEMES.items():
         pictures = re.sub(r"(?<=[ ])(\d+)", r"[\1](../reference/figure_\1/figure_\1.png)", shown)
         lines += [f"## {theme}", "", f"Shown in {pictures}.", ""]
+        if shown.startswith("figures 4"):
+            lines += [f"![Comparisons of returns](../reference/{DIFFERENCES}.png)", ""]
         lines += [line for number in numbers for line in _claim(facts, number)]
     return "\n".join(lines)
 
