@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 STAMP := $(VENV)/.installed
-SNAKEMAKE := $(BIN)/snakemake --quiet host reason rules
+QUIET := --quiet host reason rules
 STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
 DRAWN = echo "wrote results/$(SCALE)/$@/$@.png; next: make report SCALE=$(SCALE)"
 
@@ -43,16 +43,16 @@ test test-thorough: setup
 	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) --ignore tests/agents
 
 smoke: setup  ## every figure, as short as can be: does all of it run?
-	@$(SNAKEMAKE) all_figures --config scale=smoke
+	@$(BIN)/snakemake all_figures --config scale=smoke $(QUIET)
 
 figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
-	@$(SNAKEMAKE) $@ --config scale=$(SCALE)
+	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
 	@$(DRAWN)
 
 all-figures: setup  ## every figure, at SCALE
 	@$(BIN)/python -m dyna_td check all_figures $(SCALE)
-	@$(SNAKEMAKE) all_figures --config scale=$(SCALE)
+	@$(BIN)/snakemake all_figures --config scale=$(SCALE) $(QUIET)
 	@echo "wrote results/$(SCALE)/figure_1 to figure_14; next: make report SCALE=$(SCALE)"
 
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
@@ -62,7 +62,7 @@ frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 4
 goal:  ## does search control bring a map, or the place of the goal? (not in the paper)
 $(STUDIES): setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
-	@$(SNAKEMAKE) $@ --config scale=$(SCALE)
+	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
 	@$(DRAWN)
 
 estimate: setup  ## the measured core-hours and memory of figures, at SCALE
