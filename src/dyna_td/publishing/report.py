@@ -85,7 +85,7 @@ def published(plan: Plan, directory: Path = ROOT / "reference", page: Path = ROO
 
 def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     facts = _facts(plan, stated, found.verdicts)
-    claims = {claim.number: _claim(claim, facts) for claim in stated} if facts else {}
+    claims = {claim.number: _claim(claim, facts, plan) for claim in stated} if facts else {}
     studies = [name for name in plan.studies if found.picture(name).exists()]  # beyond the paper: not missed
     figures = [_figure(name, plan, claims.values(), found) for name in (*FIGURES_OF_THE_PAPER, *studies)]
     missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["pictures"]]
@@ -138,7 +138,7 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> pages.Published | N
     return pages.Published(verdicts_in=folder)
 
 
-def _claim(claim: Claim, facts: pages.Published) -> dict:
+def _claim(claim: Claim, facts: pages.Published, plan: Plan) -> dict:
     """A claim as the page shows it; a finding only where it explains this verdict at the paper's scale."""
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
     parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
@@ -152,9 +152,7 @@ def _claim(claim: Claim, facts: pages.Published) -> dict:
         "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_told else [],
         "readings": pages.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
-        "tests": [
-            (_bar(test), pages.test_cells(test, facts.plan), test["row"] == "beside") for _, test in tests.iterrows()
-        ],
+        "tests": [(_bar(test), pages.test_cells(test, plan), test["row"] == "beside") for _, test in tests.iterrows()],
     }
 
 
