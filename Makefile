@@ -7,10 +7,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 STAMP := $(VENV)/.installed
+QUIET := --quiet host reason rules
+STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
+DRAWN = echo "wrote results/$(SCALE)/$@/$@.png; next: make report SCALE=$(SCALE)"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-thorough smoke all-figures controls sensitivity rates frozen goal claims report reference \
-	restore readme gallery compare restamp estimate benchmark benchmark-peers verify lint
+.PHONY: help setup test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
+	readme gallery compare restamp estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -40,30 +43,34 @@ test test-thorough: setup
 	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) --ignore tests/agents
 
 smoke: setup  ## every figure, as short as can be: does all of it run?
-	$(BIN)/snakemake all_figures --config scale=smoke
+	@$(BIN)/snakemake all_figures --config scale=smoke $(QUIET)
 
 figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
-	$(BIN)/snakemake $@ --config scale=$(SCALE)
+	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
+	@$(DRAWN)
 
 all-figures: setup  ## every figure, at SCALE
 	@$(BIN)/python -m dyna_td check all_figures $(SCALE)
-	$(BIN)/snakemake all_figures --config scale=$(SCALE)
+	@$(BIN)/snakemake all_figures --config scale=$(SCALE) $(QUIET)
+	@echo "wrote results/$(SCALE)/figure_1 to figure_14; next: make report SCALE=$(SCALE)"
 
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
 sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
 rates:  ## do the claims depend on learning rates? The same agents at equal ones (not in the paper)
 frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; in no figure of the paper)
 goal:  ## does search control bring a map, or the place of the goal? (not in the paper)
-controls sensitivity rates frozen goal: setup
+$(STUDIES): setup
 	@$(BIN)/python -m dyna_td check $@ $(SCALE)
-	$(BIN)/snakemake $@ --config scale=$(SCALE)
+	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
+	@$(DRAWN)
 
 estimate: setup  ## the measured core-hours and memory of figures, at SCALE
 	@$(BIN)/python -m dyna_td estimate $(FIGURES) --scale $(SCALE)
 
 claims: setup  ## judge the paper's claims by the results that are there, at SCALE
 	@$(BIN)/python -m dyna_td claims --scale $(SCALE)
+	@$(BIN)/python figures/differences.py --claims results/$(SCALE)/claims.csv
 
 report: claims  ## the figures, verdicts, costs and sources that are there on one page, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
@@ -83,8 +90,9 @@ restore: setup  ## bring the published runs of the paper's scale back to results
 
 readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
 	@$(BIN)/python -m dyna_td claims --reference
-	@$(BIN)/python -m dyna_td readme
 	@$(BIN)/python figures/scorecard.py
+	@$(BIN)/python figures/differences.py
+	@$(BIN)/python -m dyna_td readme
 
 gallery: setup  ##! draw the published pictures again, from the published tables
 	@$(BIN)/python -m dyna_td gallery $(FIGURES)

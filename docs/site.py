@@ -1,4 +1,4 @@
-"""Makes links out of docs/, which work in the repository, work in the site too: pictures go with it."""
+"""Makes links out of docs/, which work in the repository, work in the site too: pictures and the report go with it."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,13 @@ _OUTSIDE = re.compile(r"(!?)\[([^\]]*)\]\(\.\./([^)#]+)\)")
 def on_files(files, config):
     """Adds the pictures of reference/ that pages show or link to."""
     pages = [Path(file.abs_src_path).read_text(encoding="utf-8") for file in files.documentation_pages()]
-    for picture in sorted({path for page in pages for _, _, path in _OUTSIDE.findall(page) if path.endswith(".png")}):
+    pictures = {path for page in pages for _, _, path in _OUTSIDE.findall(page) if path.endswith(".png")}
+    report = files.get_file_from_path("report.html")
+    text = Path(report.abs_src_path).read_text(encoding="utf-8")
+    pictures.update(re.findall(r'src="\.\./([^"]+)"', text))
+    files.remove(report)
+    files.append(File.generated(config, "report.html", content=text.replace('src="../', 'src="')))
+    for picture in sorted(pictures):
         files.append(File.generated(config, picture, abs_src_path=str(ROOT / picture)))
     return files
 

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import pandas as pd
 import scipy
-from dots import Dots
+from dots import Dots, few_ticks
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from panels import Panel
 from style import FOREST_GREEN, CurveStyle
 from tables import Tables
@@ -43,8 +42,15 @@ ROWS = {
     "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
     "cubic_dqn": CurveStyle("ER, cubic loss", NO_MODEL),
 }
+GROUPS = {
+    CHAIN: "other\ndirections",
+    NO_CHAIN: "no chains",
+    RULE: "other\nsteps",
+    LEARNED: "learned\nmodel",
+    NO_MODEL: "no model",
+}
 LABELS = {
-    "return": "return less Dyna-TD's",
+    "return": "return minus Dyna-TD's",
     "distance_uniform": "distance to $p^*$, low is near",
     "entropy_10": "entropy (nats, at most 4.6)",
 }
@@ -91,7 +97,18 @@ class Ranking(Dots):
             axes.set_xscale("symlog", linthresh=100)
             axes.set_xticks([-1000, -100, 0, 100], ["-1000", "-100", "0", "100"])
         else:
-            axes.xaxis.set_major_locator(MaxNLocator(4))
+            few_ticks(axes, self.metric)
+        if not self.is_left:
+            self._name_groups(axes)
+
+    def _name_groups(self, axes: Axes) -> None:
+        """The question that the agents of one colour answer, beside their rows."""
+        rows = [style.colour for style in self.rows.values()]
+        for colour, words in GROUPS.items():
+            if colour in rows:
+                middle = -(rows.index(colour) + len(rows) - 1 - rows[::-1].index(colour)) / 2
+                look = {"color": colour, "ha": "left", "va": "center", "fontsize": 7}
+                axes.text(1.02, middle, words, transform=axes.get_yaxis_transform(), **look)
 
     def describe(self, tables: Tables) -> str:
         rows = pd.DataFrame([self.row(tables, curve) for curve in self.shown if curve != BASELINE])

@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
+import scipy
 from matplotlib.axes import Axes
-from panels import Panel
+from matplotlib.ticker import MaxNLocator
+from panels import METRIC_LABELS, Panel
 from style import CurveStyle
 from tables import Tables, curve_rows, require_curve
+
+from dyna_td.pipeline.aggregate import OVER_LEARNING
 
 
 @dataclass
@@ -74,3 +78,81 @@ class Dots(Panel):
     def describe(self, tables: Tables) -> str:
         row = self.row(tables, next(iter(self.rows)))
         return f"{row['n']:.0f} seed{'s' if row['n'] > 1 else ''}, after {row['step']:,.0f} environment steps"
+
+
+def few_ticks(axes: Axes, metric: str) -> None:
+    """Four ticks or so; distances, which are small, in ten-thousandths, as 4.0 x 10^-4."""
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    if metric.startswith("distance_"):
+        axes.xaxis.set_major_formatter(lambda value, _: f"{1e4 * value:.3g}")
+        axes.set_xlabel(rf"{axes.get_xlabel()}, $\times 10^{{-4}}$", fontsize=axes.xaxis.label.get_size())
+
+
+@dataclass
+class Levels(Dots):
+    """One dot a curve, its mean over learning with a 95% interval over seeds; curves may share a row.
+
+    Of crashes, the dot is their number when every curve has driven as far as the shortest.
+
+    Attributes:
+      places: by curve, the key of its row and whether its dot is hollow; by default each curve has its own row.
+      is_named: whether the rows have names.
+      note: words that end the panel's description under the picture.
+    """
+
+    places: dict[str, tuple[str, bool]] = field(default_factory=dict, kw_only=True)
+    is_named: bool = field(default=True, kw_only=True)
+    note: str = field(default="", kw_only=True)
+
+    @property
+    def height(self) -> float:
+        return 0.75 + 0.19 * len(self.rows)
+
+    @property
+    def shown(self) -> list[str]:
+        return list(self.curves)
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the metric counts up, and so has no mean over learning."""
+        return self.metric == "crashes"
+
+    def place(self, key: str) -> tuple[str, str]:
+        return key, self.metric if self.is_total else self.metric + OVER_LEARNING
+
+    def row(self, tables: Tables, key: str) -> pd.Series:
+        rows = curve_rows(tables.curves, self.letter, *self.place(key))
+        return rows[rows["step"] <= self.end(tables)].iloc[-1]
+
+    def end(self, tables: Tables) -> float:
+        """The last step of the shortest curve."""
+        return min(curve_rows(tables.curves, self.letter, *self.place(curve))["step"].max() for curve in self.curves)
+
+    def half_width(self, row: pd.Series) -> float:
+        return scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"]
+
+    def draw(self, axes: Axes, tables: Tables) -> None:
+        heights = {key: -place for place, key in enumerate(self.rows)}
+        for curve in self.curves:
+            key, is_hollow = self.places.get(curve, (curve, False))
+            mates = [other for other in self.curves if self.places.get(other, (other, False))[0] == key]
+            height = heights[key] + (0.17 * (len(mates) - 1) - 0.34 * mates.index(curve))
+            row, colour = self.row(tables, curve), self.rows[key].colour
+            bar = self.half_width(row) if row["n"] > 1 else 0.0
+            look = {"color": colour, "mfc": "white" if is_hollow else colour, "markersize": 4, "fmt": "o"}
+            axes.errorbar(row["mean"], height, xerr=bar, **look)
+        for height in heights.values():
+            axes.axhline(height, color="#EEEEEE", linewidth=0.8, zorder=0)
+        axes.set_yticks(list(heights.values()), [style.label if self.is_named else "" for style in self.rows.values()])
+        axes.tick_params(axis="y", labelsize=7, length=0)
+        axes.tick_params(axis="x", labelsize=8)
+        axes.set_ylim(0.4 - len(self.rows), 0.6)
+        label = METRIC_LABELS.get(self.metric, self.metric.replace("_", " "))
+        axes.set_xlabel(f"crashes in {self.end(tables):,.0f} driving steps" if self.is_total else label, fontsize=8)
+        few_ticks(axes, self.metric)
+
+    def describe(self, tables: Tables) -> str:
+        rows = pd.DataFrame([self.row(tables, curve) for curve in self.curves])
+        fewest, most = rows["n"].min(), rows["n"].max()
+        seeds = f"{most:.0f}" if fewest == most else f"{fewest:.0f} to {most:.0f}"
+        return f"{seeds} seeds{self.note}"

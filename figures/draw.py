@@ -11,12 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from maps import heatmap
-from panels import Panel, curves_panel
+from panels import CurvePanel, Panel, curves_panel
 from rendering import draw_figure, read_tables, save
+from tables import curve_rows, read_curves
 
 from dyna_td.errors import UserError
+from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES, load_plan
 from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.publishing import reference
+from dyna_td.publishing.comparison import other_settings
 
 MOST_COLUMNS = 4  # unless the YAML says otherwise
 
@@ -38,6 +43,21 @@ def panels_of(figure: str, experiments: Path = ROOT / "experiments") -> tuple[li
     return list(panels.values()), content.get("columns", min(len(panels), MOST_COLUMNS))
 
 
+def add_published(figure: str, panels: Sequence[Panel], scale: str, directory: Path = ROOT / "reference") -> None:
+    """Gives panels of a smaller scale the published curves of the same settings, to be drawn behind their own."""
+    csv = reference.curves_csv(figure, directory)
+    if scale == EVIDENCE_SCALE or figure not in STUDIES + FIGURES_OF_THE_PAPER or not csv.exists():
+        return
+    plan, paper = load_plan(scale), load_plan(EVIDENCE_SCALE)
+    curves = read_curves(csv)
+    for panel in panels:
+        if isinstance(panel, CurvePanel) and panel.trained and not panel.x_metric:
+            for curve in panel.curves:
+                rows = curve_rows(curves, panel.letter, curve, panel.drawn_metric)
+                if len(rows) and not other_settings(plan, paper, (figure, panel.letter, curve), directory):
+                    panel.published[curve] = rows
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Draws the figure that the command line names; returns the exit status."""
     parser = argparse.ArgumentParser(description="Draws a figure from its tables.")
@@ -48,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         panels, columns = panels_of(arguments.figure)
+        add_published(arguments.figure, panels, arguments.scale)
         save(draw_figure(panels, read_tables(arguments.curves, panels), arguments.scale, columns), arguments.output)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

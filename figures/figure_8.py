@@ -14,8 +14,12 @@ STYLES = {
 
 
 def mark_equal_times(axes: Axes) -> None:
-    """Draws the line above which the cubic loss reaches the target first."""
+    """Draws the line above which the cubic loss reaches the target first, and says so on both sides."""
     axes.axhline(1.0, color="gray", linestyle=":", linewidth=1.0, zorder=1)
+    for words, side in (("cubic loss sooner", 4), ("square loss sooner", -4)):
+        place = {"xytext": (-2, side), "textcoords": "offset points", "ha": "right", "color": "dimgray", "fontsize": 8}
+        place["va"] = "bottom" if side > 0 else "top"
+        axes.annotate(words, (1.0, 1.0), xycoords=axes.get_yaxis_transform(), **place)
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:

@@ -68,9 +68,11 @@ class Heatmap(Panel):
 
     def heading(self, tables: Tables) -> str:
         row = self.evaluation(tables)
-        spread = f" ± {row['standard_error']:.2f}" if row["n"] > 1 else ""
+        error = row["standard_error"]
+        digits = max(2, -math.floor(math.log10(error))) if row["n"] > 1 and error > 0 else 2  # no "± 0.00"
+        spread = f" ± {error:.{digits}f}" if row["n"] > 1 else ""
         summaries = [text for start, text in SUMMARIES.items() if self.metric.startswith(start)]
-        return "\n".join([self.title, *(text.format(f"{row['mean']:.2f}{spread}") for text in summaries)])
+        return "\n".join([self.title, *(text.format(f"{row['mean']:.{digits}f}{spread}") for text in summaries)])
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Darker cells hold more states; a cell includes its lower and left edge."""

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from style import CurveStyle, styles_of
+from style import PANEL_SIZE, CurveStyle, styles_of
 from tables import REBUILD, Tables, curve_rows, require_curve
 
 from dyna_td.errors import UserError
@@ -72,6 +72,11 @@ class Panel(ABC):
     def basics(self) -> tuple[str, str, str, tuple[str, ...]]:
         """The first four attributes, with which a script makes a panel of another kind."""
         return self.letter, self.title, self.metric, self.curves
+
+    @property
+    def height(self) -> float:
+        """Inches, with title, axis labels and legend."""
+        return PANEL_SIZE[1]
 
     @abstractmethod
     def draw(self, axes: Axes, tables: Tables) -> None:
@@ -134,6 +139,7 @@ class CurvePanel(Panel):
       trained: False if the curves are closed forms, which have neither seeds nor steps.
       references: lines that are no curves of the paper.
       decorate: draws more on the finished axes.
+      published: by curve, rows of the published curves.csv, whose mean is a faint line behind the fresh one.
     """
 
     x_label: str = "environment steps"
@@ -147,6 +153,7 @@ class CurvePanel(Panel):
     trained: bool = True
     references: tuple[ReferenceLine, ...] = ()
     decorate: Callable[[Axes], None] | None = None
+    published: dict[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
 
     @property
     def drawn_metric(self) -> str:
@@ -200,6 +207,9 @@ class CurvePanel(Panel):
             axes.plot(rows["x"], mean, linestyle=style.dash, label=style.label, **look)
             if self.trained:
                 axes.fill_between(rows["x"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
+        for curve, rows in self.published.items():
+            look = {"color": styles[curve].colour, "linestyle": styles[curve].dash, "alpha": 0.35, "zorder": 1.8}
+            axes.plot(rows["step"], rows["mean"], linewidth=0.9, label=f"_published {curve}", **look)
         for line in self.references:
             rows, style = curve_rows(tables.curves, self.letter, line.curve, line.metric), line.style
             look = {"color": style.colour, "linestyle": style.dash, "linewidth": 0.9, "zorder": 1.9}
@@ -227,7 +237,9 @@ class CurvePanel(Panel):
         fewest, most = int(rows["n"].min()), int(rows["n"].max())
         seeds = f"{most} seed{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} seeds"
         smoothing = f", moving average of {SMOOTHING} evaluations" if self.smoothed else ""
-        return f"{seeds}, {rows['step'].max():,.0f} {self.x_label}{smoothing}"
+        behind = {int(rows["n"].max()) for rows in self.published.values()}
+        faint = f", faint: published, {max(behind)} seeds" if behind else ""
+        return f"{seeds}, {rows['step'].max():,.0f} {self.x_label}{smoothing}{faint}"
 
 
 def curves_panel(letter: str, declared: dict) -> CurvePanel:

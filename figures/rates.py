@@ -1,31 +1,35 @@
 """Rates, beyond the paper: the agents of figures 13, 4, 12 and 1c at equal learning rates."""
 
-from dataclasses import replace
-
+from dots import Levels
 from panels import Panel
-from style import CURVES, REPLAY, CurveStyle
+from style import BEYOND, CURVES, REPLAY
 
-LABELS = {"er": "ER", "prioritized_er": "PER", "dyna_value": "Value", "dyna_frequency": "Frequency", "dyna_td": "TD"}
-AGENTS = {agent: replace(CURVES[agent], label=label) for agent, label in LABELS.items()}
+ROUNDABOUT = ("dyna_td_learned", "prioritized_er", "er")
+BENCHMARKS = ("dyna_td", "dyna_value", "dyna_frequency", "prioritized_er", "er")
+COLUMNS = 3
+RATES = ", full dots: learning rate 0.001, hollow: swept"
 
 
-def two_rates(curves: tuple[str, ...]) -> dict[str, CurveStyle]:
-    """Each agent's own line at 0.001, and a dotted one at the swept rate.
+def agent_and_rate(curve: str, curves: tuple[str, ...]) -> tuple[str, bool]:
+    """The agent of a curve, and whether its rate is the sweep's.
 
     A curve `..._fixed` is an agent at 0.001 beside its own curve, which is swept; `..._swept` is the reverse.
     """
-    agents, styles = AGENTS if "dyna_td" in curves else REPLAY, {}
-    for curve in curves:
-        style = agents.get(curve.removesuffix("_fixed").removesuffix("_swept"), CurveStyle(curve, "gray"))
-        if curve.endswith("_swept") or f"{curve}_fixed" in curves:
-            style = replace(style, label=f"{style.label}, swept", dash=":")
-        styles[curve] = style
-    return styles
+    is_swept = curve.endswith("_swept") or f"{curve}_fixed" in curves
+    return curve.removesuffix("_fixed").removesuffix("_swept"), is_swept
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
-    """The roundabout as in figure 13, and two rates an agent in all other panels."""
-    for panel in declared.values():
-        if "dyna_td_learned" not in panel.curves:
-            panel.styles = two_rates(panel.curves)
-    return declared
+    """A row for each agent in every panel, named at the left: full dots at 0.001, hollow ones at the swept rate."""
+    shown = {}
+    for number, (letter, panel) in enumerate(declared.items()):
+        places = {curve: agent_and_rate(curve, panel.curves) for curve in panel.curves}
+        agents = {agent for agent, _ in places.values()}
+        looks = CURVES | (REPLAY if "full_prioritized_er" in agents else {})
+        looks |= BEYOND | {"dyna_td_learned": BEYOND["dyna_td_frozen"]}
+        order = [agent for agent in (*ROUNDABOUT[:1], *BENCHMARKS, "full_prioritized_er") if agent in agents]
+        rows = {agent: looks[agent] for agent in order}
+        is_left = number % COLUMNS == 0
+        note = RATES if any(is_swept for _, is_swept in places.values()) else ""
+        shown[letter] = Levels(*panel.basics, rows=rows, places=places, is_named=is_left, note=note)
+    return shown

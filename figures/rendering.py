@@ -39,9 +39,13 @@ def read_tables(path: Path, panels: Sequence[Panel]) -> Tables:
 def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: int) -> Figure:
     """All panels on a grid, and under them the scale, the seeds and the steps."""
     rows = -(-len(panels) // columns)
-    width, height = PANEL_SIZE
+    heights = [max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows)]
     figure, grid = plt.subplots(
-        rows, columns, figsize=(columns * width, rows * height), layout="constrained", squeeze=False
+        *(rows, columns),
+        figsize=(columns * PANEL_SIZE[0], sum(heights)),
+        height_ratios=heights,
+        layout="constrained",
+        squeeze=False,
     )
     axes = {panel.letter: ax for panel, ax in zip(panels, grid.flat, strict=False)}
     for spare in grid.flat[len(panels) :]:

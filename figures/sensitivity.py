@@ -2,39 +2,35 @@
 
 from dataclasses import replace
 
+from dots import Levels
 from panels import Panel
 from style import CURVES, REPLAY, CurveStyle, graded
 
-DASHES = (":", "--", "-")  # from the smallest value to the largest
-
 
 def families(agents: dict[str, CurveStyle], values: dict[str, str]) -> dict[str, CurveStyle]:
-    """Styles of each agent with each of three values: the agent's colour, and the value's dash.
+    """Styles of each agent with each value, in the agent's colour.
 
     Args:
       agents: style by agent.
       values: the value's name in the legend, by the end of the curve's key.
     """
     return {
-        f"{agent}{suffix}": replace(style, label=f"{style.label}, {text}", dash=dash)
+        f"{agent}{suffix}": replace(style, label=f"{style.label}, {text}")
         for agent, style in agents.items()
-        for (suffix, text), dash in zip(values.items(), DASHES, strict=True)
+        for suffix, text in values.items()
     }
 
 
-REGRESSION = {
-    agent: replace(CURVES[agent], label=CURVES[agent].label.replace("Prioritized", "P"))
-    for agent in ("l2", "prioritized_l2", "full_prioritized_l2")
-}
+REGRESSION = {agent: CURVES[agent] for agent in ("l2", "prioritized_l2", "full_prioritized_l2")}
 QUEUES = graded({"queue_2000": "2,000", "queue_20000": "20,000", "queue_100000": "100,000", "dyna_td": "all (1M)"})
 EXPONENTS = graded({"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"})
 GOALS = {
-    f"{agent}{suffix}": replace(CURVES[agent], label=f"{label}{text}", dash=dash)
-    for agent, label in (("dyna_td", "TD"), ("dyna_frequency", "Freq."), ("dyna_value", "Value"))
-    for suffix, text, dash in (("", "", "-"), ("_goals", ", queued", ":"))
+    f"{agent}{suffix}": replace(CURVES[agent], label=CURVES[agent].label + text)
+    for agent in ("dyna_td", "dyna_frequency", "dyna_value")
+    for suffix, text in (("", ""), ("_goals", ", queued"))
 }
 LEARNED = {"dyna_td_learned": CurveStyle("Dyna-TD", "black")}
-RELEASED = LEARNED | {"dyna_td_released": CurveStyle("to 100k, less noise", "black", ":")}
+RELEASED = LEARNED | {"dyna_td_released": CurveStyle("to 100k, less noise", "black")}
 STYLES = {
     "a": families(REPLAY, {"_n1": "n = 1", "_n3": "n = 3", "": "n = 10"}),
     "b": QUEUES,
@@ -50,14 +46,21 @@ STYLES = {
     "l": GOALS,
     "m": GOALS,
     "n": graded({"acceptance_002": "0.02", "dyna_td": "the mean move's", "acceptance_01": "0.1"}),
-    "o": LEARNED | {"acceptance_01": CurveStyle("Dyna-TD, 0.1", "black", ":")},
+    "o": LEARNED | {"acceptance_01": CurveStyle("Dyna-TD, 0.1", "black")},
     "p": RELEASED,
     "q": RELEASED,
 }
 
 
+CURVES_TOO = "hi"  # what smoothing does is seen on lines
+
+
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
-    """The same panels with the looks of their curves."""
+    """A dot for each curve, in the looks above; lines where smoothing itself is shown."""
+    shown = {}
     for letter, panel in declared.items():
         panel.styles = STYLES.get(letter, {})
-    return declared
+        rows = panel.style_table()
+        rows = {curve: rows[curve] for curve in panel.curves}
+        shown[letter] = panel if letter in CURVES_TOO else Levels(*panel.basics, rows=rows)
+    return shown

@@ -52,7 +52,7 @@ CURVES = {
     "dyna_value": CurveStyle("Dyna-Value", "blue"),
     "dyna_frequency": CurveStyle("Dyna-Frequency", "red"),
     "dyna_td_long": CurveStyle("Dyna-TD-Long", "orange"),
-    "dyna_td_learned": CurveStyle("Dyna-TD (learned model)", "black", "--"),
+    "dyna_td_learned": CurveStyle("Dyna-TD, learned model", "black", "--"),
     "dyna_td": CurveStyle("Dyna-TD", "black"),
     # Theorem 2 (figure 7)
     "f": CurveStyle("f(x)", "black"),
@@ -64,11 +64,11 @@ BEYOND = {
     "dyna_td_frozen": CurveStyle("Dyna-TD, learned model", "black"),
 }
 
-# The agents of figure 1c, which the paper paints in other colours than in figure 4, with short labels.
+# The agents of figure 1c, which the paper paints in other colours than in figure 4.
 REPLAY = {
     "er": CurveStyle("ER", "black"),
-    "prioritized_er": CurveStyle("PER", "red"),
-    "full_prioritized_er": CurveStyle("Full-PER", "blue"),
+    "prioritized_er": CurveStyle("PrioritizedER", "red"),
+    "full_prioritized_er": CurveStyle("Full-PrioritizedER", "blue"),
 }
 
 

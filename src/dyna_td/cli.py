@@ -92,7 +92,8 @@ def _add_making_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
 
 
 def _add_telling_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
-    add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
+    listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
+    listed.add_argument("words", nargs="*", metavar="WORD", help="only lines with all of these words")
     text = "tell what figures take, in measured core-hours and memory"
     estimated = add("estimate", _estimate, text, parents=[plan])
     estimated.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all)")
@@ -112,6 +113,12 @@ def _add_telling_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
+    train.formatter_class = argparse.RawDescriptionHelpFormatter
+    train.epilog = (
+        "examples:\n"
+        "  python -m dyna_td train --env GridWorld --agent dyna_td --seeds 0-4 --steps 20000 --output td.csv\n"
+        "  python -m dyna_td train --env LunarLander-v3 --agent er --learning-rate 1e-4 --output lander.csv"
+    )
     environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
     train.add_argument("--env", required=True, metavar="ID", help=environments)
     agents = f"{', '.join(registry.AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
@@ -139,6 +146,8 @@ def _train(options: argparse.Namespace) -> None:
         evaluate_every=options.evaluate_every,
     )
     _train_and_write(run, options.output, {}, options)
+    picture = options.output.with_suffix(".png")
+    print(f"wrote {options.output}; next: python figures/runs.py {options.output} --output {picture}")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -287,7 +296,8 @@ def _report(options: argparse.Namespace) -> None:
     require_writable(page)
     content = report.collect(plan, stated, options.results)
     _write_texts({page: report.render(content)})
-    print(f"{page}{_evidence(plan)}{'; missing in it:' if content['missing'] else ': complete.'}")
+    ending = "; missing in it:" if content["missing"] else ": complete. Next: open it in a browser."
+    print(f"wrote {page}{_evidence(plan)}{ending}")
     for what, command in content["missing"]:
         print(f"  {what}: {command or 'not available yet'}")
 
@@ -305,17 +315,18 @@ def _check(options: argparse.Namespace) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale, options.experiments)
-    print(f"figures at scale {plan.scale}:")
+    lines = [f"figures at scale {plan.scale}:"]
     for figure in plan.drawn.values():
-        print(f"  {figure.name}: {figure.title}")
-        for run in figure.runs:
-            print(f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)")
-    print(f"environments: {', '.join(registry.ENVIRONMENTS)}; by hand any that Gymnasium can make")
+        lines.append(f"  {figure.name}: {figure.title}")
+        lines += [f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)" for run in figure.runs]
+    lines.append(f"environments: {', '.join(registry.ENVIRONMENTS)}; by hand any that Gymnasium can make")
     agents, learners = ", ".join(registry.AGENTS), ", ".join(registry.LEARNERS)
-    print(f"agents: {agents}; on {registry.SUPERVISED_TASK}: {learners}")
-    print("metrics:")
-    for name, metric in metrics.METRICS.items():
-        print(f"  {name} [{metric.unit}]: {metric.meaning}")
+    lines += [f"agents: {agents}; on {registry.SUPERVISED_TASK}: {learners}", "metrics:"]
+    lines += [f"  {name} [{metric.unit}]: {metric.meaning}" for name, metric in metrics.METRICS.items()]
+    shown = [line for line in lines if all(word.lower() in line.lower() for word in options.words)]
+    if not shown:
+        raise UserError(f"no line has the words {' '.join(options.words)}: call `list` alone to see all of them.")
+    print("\n".join(shown))
 
 
 def _estimate(options: argparse.Namespace) -> None:

@@ -69,6 +69,13 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
     assert fake_training == [] and not Path("x.csv").exists()
 
 
+def test_list_shows_only_lines_with_all_words(capsys):
+    assert cli.main(["list", "maze", "GOALS", "n30"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines and all("MazeGridWorld/dyna_" in line and "_goals/n30" in line for line in lines)
+    assert cli.main(["list", "nosuchword"]) == 2
+
+
 def test_what_can_be_drawn_passes_the_check_without_a_word(capsys):
     assert cli.main(["check", "figure_1", "quick"]) == cli.main(["check", "all_figures", "smoke"]) == 0
     assert capsys.readouterr() == ("", "")

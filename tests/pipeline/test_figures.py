@@ -198,6 +198,25 @@ def test_a_line_is_the_mean_and_the_band_one_standard_error_to_either_side():
     assert (at_start.min(), at_start.max()) == pytest.approx((0.05, 0.15))
 
 
+def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():
+    shown = draw.panels_of("figure_4")[0]
+    draw.add_published("figure_4", shown, "paper")
+    assert not any(panel.published for panel in shown)
+    draw.add_published("figure_4", shown, "quick")
+    assert {"dyna_td", "prioritized_er"} <= set(shown[0].published) and "er" not in shown[0].published  # another rate
+    assert shown[0].published["dyna_td"]["step"].max() == 50_000
+
+
+def test_a_dot_is_the_mean_over_learning_in_a_95_percent_interval_and_hollow_at_the_swept_rate():
+    axes = drawn("rates", "h")["h"]
+    of_dyna_td = {dot[0].get_markerfacecolor(): dot for dot in axes.containers if dot[0].get_color() == "black"}
+    full, hollow = of_dyna_td["black"], of_dyna_td["white"]
+    assert full[0].get_xdata()[0] == pytest.approx(0.6 + 1.0 * 6)  # the sixth curve's last step, of the sixth metric
+    ends = full[2][0].get_segments()[0][:, 0]
+    assert np.ptp(ends) == pytest.approx(2 * 2.776 * 0.05, rel=1e-3)  # Student's t with 4 degrees of freedom
+    assert hollow[0].get_ydata()[0] < full[0].get_ydata()[0]
+
+
 def test_returns_of_control_are_smoothed_but_for_figures_1_and_3():
     shown = [(name, panel) for name in PLAN.figures for panel in draw.panels_of(name)[0] if panel.metric == "return"]
     assert {name for name, panel in shown if not panel.smoothed} == {"figure_1", "figure_3"}

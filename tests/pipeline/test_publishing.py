@@ -12,7 +12,7 @@ import pytest
 
 from dyna_td import cli
 from dyna_td.pipeline import aggregate, plans, provenance, results
-from dyna_td.publishing import comparison, gallery, reference
+from dyna_td.publishing import comparison, gallery, reference, summary
 
 ROOT = Path(__file__).parents[2]
 PLAN = plans.load_plan("paper")
@@ -215,6 +215,25 @@ def test_steps_are_interpolated_and_those_not_published_or_not_finite_left_out(a
     assert (row["evaluations"], row["last_step"], row["verdict"]) == (1, 0, "inside")
     row = against(curves([1.0], 0.1, 5, [300]), curves([1.0, 1.0], 0.1, 10, [0, 100]))
     assert (row["evaluations"], row["verdict"]) == (0, "nothing to compare")
+
+
+def test_a_band_wider_than_what_the_published_curve_learns_is_too_little_data(against):
+    fresh, published = curves([1.0, 1.1], 0.1, 1, [0, 100]), curves([1.0, 1.2], 0.1, 10, [0, 100])
+    assert against(fresh, published)["verdict"] == "too little data"
+
+
+def test_a_row_of_the_summary_is_the_mean_over_the_seeds_of_their_means_over_learning():
+    table = summary.summary([FIGURE], ROOT / "reference")
+    kept = pd.read_csv(ROOT / "reference" / "summary.csv")
+    kept = kept[kept["figure"] == FIGURE.name].reset_index(drop=True)
+    assert list(table.columns) == list(kept.columns) == summary.COLUMNS
+    np.testing.assert_allclose(table["mean"], kept["mean"], rtol=1e-5)
+    run = FIGURE.panels["a"].curves["cubic"]
+    records = pd.read_csv(ROOT / "reference" / "runs" / f"{run.name}.csv.xz")
+    by_seed = records[(records["metric"] == "test_rmse") & (records["step"] > 0)].groupby("seed")["value"].mean()
+    row = table[(table["panel"] == "a") & (table["curve"] == "cubic")].iloc[0]
+    assert (row["mean"], row["seeds"]) == (pytest.approx(by_seed.mean()), len(by_seed))
+    assert row["low95"] < row["mean"] < row["high95"] and row["core_minutes"] > 0
 
 
 def test_exact_curves_must_agree_but_for_rounding(against):

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from dyna_td import cli
-from dyna_td.pipeline import results
+from dyna_td.pipeline import plans, results
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
+from dyna_td.publishing import report
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "img", "br", "hr"}
@@ -128,12 +129,25 @@ def test_every_claim_and_test_is_there_and_odd_text_is_shown_as_it_is(folder, ve
     page = Page(write_report())
     items = {item["id"]: " ".join(item["text"].split()) for item in page.all("li") if "id" in item}
     claims = [row for row in card if row["row"] == "claim"]
-    assert list(items) == [f"claim_{row['claim']}" for row in claims] and len(claims) == 47
+    assert sorted(items) == sorted(f"claim-{row['claim']}" for row in claims) and len(claims) == 47
     for row in card:
-        words = items[f"claim_{row['claim']}"]
-        assert " ".join(row["note"].split()) in words and row["test"] in words
+        words = items[f"claim-{row['claim']}"]
+        assert " ".join(row["note"].split()) in words and row["test"].replace("_", " ") in words
         assert words.startswith(f"{row['claim']}. ")
     assert page.all("script") == [] and ODD in page.section("claims")
+
+
+def test_the_published_report_is_current_and_its_pictures_are_there():
+    published = ROOT / report.PAGE
+    assert published.read_text(encoding="utf-8") == report.published(plans.load_plan("paper"))
+    page = Page(published.read_text(encoding="utf-8"))
+    assert len(page.all("img")) >= len(FIGURES_OF_THE_PAPER)
+    for image in page.all("img"):
+        assert (published.parent / image["src"]).read_bytes().startswith(b"\x89PNG")
+    headings = [heading["id"] for heading in page.all("h2")]
+    assert headings == ["answer", "claims", "figures", "costs", "provenance", "deviations"]
+    bars = [bar for bar in page.all("i") if bar["class"] == "dot"]
+    assert len(bars) > 47 and all(0 <= float(bar["style"][5:-1]) <= 100 for bar in bars)
 
 
 def test_only_the_scale_of_the_paper_is_not_labelled(folder):

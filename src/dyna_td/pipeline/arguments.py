@@ -54,9 +54,15 @@ def seeds(text: str) -> tuple[int, ...]:
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Adds an option for each setting that an agent has."""
+    """Adds an option for each setting that an agent has, in groups: of every agent, of Dyna agents, of single ones."""
+    types = (registry.settings_type("GridWorld", agent) for agent in ("er", "dyna_td"))
+    model_free, dyna = ({setting.name for setting in fields(each)} for each in types)
+    common = parser.add_argument_group("settings of every agent")
+    of_dyna = parser.add_argument_group("settings of Dyna agents")
+    single = parser.add_argument_group("settings of single agents or environments")
     for name, meaning in registry.all_settings().items():
-        parser.add_argument(_option(name), metavar="X", help=f"{meaning} ({_defaults_text(name)})")
+        group = common if name in model_free else of_dyna if name in dyna else single
+        group.add_argument(_option(name), metavar="X", help=f"{meaning} ({_defaults_text(name)})")
 
 
 def _option(setting: str) -> str:

@@ -39,8 +39,8 @@ def jobs_of(figures: Iterable[Figure]) -> list[str]:
 
 def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost | None:
     """The measured cost of `job`: finished below `directory`, or published; None if it was never measured."""
-    finished = _read(results.provenance_json(results.run_csv(plan.scale, job, directory)).absolute())
-    published = _read(PUBLISHED / f"{job}.json") if plan.scale == PUBLISHED_SCALE else None
+    finished = read(results.provenance_json(results.run_csv(plan.scale, job, directory)).absolute())
+    published = read(PUBLISHED / f"{job}.json") if plan.scale == PUBLISHED_SCALE else None
     found = [cost for cost in (finished, published) if cost and cost.extent == _extent(plan, job)]
     return found[0] if found else None
 
@@ -56,7 +56,7 @@ def expected(plan: Plan, job: str) -> Cost:
         return found
     run, extent = plan.all_runs[job.removesuffix(SWEEP)], _extent(plan, job)
     others = (PUBLISHED / run.environment / run.agent).glob("*.json")
-    known = [cost for path in (PUBLISHED / f"{job}.json", *sorted(others)) if (cost := _read(path))]
+    known = [cost for path in (PUBLISHED / f"{job}.json", *sorted(others)) if (cost := read(path))]
     if (PUBLISHED / f"{job}.json").exists():
         known = known[:1]
     if not known:
@@ -109,7 +109,7 @@ def _extent(plan: Plan, job: str) -> float:
 
 
 @cache
-def _read(path: Path) -> Cost | None:
+def read(path: Path) -> Cost | None:
     """The cost that a JSON file tells; None if there is no such file, or none that tells it."""
     try:
         details = json.loads(path.read_text(encoding="utf-8"))

@@ -31,8 +31,12 @@ from dyna_td.settings import Run, checked
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
-# Beyond the paper; planned and drawn like its figures, but none of all_figures.
-STUDIES = ("controls", "sensitivity", "rates", "frozen", "goal")
+# Beyond the paper; planned and drawn like its figures, but none of all_figures: every other YAML file that has panels.
+STUDIES = tuple(
+    path.stem
+    for path in sorted(DIRECTORY.glob("*.yaml"))
+    if path.stem not in FIGURES_OF_THE_PAPER and "\npanels:" in path.read_text(encoding="utf-8")
+)
 LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline import lock, plans, remedies, results
-from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.publishing import comparison, gallery, handover, reference, restamp, store
 
 MAINTAINERS = {  # these commands, for a group of their own in `--help`
@@ -87,6 +87,7 @@ def _restore(options: argparse.Namespace) -> None:
         print(f"left out: {sentence}")
     elsewhere = "" if home == Path.cwd() else f", for `snakemake --directory {home}`"
     print(f"{len(back.runs)} runs are back in {options.results / plan.scale}{elsewhere}.")
+    print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
     if back.outdated:
         print("those come back with --outdated; `make restamp SCALE=paper` then keeps the ones that still hold.")
     for sentence in back.damaged:
@@ -103,10 +104,19 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.publishing import pages
+    from dyna_td.publishing import pages, report, summary  # with the libraries that only pages need
 
     pages.fill()
     facts = pages.Published()
+    texts = {
+        report.PAGE: report.published(facts.plan),
+        Path("reference") / "summary.csv": summary.as_csv(
+            summary.summary(list(facts.plan.drawn.values()), ROOT / "reference")
+        ),
+    }
+    for path, text in texts.items():
+        with write_whole(ROOT / path) as file:
+            file.write(text)
     for number, verdict in facts.verdicts.items():
         finding = facts.findings.get(number)
         if finding and finding.verdict != verdict:

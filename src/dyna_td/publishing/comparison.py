@@ -28,7 +28,8 @@ _NUMBERS = ["step", "mean", "standard_error", "n"]
 
 def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, published: Path) -> pd.DataFrame:
     """One row a curve (`COLUMNS`): the share of its evaluations `inside` the band, the `largest` distance from the
-    band's middle in half-widths, the step of that, and the verdict: inside, outside, or nothing to compare.
+    band's middle in half-widths, the step of that, and the verdict: inside, outside, nothing to compare, or too little
+    data, where the band is wider than all that the published curve learns.
 
     The `figures` of `plan` below `directory` are compared with those of the `paper`'s plan in the folder `published`.
     """
@@ -42,7 +43,7 @@ def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, publis
         own = fresh[fresh["panel"].map(shown) == fresh["metric"]]
         for place, curve in own.groupby(_PLACE, sort=False):
             band = bands[(bands[_PLACE] == list(place)).all(axis="columns")]
-            others = _other_settings(plan, paper, (name, *place), published)
+            others = other_settings(plan, paper, (name, *place[:2]), published)
             rows.append([name, *place, *_against(curve.sort_values("step"), band.sort_values("step")), others])
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -79,12 +80,17 @@ def _against(fresh: pd.DataFrame, band: pd.DataFrame) -> list:
     distance = (np.abs(fresh["mean"] - middle) / width).to_numpy()
     inside = float((distance <= 1).mean())
     verdict = "inside" if inside >= _ENOUGH_INSIDE else "outside"
+    if verdict == "inside" and 0 < np.ptp(band["mean"]) < np.median(width):  # any curve would lie inside
+        verdict = "too little data"
     return [seeds, last, len(fresh), inside, float(distance.max()), int(steps[distance.argmax()]), verdict]
 
 
-def _other_settings(plan: Plan, paper: Plan, place: tuple[str, str, str, str], published: Path) -> str:
-    """The settings of the fresh run that the published one has otherwise, as "learning_rate 0.001 for 0.01"."""
-    figure, panel, curve, _ = place
+def other_settings(plan: Plan, paper: Plan, place: tuple[str, str, str], published: Path) -> str:
+    """The settings of the fresh run that the published one has otherwise, as "learning_rate 0.001 for 0.01".
+
+    `place` is figure, panel and curve.
+    """
+    figure, panel, curve = place
     run, twin = (each.figure(figure).panels[panel].curves.get(curve) for each in (plan, paper))
     details = twin and reference.read_details(twin.name, published)
     if not (run and details):

@@ -1,11 +1,10 @@
 """The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Nothing is judged here: verdicts are those of reference/claims.csv and readings.csv.
+Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its words from here, too.
 """
 
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from dyna_td.evidence.findings import Finding, load_findings
+from dyna_td.pipeline import costs as measured_costs
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan, load_plan
 from dyna_td.pipeline.yaml_files import read_checked
@@ -44,13 +44,24 @@ NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritiz
 NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 NAMES |= {"cubic": "Cubic", "power4": "Power4"}
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
+DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
+COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
 @dataclass(frozen=True)
 class Published:
-    """The published facts: reference/ and experiments/ below `root`."""
+    """The published facts: reference/ and experiments/ below `root`.
+
+    `verdicts_in` is the folder of claims.csv and readings.csv, if they are not the published ones.
+    """
 
     root: Path = ROOT
+    verdicts_in: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where claims.csv and readings.csv are."""
+        return self.verdicts_in or self.root / "reference"
 
     @cached_property
     def plan(self) -> Plan:
@@ -71,13 +82,17 @@ class Published:
     @cached_property
     def card(self) -> pd.DataFrame:
         """The rows of claims.csv; an empty cell is an empty text."""
-        return pd.read_csv(self.root / "reference" / "claims.csv", dtype=str, keep_default_na=False)
+        return pd.read_csv(self.folder / "claims.csv", dtype=str, keep_default_na=False)
 
     @cached_property
     def verdicts(self) -> dict[int, str]:
         """Each claim's verdict by its number."""
         rows = self.card[self.card["row"] == "claim"]
         return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
+
+    def tests(self, number: int) -> pd.DataFrame:
+        """The rows of a claim's tests."""
+        return self.card[(self.card["claim"] == str(number)) & (self.card["row"] != "claim")]
 
     @cached_property
     def met_goal(self) -> dict[int, bool]:
@@ -87,8 +102,11 @@ class Published:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, and whether only the window of training differs."""
-        table = pd.read_csv(self.root / "reference" / "readings.csv", dtype=str, keep_default_na=False)
+        """The verdicts of other readings: claim, reading, verdict, whether only the window differs; or empty."""
+        path = self.folder / "readings.csv"
+        if not path.exists():
+            return pd.DataFrame(columns=["claim", "reading", "verdict", "window"])
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
         declared = read_checked(self.root / "experiments" / "readings.yaml", "readings")["readings"]
         windows = {reading["name"] for reading in declared if "window" in reading}
         rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
@@ -101,15 +119,18 @@ class Published:
         return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
 
     def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
-        """The measured jobs of `figures`, each once: a run, or the sweep before it."""
-        rows = {}
-        for run in (run for figure in figures for run in figure.runs):
-            for name in (f"{run.name}.selection", run.name) if run.sweep else (run.name,):
-                path = self.root / "reference" / "runs" / f"{name}.json"
-                if path.exists():
-                    details = json.loads(path.read_text(encoding="utf-8"))
-                    rows[name] = (details["core_seconds"] / 60, details["peak_memory_mib"])
-        return pd.DataFrame(rows.values(), columns=["minutes", "memory"], index=list(rows), dtype=float)
+        """The published jobs of `figures`, see `jobs_of`."""
+        return jobs_of(figures, lambda job: measured_costs.read(self.root / "reference" / "runs" / f"{job}.json"))
+
+
+def jobs_of(figures: Iterable[Figure], measured: Callable[[str], measured_costs.Cost | None]) -> pd.DataFrame:
+    """The minutes of processor time and the MiB of each measured job of `figures`, once: a run, or the sweep before it.
+
+    This is what core-minutes are, on every page.
+    """
+    found = {job: cost for job in measured_costs.jobs_of(figures) if (cost := measured(job))}
+    rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
+    return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)
 
 
 def fill(root: Path = ROOT) -> None:
@@ -122,6 +143,7 @@ def fill(root: Path = ROOT) -> None:
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
         "docs/beyond-the-paper.md": (controls, by_warm_up, controls_by_warm_up),
+        "docs/figures.md": (gallery,),
     }
     for page, parts in pages.items():
         marked_text.replace(root / page, {part.__name__: part(facts) for part in parts})
@@ -136,13 +158,16 @@ def scorecard(facts: Published) -> str:
 def answer(facts: Published) -> str:
     """How many claims have which verdict, and what another reading changes of it."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
+    begin = f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**."
+    if facts.readings.empty:
+        return f"{begin}\n"
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted)]
     by_number = turned.loc[~turned["window"], "claim"].nunique()
     by_window = turned["claim"].nunique() - by_number
     return (
-        f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**. "
-        f"Changing a number that the paper leaves open, such as a learning rate, ends {by_number} contradictions. "
+        f"{begin} Changing a number that the paper leaves open, such as a learning rate, "
+        f"ends {by_number} contradictions. "
         f"Judging another part of training ends {by_window} more.\n"
     )
 
@@ -168,13 +193,35 @@ def figures(facts: Published) -> str:
     rows = []
     for name, figure in facts.plan.figures.items():
         number = name.removeprefix("figure_")
-        about = [claim for claim, stated in facts.stated.items() if int(number) in stated["figures"]]
-        found = {verdict: [str(claim) for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
-        verdicts = ", ".join(f"**{LETTERS[verdict]}** {' '.join(of)}" for verdict, of in found.items() if of)
+        verdicts = verdicts_on(facts, name, "docs/claims.md")
         minutes = _two_digits(facts.jobs([figure])["minutes"].sum())
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
         rows.append([picture, shows, verdicts, f"`make {name}`", minutes])
     return _table(["figure", "shows", "claims", "command", "core-minutes"], rows)
+
+
+def gallery(facts: Published) -> str:
+    """A section for each published figure and study: its verdicts, its picture, its command and its cost."""
+    lines = []
+    for name, figure in facts.plan.drawn.items():
+        if not (facts.root / "reference" / name / f"{name}.png").exists():
+            continue
+        cost = _two_digits(facts.jobs([figure])["minutes"].sum())
+        facts_line = ". ".join(
+            filter(None, [verdicts_on(facts, name, "claims.md"), f"`make {name}`", f"{cost} core-minutes"])
+        )
+        lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
+        lines += [f"![{figure.title}](../reference/{name}/{name}.png)", ""]
+    return "\n".join(lines)
+
+
+def verdicts_on(facts: Published, figure: str, page: str) -> str:
+    """The claims that are about a figure by their verdicts, as links to the `page` of claims: "**S** 8 9, **C** 10"."""
+    number = figure.removeprefix("figure_")
+    about = [claim for claim, stated in facts.stated.items() if number in map(str, stated["figures"])]
+    found = {verdict: [claim for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
+    links = {verdict: " ".join(f"[{claim}]({page}#claim-{claim})" for claim in of) for verdict, of in found.items()}
+    return ", ".join(f"**{LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)
 
 
 def claims(facts: Published) -> str:
@@ -183,6 +230,8 @@ def claims(facts: Published) -> str:
     for theme, (numbers, shown) in THEMES.items():
         pictures = re.sub(r"(?<=[ ])(\d+)", r"[\1](../reference/figure_\1/figure_\1.png)", shown)
         lines += [f"## {theme}", "", f"Shown in {pictures}.", ""]
+        if shown.startswith("figures 4"):
+            lines += [f"![Comparisons of returns](../reference/{DIFFERENCES}.png)", ""]
         lines += [line for number in numbers for line in _claim(facts, number)]
     return "\n".join(lines)
 
@@ -198,17 +247,22 @@ def deviations(facts: Published) -> str:
 
 
 def costs(facts: Published) -> str:
-    """A line for each figure and study: jobs, core-minutes, longest job, memory; and for all, shared jobs once."""
-    figures, drawn = facts.plan.figures, facts.plan.drawn
+    """A line for each figure and study, see `cost_rows`."""
+    return _table(COST_HEADINGS, cost_rows(facts.plan, facts.jobs))
+
+
+def cost_rows(plan: Plan, jobs_of: Callable[[list[Figure]], pd.DataFrame]) -> list[list[str]]:
+    """For each figure and study: jobs, core-minutes, longest job, memory; and for all of them, shared jobs once."""
+    figures, drawn = plan.figures, plan.drawn
     rows = {name.replace("_", " "): [figure] for name, figure in drawn.items()}
     rows |= {"all figures": list(figures.values()), "figures and studies": list(drawn.values())}
     lines = []
     for name, shown in rows.items():
-        jobs = facts.jobs(shown)
+        jobs = jobs_of(shown)
         if len(jobs):
             minutes = [_two_digits(jobs["minutes"].sum()), _two_digits(jobs["minutes"].max())]
             lines.append([name, str(len(jobs)), *minutes, f"{jobs['memory'].max():,.0f}"])
-    return _table(["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"], lines)
+    return lines
 
 
 def controls(facts: Published) -> str:
@@ -265,24 +319,27 @@ def _claim(facts: Published, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
     sentence = f"**{verdict.capitalize()}.** {_escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
-    tests = facts.card[(facts.card["claim"] == str(number)) & (facts.card["row"] != "claim")]
-    lines += _table(
-        ["test", "effect", "beside the mean", "n", "verdict"], [_test(test) for _, test in tests.iterrows()]
-    ).split("\n")
+    tests = facts.tests(number)
+    rows = [[_escaped(cell) for cell in test_cells(test, facts.plan)] for _, test in tests.iterrows()]
+    lines += _table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
     if finding and finding.verdict == verdict:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
         lines += [f"- *{heading}.* {_linked(_escaped(text))}" for heading, text in parts.items()]
     lines += [f"- *Was {change['verdict']}.* {_escaped(change['why'])}" for change in stated.get("history", ())]
-    found = facts.readings[facts.readings["claim"] == number]
-    for other in VERDICTS[:-1]:
-        names = found.loc[found["verdict"] == other, "reading"]
-        if len(names):
-            lines.append(f"- *{'Still' if other == verdict else 'But'} {other}* by: {'; '.join(names)}.")
+    lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
     return lines if lines[-1] == "" else [*lines, ""]
 
 
-def _test(test: pd.Series) -> list[str]:
-    """A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
+def readings_of(facts: Published, number: int) -> list[tuple[str, str]]:
+    """What other readings say of a claim, by their verdict: ("Still supported", "one reading; another")."""
+    found = facts.readings[facts.readings["claim"] == number]
+    verdict = facts.verdicts[number]
+    names = {other: "; ".join(found.loc[found["verdict"] == other, "reading"]) for other in VERDICTS[:-1]}
+    return [(f"{'Still' if other == verdict else 'But'} {other}", names[other]) for other in names if names[other]]
+
+
+def test_cells(test: pd.Series, plan: Plan) -> list[str]:
+    """"A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
     if test["expect"] == "computed":
         return [
             test["test"].replace("_", " "),
@@ -292,7 +349,7 @@ def _test(test: pd.Series) -> list[str]:
             test["verdict"],
         ]
     plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
-    name = f"{test['test']}: {plus}{f' minus {minus}' if minus else ''}"
+    name = f"{test['test']}{_task(test['test'], plan)}: {plus}{f' minus {minus}' if minus else ''}"
     part = WINDOWS.get(test["window"].partition(" ")[0], "")
     name += f", {part}" if part not in test["test"] else ""
     effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
@@ -300,7 +357,19 @@ def _test(test: pd.Series) -> list[str]:
     name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
     verdict = f"{test['verdict']}{' (beside)' if test['row'] == 'beside' else ''}"
     decide = f": {test['to_decide']}" if test["to_decide"] and test["row"] == "test" else ""
-    return [_escaped(name), f"{effect}{note}", evidence_tables.beside_the_mean(test), test["n"], f"{verdict}{decide}"]
+    return [name, f"{effect}{note}", evidence_tables.beside_the_mean(test), test["n"], f"{verdict}{decide}"]
+
+
+def _task(label: str, plan: Plan) -> str:
+    """The environment of a panel such as "figure_4/a", with its number of updates; "" for any other label."""
+    figure, _, panel = label.partition("/")
+    panels = plan.drawn[figure].panels if figure in plan.drawn else {}
+    runs = panels[panel].curves.values() if panel in panels else ()
+    updates = {getattr(run.settings, "planning_updates", None) for run in runs} - {None}
+    environments = {run.environment.partition("-")[0] for run in runs}
+    if len(environments) != 1 or len(updates) != 1:
+        return ""
+    return f" ({environments.pop()}, n = {updates.pop()})"
 
 
 def _effect(test: pd.Series) -> str:

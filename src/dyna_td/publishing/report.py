@@ -1,33 +1,54 @@
-"""The report of a scale: figures, verdicts and deviations on one HTML page that needs no network.
+"""The report of a scale on one HTML page: the answer, claims, figures, costs, provenance and deviations.
 
 `collect` gathers what is below results/<scale>, trains nothing, and names what is missing with the command that makes
-it; `report.html.jinja` is the page.
+it. `published` gathers the same from reference/. `report.html.jinja` is the page.
 """
 
 import base64
+import json
+import os
+import re
 import struct
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import docutils.core
 import docutils.utils
 import jinja2
+import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import scorecard
-from dyna_td.evidence.claims import Claim
-from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.pipeline import plans, provenance, results
+from dyna_td.evidence import readings, scorecard
+from dyna_td.evidence.claims import Claim, load_claims
+from dyna_td.pipeline import costs, plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
 from dyna_td.pipeline.yaml_files import read_checked
-from dyna_td.publishing import reference
+from dyna_td.publishing import pages, reference
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 _PNG = b"\x89PNG\r\n\x1a\n"
 _CAPTION_SETTINGS = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
 _CAPTION_SETTINGS |= {"halt_level": 2, "report_level": 5}  # a warning is a mistake in the caption
+PAGE = Path("docs") / "report.html"  # the published report, from the project's folder
+_MARKDOWN = MarkdownIt("commonmark", {"html": False})
+
+
+class Sources(NamedTuple):
+    """Where a page takes its parts from: pictures by the name of a figure, and the JSON file of each job.
+
+    `link` turns a picture's path into what the page shows; verdicts are in the folder `verdicts`.
+    """
+
+    picture: Callable[[str], Path]
+    job: Callable[[str], Path]
+    link: Callable[[Path], str]
+    verdicts: Path
 
 
 def render(content: dict) -> str:
@@ -43,24 +64,46 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
 
     Its `missing` pairs what the page cannot show with the command that makes it, or "".
     """
-    claims = _claims(plan, stated, directory)
-    studies = [name for name in plan.studies if _png(name, plan, directory).exists()]  # beyond the paper: not missed
-    figures = [_figure(name, plan, claims or [], directory) for name in (*FIGURES_OF_THE_PAPER, *studies)]
-    missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["image"]]
-    if claims is None:
-        missing.append(("verdicts", f"make claims SCALE={plan.scale}"))
+    folder = directory / plan.scale
+    is_evidence = plan.scale == scorecard.EVIDENCE_SCALE
+    found = Sources(partial(_own_or_published, folder, is_evidence), partial(_job, plan, directory), _embedded, folder)
     machine = provenance.machine()
+    commit = f"{machine['git_commit'] or 'unknown'}{' with changes' if machine['git_dirty'] else ''}"
+    return _content(plan, stated, found) | {"made_by": f"dyna_td {machine['versions']['dyna_td']}, commit {commit}"}
+
+
+def published(plan: Plan, directory: Path = ROOT / "reference", page: Path = ROOT / PAGE) -> str:
+    """The page of the published results in `directory`, with links to their pictures from the path `page`."""
+    found = Sources(
+        partial(_picture, directory),
+        lambda job: reference.stored(f"{job}.json", directory),
+        lambda png: Path(os.path.relpath(png, page.parent)).as_posix(),
+        directory,
+    )
+    return render(_content(plan, load_claims(plan), found) | {"made_by": ""})
+
+
+def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
+    facts = _facts(plan, stated, found.verdicts)
+    claims = {claim.number: _claim(claim, facts, plan) for claim in stated} if facts else {}
+    studies = [name for name in plan.studies if found.picture(name).exists()]  # beyond the paper: not missed
+    figures = [_figure(name, plan, claims.values(), found) for name in (*FIGURES_OF_THE_PAPER, *studies)]
+    missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["pictures"]]
+    if facts is None:
+        missing.insert(0, ("verdicts", f"make claims SCALE={plan.scale}"))
+    themes = [(theme, [claims[number] for number in numbers]) for theme, (numbers, _) in pages.THEMES.items() if claims]
     return {
         "scale": plan.scale,
         "is_evidence": plan.scale == scorecard.EVIDENCE_SCALE,
+        "answer": facts and _inline(pages.answer(facts)),
+        "counts": pages.counts(facts) if facts else {},
+        "letters": pages.LETTERS,
+        "themes": themes,
         "figures": figures,
         "missing": missing,
-        "claims": claims,
-        "verdicts": VERDICTS,
-        "test_headings": scorecard.TEST_HEADINGS[1:],
+        "costs": {"headings": pages.COST_HEADINGS, "rows": _costs(plan, found)},
+        "provenance": _provenance(plan, found),
         "deviations": deviations(),
-        "versions": machine["versions"],
-        "commit": f"{machine['git_commit'] or 'unknown'}{' with changes' if machine['git_dirty'] else ''}",
     }
 
 
@@ -78,60 +121,148 @@ def caption(path: Path) -> Markup:
 
 def deviations() -> dict:
     """The headings and the rows, as HTML, of `experiments/deviations.yaml`."""
-    parser = MarkdownIt("commonmark", {"html": False})
     content = read_checked(plans.DIRECTORY / "deviations.yaml", "deviations")["deviations"]
-    rows = [[str(row["number"]), *(Markup(parser.renderInline(row[key])) for key in _DEVIATION)] for row in content]
+    anchors = (Markup('<span id="deviation-{0}"></span>{0}').format(row["number"]) for row in content)
+    rows = [[anchor, *(_inline(row[key]) for key in _DEVIATION)] for anchor, row in zip(anchors, content, strict=True)]
     return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
 
 
-def _figure(name: str, plan: Plan, claims: list[dict], directory: Path) -> dict:
+def _facts(plan: Plan, stated: list[Claim], folder: Path) -> pages.Published | None:
+    """The verdicts in `folder`, None if there are none; a UserError for damaged tables."""
+    csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
+    if not csv.exists():
+        return None
+    scorecard.read_card(csv, stated, remedy)
+    if readings.beside(csv).exists():
+        readings.read_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
+    return pages.Published(verdicts_in=folder)
+
+
+def _claim(claim: Claim, facts: pages.Published, plan: Plan) -> dict:
+    """A claim as the page shows it; a finding only where it explains this verdict at the paper's scale."""
+    verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
+    parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
+    tests = facts.tests(claim.number)
+    (_, row), *_ = facts.card[facts.card["claim"] == str(claim.number)].iterrows()  # the claim's comes first
+    is_told = finding and finding.verdict == verdict and row["evidence"] == "yes"
+    return {
+        **{"number": claim.number, "text": claim.text, "place": claim.place, "figures": claim.figures},
+        **{"verdict": verdict, "words": scorecard.verdict_words(row)},
+        "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
+        "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_told else [],
+        "readings": pages.readings_of(facts, claim.number),
+        "is_turned": claim.number in set(facts.turned["claim"]),
+        "tests": [(_bar(test), pages.test_cells(test, plan), test["verdict"]) for _, test in tests.iterrows()],
+    }
+
+
+def _bar(test: pd.Series) -> dict | None:
+    """Places from 0 to 100 on a test's own axis, 0 in its middle: dot, ends of the interval, margin."""
+    if test["expect"] == "computed" or not test["low95"]:
+        return None
+    effect, low, high, margin = (float(test[key] or 0) for key in ("effect", "low95", "high95", "margin"))
+    bound = {"not_less": -margin, "equivalent": -margin}.get(test["expect"], margin)
+    finite = [abs(value) for value in (effect, low, high, bound) if abs(value) != float("inf")]
+    half = 1.08 * max(finite) or 1.0
+
+    def place(value: float) -> str:
+        return f"{50 + 50 * min(1.0, max(-1.0, value / half)):.1f}"
+
+    ends = {"low": place(low), "high": place(high), "width": f"{float(place(high)) - float(place(low)):.1f}"}
+    return {"dot": place(effect), "bound": place(bound), "other": place(-bound), **ends, "expect": test["expect"]}
+
+
+def _linked(text: str) -> Markup:
+    """Markdown as HTML, with links to the claims and deviations that it names."""
+    return Markup(re.sub(r"\b(claim|deviation) (\d+)\b", r'<a href="#\1-\2">\1 \2</a>', _inline(text)))
+
+
+def _inline(text: str) -> Markup:
+    return Markup(_MARKDOWN.renderInline(text.strip()))
+
+
+def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> dict:
     """A figure as the page shows it; `remedy` is the command that makes it, "" if it is not in the plan."""
-    png = _png(name, plan, directory)
     figure = plan.drawn.get(name)
     number = name.removeprefix("figure_")
+    remedy = f"make {name} SCALE={plan.scale}" if figure else ""
     shown = {
         "name": name,
         "heading": f"Beyond the paper: {name}" if number == name else f"Figure {number}",
         "title": figure.title if figure else "",
-        "remedy": f"make {name} SCALE={plan.scale}" if figure else "",
-        "image": "",
+        "remedy": remedy,
+        "pictures": [],
         "is_trained": bool(figure and figure.runs),
         "claims": [claim for claim in claims if name in claim["figures"]],
     }
+    png = found.picture(name)
     if not figure or not png.exists():
         return shown
-    content = png.read_bytes()
-    if not content.startswith(_PNG) or len(content) < 24:
-        raise UserError(f"{png} is damaged, expected a PNG picture: delete it and call `{shown['remedy']}`.")
-    width, height = struct.unpack(">II", content[16:24])  # of the header, which comes first
-    place = name if png.is_relative_to(directory) else png.parent.as_posix()
+    place = png.parent.name if png.is_relative_to(found.verdicts) else png.parent.as_posix()
+    pictures = [_shown(png, f"{shown['heading']}: {figure.title}", remedy, found)]
+    more = found.picture(pages.DIFFERENCES)  # about figures 4 and 12, shown with the former
+    if name == "figure_4" and more.exists():
+        pictures.append(_shown(more, "Differences of returns in figures 4 and 12", remedy, found))
     return shown | {
-        "image": f"data:image/png;base64,{base64.b64encode(content).decode('ascii')}",
-        **{"width": width, "height": height},
+        "pictures": pictures,
         "caption": caption(ROOT / "figures" / "captions" / f"{name}.rst"),
         "place": place,
         "drawn_from": f"{place}/curves.csv{f' and {place}/states.csv' if figure.shows_states else ''}",
     }
 
 
-def _png(name: str, plan: Plan, directory: Path) -> Path:
-    """The figure's picture: the one drawn from these results, or else, at the paper's scale, the published one."""
-    own = directory / plan.scale / name / f"{name}.png"
-    is_published = plan.scale == scorecard.EVIDENCE_SCALE and not own.exists()
-    return reference.DIRECTORY / name / f"{name}.png" if is_published else own
+def _shown(png: Path, title: str, remedy: str, found: Sources) -> dict:
+    """A picture as the page shows it: its title, its size, and its contents or its place."""
+    content = png.read_bytes()
+    if not content.startswith(_PNG) or len(content) < 24:
+        raise UserError(f"{png} is damaged, expected a PNG picture: delete it and call `{remedy}`.")
+    width, height = struct.unpack(">II", content[16:24])  # of the header, which comes first
+    return {"title": title, "source": found.link(png), "width": width, "height": height}
 
 
-def _claims(plan: Plan, stated: list[Claim], directory: Path) -> list[dict] | None:
-    """The claims with the verdicts of claims.csv, None if that is not there."""
-    csv = results.claims_csv(plan.scale, directory)
-    if not csv.exists():
-        return None
-    card = scorecard.read_card(csv, stated, f"make claims SCALE={plan.scale}")
-    claims = []
-    for claim in stated:
-        row, *tests = (row for _, row in card[card["claim"] == claim.number].iterrows())  # the claim's comes first
-        data = "; ".join(filter(None, (scorecard.effect_words(row), row["note"])))
-        words = {"words": scorecard.verdict_words(row), "data": data}
-        cells = [scorecard.test_cells(test)[1:] for test in tests]
-        claims.append({**vars(claim), **words, "verdict": row["verdict"], "tests": cells})
-    return claims
+def _picture(directory: Path, name: str) -> Path:
+    return directory / f"{name}.png" if name == pages.DIFFERENCES else directory / name / f"{name}.png"
+
+
+def _own_or_published(folder: Path, is_evidence: bool, name: str) -> Path:
+    """The picture drawn from these results, or else, at the paper's scale, the published one."""
+    own = _picture(folder, name)
+    return _picture(reference.DIRECTORY, name) if is_evidence and not own.exists() else own
+
+
+def _job(plan: Plan, directory: Path, job: str) -> Path:
+    return results.provenance_json(results.run_csv(plan.scale, job, directory))
+
+
+def _embedded(png: Path) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode('ascii')}"
+
+
+def _costs(plan: Plan, found: Sources) -> list[list[str]]:
+    return pages.cost_rows(plan, partial(pages.jobs_of, measured=lambda job: costs.read(found.job(job).absolute())))
+
+
+def _provenance(plan: Plan, found: Sources) -> list[tuple[str, str]]:
+    """What made the finished runs: pairs of a fact and its values, each with its number of runs."""
+    details = []
+    for job in plan.all_runs:
+        try:
+            details.append(json.loads(found.job(job).read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            continue  # not finished; a damaged one is refused by `verify`
+    if not details:
+        return []
+
+    def counted(values: Iterable[str]) -> str:
+        return ", ".join(f"{value} ({count})" for value, count in Counter(values).most_common())
+
+    days = sorted(each["date"] for each in details if each.get("date"))
+    packages = dict.fromkeys(name for each in details for name in each["versions"])
+    versions = {name: counted(found for each in details if (found := each["versions"].get(name))) for name in packages}
+    return [
+        ("runs", f"{len(details)} of {len(plan.all_runs)}"),
+        ("trained", f"{days[0]} to {days[-1]}" if days else ""),
+        ("processor", counted(each["cpu"] for each in details)),
+        *((name, found) for name, found in versions.items() if found),
+        ("commit", counted((each["git_commit"] or "unknown")[:10] for each in details)),
+    ]

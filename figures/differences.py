@@ -1,0 +1,145 @@
+"""Draws the comparisons of the benchmarks, figures 4 and 12, with their intervals: `python figures/differences.py`.
+
+Each row is a test of a claim in claims.csv: which curve minus which, the mean over learning, its 95% interval.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import style  # sets up matplotlib
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from rendering import save
+
+from dyna_td.errors import UserError
+from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES, Published
+
+COLOURS = {"supported": "#0072B2", "contradicted": "#C24F00"}  # as in the scorecard
+GREY = "#6F6F6F"  # of all other verdicts
+ROW = 0.19  # inches
+
+
+class Row(NamedTuple):
+    """What is compared in a row of the picture: `n` counts planning updates, 0 for a comparison of several."""
+
+    claim: int
+    words: str
+    n: int
+
+
+def comparisons(facts: Published) -> dict[Row, dict[str, pd.Series]]:
+    """The tests of returns on the benchmarks: by row, and by environment."""
+    found: dict[Row, dict[str, pd.Series]] = {}
+    for _, test in facts.card.iterrows():
+        figures = {f"figure_{number}" for number in test["figure"].split()}
+        if (
+            test["row"] == "claim"
+            or test["unit"] != "reward"
+            or not figures <= {"figure_4", "figure_12"}
+            or not test["low95"]
+        ):
+            continue
+        plus = test["plus"].partition(" + ")[0]
+        figure, panel, curve = plus.split("/")
+        run = facts.plan.drawn[figure].panels[panel].curves[curve]
+        environment, n = run.environment.partition("-")[0], run.settings.planning_updates
+        is_one = test["test"] == f"{figure}/{panel}"  # a comparison within a panel
+        names = [NAMES[test[side].rpartition("/")[2]] for side in ("plus", "minus")] if is_one else []
+        words = " minus ".join(names) or test["test"].partition(", ")[2].replace(" less ", " minus ")
+        row = Row(int(test["claim"]), words, n if is_one else 0)
+        found.setdefault(row, {})[environment] = test
+    order = {row[:2]: place for place, row in reversed(list(enumerate(found)))}
+    return dict(sorted(found.items(), key=lambda item: (item[0].claim, order[item[0][:2]], item[0].n)))
+
+
+def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
+    """A column for each environment; the rows of a claim stand together."""
+    environments = list(dict.fromkeys(environment for tests in rows.values() for environment in tests))
+    claims = list(dict.fromkeys(row.claim for row in rows))
+    heights = {row: -place - 0.6 * claims.index(row.claim) for place, row in enumerate(rows)}
+    lowest = min(heights.values()) - 0.8
+    figure, grid = plt.subplots(
+        1,
+        len(environments),
+        figsize=(4 * style.PANEL_SIZE[0], 1.2 - ROW * lowest),
+        layout="constrained",
+        sharey=True,
+        squeeze=False,
+    )
+    for axes, environment in zip(grid[0], environments, strict=True):
+        axes.set_title(environment)
+        axes.axvline(0, color="black", linewidth=0.8)
+        for row, tests in rows.items():
+            if environment in tests:
+                _draw_test(axes, heights[row], tests[environment])
+        axes.set_xlabel("difference of returns")
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        for claim in claims[::2]:
+            inside = [heights[row] for row in rows if row.claim == claim]
+            axes.axhspan(min(inside) - 0.75, max(inside) + 0.75, color="#F1F1F1", zorder=0, linewidth=0)
+    grid[0][0].set_yticks(list(heights.values()), [_label(row, list(rows)) for row in rows])
+    firsts = {claim: next(row for row in rows if row.claim == claim) for claim in claims}
+    grid[0][0].yaxis.remove_overlapping_locs = False  # a minor tick beside a major one
+    grid[0][0].set_yticks([heights[row] for row in firsts.values()], list(map(str, firsts)), minor=True, weight="bold")
+    grid[0][0].tick_params(axis="y", pad=28)
+    grid[0][0].tick_params(axis="y", which="minor", length=0, pad=8)
+    grid[0][0].set_ylim(lowest, 0.8)
+    seeds = sorted({test["n"] for tests in rows.values() for test in tests.values()})
+    verdicts = ", ".join(f"{LETTERS[verdict]} {verdict}" for verdict in ("supported", "contradicted", "undecided"))
+    scale = next(test["scale"] for tests in rows.values() for test in tests.values())
+    figure.suptitle("Which agent minus which: mean return over learning with its 95% interval", fontsize=10)
+    figure.supxlabel(
+        f"Bold numbers are claims. {verdicts}. Short black bars: the claim's margin. "
+        f"Scale {scale}, {', '.join(seeds)} seeds.",
+        **{"fontsize": 8, "color": "dimgray", "x": 0.99, "ha": "right"},
+    )
+    return figure
+
+
+def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
+    """An interval with its dot in the verdict's colour, its letter at the right, and any margin."""
+    colour = COLOURS.get(test["verdict"], GREY)
+    low, high, effect, margin = (float(test[key] or 0) for key in ("low95", "high95", "effect", "margin"))
+    axes.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
+    axes.plot(effect, y, "o", color=colour, markersize=4.5)
+    if margin:
+        axes.plot(-margin if test["expect"] == "not_less" else margin, y, "|", color="black", markersize=7)
+    letter = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "center", "fontsize": 8, "weight": "bold"}
+    axes.text(1.01, y, LETTERS[test["verdict"]], color=colour, **letter)
+
+
+def _label(row: Row, rows: list[Row]) -> str:
+    """The number of updates, after the comparison in the row where that begins."""
+    place = rows.index(row)
+    is_same = place > 0 and rows[place - 1][:2] == row[:2]
+    words = "" if is_same else "Dyna-TD's gain" if row.words == "gain" else row.words
+    return ", ".join(filter(None, [words, f"n = {row.n}" if row.n else "n = 10 to 30"]))
+
+
+def main() -> int:
+    """Draws the picture beside claims.csv; returns the exit status. Without such tests there is nothing to draw."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--claims", type=Path, default=Path("reference/claims.csv"), help="the verdicts")
+    path = parser.parse_args().claims
+    try:
+        rows = comparisons(Published(verdicts_in=path.parent))
+        if rows:
+            save(draw(rows), path.with_name(f"{DIFFERENCES}.png"))
+    except OSError as error:
+        print(f"error: cannot read {path}: {error.strerror}; call `make claims`.", file=sys.stderr)
+        return 2
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
