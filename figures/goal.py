@@ -48,13 +48,12 @@ class Pairs(Ranking):
             is_shown, row, colour = curve != agent, self.row(tables, curve), self.rows[agent].colour
             height = (-0.16 if is_shown else 0.16) - list(self.rows).index(agent)
             half = self.half_width(row) if row["n"] > 1 else 0.0
-            face, label = (colour, "shown") if is_shown else ("white", "hidden")
-            label = f"goal {label}" if agent == "prioritized_er" else None
-            axes.errorbar(row["mean"], height, xerr=half, fmt="o", markersize=4, color=colour, mfc=face, label=label)
+            face = colour if is_shown else "white"
+            axes.errorbar(row["mean"], height, xerr=half, fmt="o", markersize=4, color=colour, mfc=face)
         axes.set_yticks([-place for place in range(len(self.rows))], self.labels(tables))
         axes.tick_params(axis="y", labelsize=7)
         axes.set_ylim(1 - len(self.rows) - self.margins[0], self.margins[1])
-        axes.set_xlabel("mean return over learning")
+        axes.set_xlabel("mean return over learning\n(hollow: goal hidden, full: goal shown)")
 
     def describe(self, tables: Tables) -> str:
         row = self.row(tables, self.shown[0])
