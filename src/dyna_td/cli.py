@@ -19,6 +19,8 @@ from dyna_td.pipeline.files import require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.playing import commands as playing
+from dyna_td.playing.policy import Policy
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import reference
 from dyna_td.settings import Run
@@ -73,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder that results are written to")
     _add_making_commands(add, plan)
     _add_telling_commands(add, plan)
+    playing.add_commands(add)
     publishing.add_commands(add, plan)
     return parser
 
@@ -176,7 +179,8 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     if remarks:
         others = f" (and other seeds: {len(remarks) - 1})" if len(remarks) > 1 else ""
         print(f"warning: {remarks[0]}{others}; training went on.", file=sys.stderr)
-    results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states)
+    trained = Policy(details, outcome.weights) if outcome.weights else None
+    results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
     checkpoint.remove()
 
 

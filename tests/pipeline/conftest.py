@@ -61,6 +61,7 @@ def fake_training(monkeypatch):
                 "diverged_seeds": {},
                 "remarks": {},
             },
+            weights={},
         )
 
     def execute_sweep(runs, progress, checkpoint):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from dyna_td.playing.policy import weights_of
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import Checkpoint, pack, unpack
@@ -33,11 +34,13 @@ class Outcome:
         which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, with the companion
         of a single one; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
         by seed.
+      weights: of the trained policies, arrays [S, ...] by name (`playing.policy`); none in a sweep.
     """
 
     records: pd.DataFrame
     states: pd.DataFrame
     cost: dict
+    weights: dict[str, np.ndarray]
 
 
 def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None) -> Outcome:
@@ -137,6 +140,8 @@ class _Training:
                 begun = time.monotonic()
                 self._save(program.snapshot(), stack_number, number, done, begun)
         log.remarks |= program.remarks()
+        if self.measures:
+            log.add_weights(weights_of(program))
 
     def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
         run, log, seeds = self.runs[number], self.logs[number], self.stacks[stack_number]
@@ -169,6 +174,7 @@ class _Log:
         self.clock = _Clock()
         self.remarks: dict[int, str] = {}
         self._metrics, self._states = [], []
+        self._weights: dict[str, np.ndarray] = {}  # of the policies of finished stacks
         self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
         self._before = 0.0  # seconds of the stacks before this one
         self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
@@ -191,11 +197,19 @@ class _Log:
             for seed, points in zip(seeds, drawn, strict=True)
         ]
 
+    def add_weights(self, weights: dict[str, np.ndarray]) -> None:
+        """Adds the policies of a trained stack: arrays [S, ...] by name."""
+        earlier = self._weights
+        self._weights = {
+            name: np.concatenate([earlier[name], new]) if earlier else new for name, new in weights.items()
+        }
+
     def save(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
         """Adds the log to a checkpoint, under its number."""
         for name in ("metrics", "states"):
             frames = getattr(self, f"_{name}")
             arrays |= pack(pd.concat(frames), f"log{number}.{name}") if frames else {}
+        arrays |= {f"weights{number}.{name}": array for name, array in self._weights.items()}
         facts[f"log{number}"] = {
             "seconds": self.clock.seconds,
             "seconds_at": list(self._seconds_at.items()),
@@ -208,6 +222,8 @@ class _Log:
         for name in ("metrics", "states"):
             table = unpack(arrays, f"log{number}.{name}")
             setattr(self, f"_{name}", [table] if len(table) else [])
+        start = f"weights{number}."
+        self._weights = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
         kept = facts[f"log{number}"]
         self.clock.seconds = kept["seconds"]
         self._before = kept["before"]
@@ -232,7 +248,11 @@ class _Log:
             "diverged_seeds": diverged_seeds(records),
             "remarks": {str(seed): self.remarks[seed] for seed in sorted(set(run.seeds) & set(self.remarks))},
         }
-        return Outcome(records, states, cost)
+        return Outcome(records, states, cost, self._weights_of_run())
+
+    def _weights_of_run(self) -> dict[str, np.ndarray]:
+        trained = np.concatenate(stack_seeds(self.run.seeds))
+        return {name: array[np.isin(trained, self.run.seeds)] for name, array in self._weights.items()}
 
     def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
         table = pd.concat(frames)
