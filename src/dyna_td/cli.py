@@ -28,10 +28,12 @@ from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit status."""
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs one command, by default that of this process, and returns its exit status."""
+    words = sys.argv[1:] if words is None else words
     try:
-        options = _parser().parse_args(arguments)
+        arguments.adopt_own_agent(words)
+        options = _parser().parse_args(words)
         options.command(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -117,7 +119,8 @@ def _add_telling_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
 def _add_train_options(train: argparse.ArgumentParser) -> None:
     environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
     train.add_argument("--env", required=True, metavar="ID", help=environments)
-    agents = f"{', '.join(registry.AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
+    agents = f"{', '.join(registry.AGENTS)}, or module:Class; "
+    agents += f"on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
     train.add_argument("--agent", required=True, metavar="NAME", help=agents)
     train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
     train.add_argument("--seeds", type=arguments.seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")

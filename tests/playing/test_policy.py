@@ -77,7 +77,8 @@ def untrained(tmp_path):
 def test_every_environment_is_played_without_tensorflow(untrained, tmp_path):
     calls = [["play", str(untrained(name)), "--episodes", "1", "--seed", "4"] for name in PLAYED]
     calls += [[*call, "--video", f"{name}.gif"] for name, call in zip(PICTURES, calls, strict=False)]
-    code = f"import sys; from dyna_td.cli import main; print([main(call) for call in {calls}], 'tensorflow' in sys.modules)"
+    code = "import sys; from dyna_td.cli import main; "
+    code += f"print([main(call) for call in {calls}], 'tensorflow' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     played = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True

@@ -1,8 +1,8 @@
 """Trained policies as files, and their actions in NumPy.
 
 A policy file is a NumPy archive without pickled objects. It holds the weights of every seed by their names, the seed
-axis first: `q.kernel0` [S, out, in] and `q.bias0` [S, out], ... of deep Q-learning's action values, or `actor.kernel0`, ...
-of DDPG's actor. `about` is JSON as text: environment, agent, settings, seeds, versions.
+axis first: `q.kernel0` [S, out, in] and `q.bias0` [S, out], ... of deep Q-learning's action values, or `actor.kernel0`,
+... of DDPG's actor. `about` is JSON as text: environment, agent, settings, seeds, versions.
 """
 
 import io
