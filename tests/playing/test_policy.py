@@ -16,6 +16,7 @@ from PIL import Image
 import envs
 from dyna_td import cli
 from dyna_td.pipeline import results
+from dyna_td.playing import explain
 from dyna_td.playing.policy import Policy, load_policy, path_beside, weights_of
 from dyna_td.training.program import make_program
 from dyna_td.training.trainer import execute
@@ -121,3 +122,25 @@ def test_training_leaves_a_policy_beside_its_results(tmp_path, monkeypatch, caps
     assert results.require_policy(Path("x.csv"), "") and policy.weights["actor.kernel1"].shape == (2, 100, 200)
     assert cli.main(["train", "--env", "sin", "--agent", "l2", "--steps", "10", "--output", "x.csv"]) == 0
     assert not path_beside(Path("x.csv")).exists(), "the supervised task has no policy"
+
+
+def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--steps", "90", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
+    assert cli.main(["train", "--env", "MountainCar-v0", "--agent", "dyna_td", *words]) == 0
+    assert cli.main(["play", "x.policy.npz", "--seed", "5", "--explain", "x.png"]) == 0
+    assert "are those of the policy, to the last bit" in capsys.readouterr().out
+    with Image.open("x.png") as picture:
+        assert np.asarray(picture).std() > 30
+    ((seen, _),) = explain.train_again(load_policy("x.policy.npz"), 5, [60])
+    low, high = np.array([[-1.2, -0.07], [0.6, 0.07]])
+    for states in (seen.buffer, seen.ideal, seen.queue, seen.accepted):
+        assert len(states) and ((states >= low - 1e-6) & (states <= high + 1e-6)).all()
+    assert len(seen.buffer) == len(seen.ideal) == len(seen.queue) == 2000 and len(np.unique(seen.buffer, axis=0)) <= 60
+    kept = seen.chain[~np.isnan(seen.chain[:, 0])]
+    assert len(kept) <= 20 and all((kept == state).all(axis=1).any() for state in seen.accepted[:-1])
+
+
+def test_explain_refuses_what_has_no_search_control(untrained, capsys):
+    assert cli.main(["play", str(untrained("GridWorld")), "--explain", "x.png"]) == 2
+    assert "--explain shows Dyna agents on GridWorld" in capsys.readouterr().err

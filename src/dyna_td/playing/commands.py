@@ -20,7 +20,12 @@ def add_commands(add: Callable) -> None:
     play.add_argument("--episodes", type=arguments.positive_integer, metavar="N", help="default: 10; of a video 1")
     text = "share of random actions, where actions are discrete (default: as in training's evaluations)"
     play.add_argument("--epsilon", type=_share, metavar="X", help=text)
-    play.add_argument("--video", type=Path, metavar="FILE", help="show the episodes in a .gif or .mp4")
+    shown = play.add_mutually_exclusive_group()
+    shown.add_argument("--video", type=Path, metavar="FILE", help="show the episodes in a .gif or .mp4")
+    text = (
+        "show value, TD error, queue and a chain in a .png, or over training in a .gif or .mp4; trains the seed again"
+    )
+    shown.add_argument("--explain", type=Path, metavar="FILE", help=text)
 
 
 def _share(text: str) -> float:
@@ -38,7 +43,9 @@ def _play(options: argparse.Namespace) -> None:
         told = ", ".join(map(str, policy.seeds))
         raise UserError(f"--seed is {options.seed}, but {options.policy} has the seeds {told}.")
     seeds = policy.seeds if options.seed is None else (options.seed,)
-    if options.video:
+    if options.explain:
+        _explain(policy, seeds[0], options.explain)
+    elif options.video:
         _show(policy, seeds[0], options)
     else:
         _evaluate(policy, seeds, options)
@@ -74,3 +81,13 @@ def _show(policy: Policy, seed: int, options: argparse.Namespace) -> None:
         print(f"seed {seed}, episode {number}: return {episode.total:,.2f}, {episode.length:,} steps", flush=True)
     video.write(min(episodes.rate_of(environment), 1 / episodes.SHORTEST_FRAME))
     print(options.video)
+
+
+def _explain(policy: Policy, seed: int, path: Path) -> None:
+    from dyna_td.playing import explain  # with TensorFlow, when it trains
+
+    if path.suffix not in (".png", ".gif", ".mp4"):
+        raise UserError(f"--explain is {str(path)!r}, expected a name that ends in .png, .gif or .mp4.")
+    require_writable(path)
+    explain.write(policy, seed, path, lambda told: print(told, flush=True))
+    print(path)

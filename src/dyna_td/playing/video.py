@@ -21,11 +21,11 @@ class Video:
       UserError: another ending, or FFmpeg is needed and not installed.
     """
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, widest: int = WIDEST):
+        self.path, self._widest = path, widest
         self._pictures: list[Image.Image] = []
         if path.suffix not in (".gif", ".mp4"):
-            raise UserError(f"--video is {str(path)!r}, expected a name that ends in .gif or .mp4.")
+            raise UserError(f"the video is {str(path)!r}, expected a name that ends in .gif or .mp4.")
         if path.suffix == ".mp4" and not (shutil.which("ffmpeg") or importlib.util.find_spec("imageio_ffmpeg")):
             raise UserError("an .mp4 needs FFmpeg: install it (`pip install imageio-ffmpeg`), or write a .gif.")
 
@@ -33,7 +33,7 @@ class Video:
         """Adds a picture, uint8 [height, width, 3]."""
         image = Image.fromarray(picture)
         if self.path.suffix == ".gif":  # of 256 colours, which takes a third of the memory
-            image.thumbnail((WIDEST, WIDEST))
+            image.thumbnail((self._widest, self._widest))
             image = image.quantize(method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         self._pictures.append(image)
 
