@@ -15,7 +15,7 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
 from dyna_td.pipeline import aggregate, arguments, costs, lock, metrics, plans, provenance, remedies, results, verify
-from dyna_td.pipeline.files import require_writable, write_whole
+from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
@@ -28,12 +28,20 @@ from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
 
 
+ANYWHERE = ("train", "play")  # commands that an installed wheel has, without experiments/ and figures/
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command, by default that of this process, and returns its exit status."""
     words = sys.argv[1:] if words is None else words
     try:
         arguments.adopt_own_agent(words)
         options = _parser().parse_args(words)
+        if options.name_of_command not in ANYWHERE and not IS_CHECKOUT:
+            raise UserError(
+                f"`{options.name_of_command}` needs the project's checkout: clone its repository and install from "
+                f"there; {' and '.join(ANYWHERE)} work anywhere."
+            )
         options.command(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -68,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
             kwargs["help"] = text
         description = f"{text[0].upper()}{text[1:]}."
         command = commands.add_parser(name, description=description, allow_abbrev=False, **kwargs)
-        command.set_defaults(command=function)
+        command.set_defaults(command=function, name_of_command=name)
         return command
 
     plan = argparse.ArgumentParser(add_help=False)
