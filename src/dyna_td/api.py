@@ -69,7 +69,7 @@ def train(
     trainer = import_quietly("dyna_td.training.trainer")
     if progress:
         with shown(run.name, sys.stderr) as show:
-            outcome = trainer.execute(run, show)
+            outcome = trainer.execute(run, show, watch=show.watch)
     else:
         outcome = trainer.execute(run)
     policy = Policy(results.describe(run), outcome.weights) if outcome.weights else None

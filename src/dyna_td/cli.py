@@ -27,7 +27,6 @@ from dyna_td.settings import Run
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
 
-
 ANYWHERE = ("train", "play")  # commands that an installed wheel has, without experiments/ and figures/
 
 
@@ -136,6 +135,8 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.add_argument("--steps", type=arguments.positive_integer, default=50_000, metavar="N", help=steps)
     every = "steps between two evaluations (default: 500)"
     train.add_argument("--evaluate-every", type=arguments.positive_integer, default=500, metavar="N", help=every)
+    text = "write evaluations for TensorBoard, too, as they come; `pip install tensorboard` shows them"
+    train.add_argument("--tensorboard", type=Path, metavar="DIR", help=text)
     arguments.add_settings(train)
 
 
@@ -182,8 +183,18 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     details = {**results.describe(run), **facts, **provenance.machine()}
     checkpoint = _checkpoint(csv, [run], details, options)
     trainer = import_quietly("dyna_td.training.trainer")
+    events = None
+    if folder := getattr(options, "tensorboard", None):
+        events = import_quietly("dyna_td.training.tensorboard").Events(folder / csv.stem)
+
     with progress(run.name) as show:
-        outcome = trainer.execute(run, show, checkpoint)
+
+        def watch(records: pd.DataFrame) -> None:
+            show.watch(records)
+            if events:
+                events.add(records)
+
+        outcome = trainer.execute(run, show, checkpoint, watch)
     for seed, step in outcome.cost["diverged_seeds"].items():
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
     remarks = list(outcome.cost["remarks"].values())

@@ -2,8 +2,10 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,17 +15,7 @@ from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.playing.policy import load_policy
 
-OWN = """
-from dyna_td.agents.prioritized_er import PrioritizedER
-from dyna_td.settings import number
-
-
-class SquaredPER(PrioritizedER):
-    numbers = {"scale": number(1.0, "factor of the priorities", "ours", 0.1, 10)}
-
-    def priority(self, td_error):
-        return self.settings.scale * td_error**2
-"""
+USING = Path(__file__).parents[2] / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": 60, "planning_updates": 2, "evaluate_every": 60}
 
 
@@ -37,11 +29,12 @@ def test_importing_the_package_changes_no_variable_and_prints_nothing():
 def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", os.getcwd())])
-    (tmp_path / "own_agent.py").write_text(OWN)
+    (own,) = re.findall(r"`squared.py`:\n\n```python\n(.*?)```", USING.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "squared.py").write_text(own)
     words = [part for name, value in SHORT.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    words += ["--agent", "own_agent:SquaredPER", "--scale", "2", "--seeds", "0,1", "--output", "x.csv"]
+    words += ["--agent", "squared:SquaredPER", "--scale", "2", "--seeds", "0,1", "--output", "x.csv"]
     assert cli.main(["train", "--env", "CartPole-v1", *words]) == 0
-    result = dyna_td.train("CartPole-v1", sys.modules["own_agent"].SquaredPER, seeds=range(2), scale=2, **SHORT)
+    result = dyna_td.train("CartPole-v1", sys.modules["squared"].SquaredPER, seeds=range(2), scale=2, **SHORT)
     text = io.StringIO(result.records.assign(value=result.records["value"].map("{:.9g}".format)).to_csv(index=False))
     pd.testing.assert_frame_equal(pd.read_csv(text), pd.read_csv("x.csv"), check_exact=True)
     assert result.settings.scale == 2 and result.settings.priority_exponent == 1

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import types
 from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
 import numpy as np
+import pandas as pd
 import pytest
+import tensorflow as tf
 from helpers import run_of
 from PIL import Image
 
@@ -19,6 +22,7 @@ from dyna_td.pipeline import results
 from dyna_td.playing import explain
 from dyna_td.playing.policy import Policy, load_policy, path_beside, weights_of
 from dyna_td.training.program import make_program
+from dyna_td.training.tensorboard import Events
 from dyna_td.training.trainer import execute
 
 SHORT = {"planning_updates": 2, "warm_up_steps": 40}
@@ -144,3 +148,28 @@ def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(t
 def test_explain_refuses_what_has_no_search_control(untrained, capsys):
     assert cli.main(["play", str(untrained("GridWorld")), "--explain", "x.png"]) == 2
     assert "--explain shows Dyna agents on GridWorld" in capsys.readouterr().err
+
+
+def test_the_notebook_runs(tmp_path, monkeypatch):
+    """Its code cells as they stand, without Jupyter."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(Image=Image.open))
+    notebook = json.loads((Path(__file__).parents[2] / "docs" / "tour.ipynb").read_text(encoding="utf-8"))
+    names = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert len(names["results"]["er"].records) > 40 and Path("tour.png").stat().st_size > 50_000
+
+
+def test_tensorboard_gets_the_numbers_of_the_records(tmp_path):
+    rows = [(seed, step, "return", np.float32(seed + step / 7)) for seed in (0, 3) for step in (0, 500)]
+    events = Events(tmp_path / "x")
+    events.add(pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]))
+    read = [
+        (seed, event.step, value.tag, np.float32(value.simple_value))
+        for seed in (0, 3)
+        for event in tf.compat.v1.train.summary_iterator(str(*(tmp_path / "x" / f"seed-{seed}").iterdir()))
+        for value in event.summary.value
+    ]
+    assert read == rows

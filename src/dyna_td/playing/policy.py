@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dyna_td.errors import UserError
+from dyna_td.pipeline.files import write_whole
 
 NETWORKS = ("actor", "q")  # of a learner; the one that acts
 _ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
@@ -88,6 +89,11 @@ class Policy:
         """The greedy actions of a seed: float32 [B, d] -> numbers [B], or vectors [B, a] in [-1, 1]."""
         outputs = self.outputs(states, seed)
         return outputs.argmax(axis=1) if "q.kernel0" in self.weights else np.tanh(outputs)
+
+    def save(self, path: str | Path) -> None:
+        """Writes a policy file, for `load_policy` and `python -m dyna_td play`."""
+        with write_whole(Path(path), "wb") as file:
+            file.write(self.as_bytes())
 
     def as_bytes(self) -> bytes:
         """The contents of a policy file."""

@@ -4,6 +4,7 @@ import itertools
 import resource
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,7 +44,12 @@ class Outcome:
     weights: dict[str, np.ndarray]
 
 
-def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None) -> Outcome:
+def execute(
+    run: Run,
+    progress: Progress = lambda done, total: None,
+    checkpoint: Checkpoint | None = None,
+    watch: Callable[[pd.DataFrame], None] = lambda records: None,
+) -> Outcome:
     """Trains all seeds of `run` and evaluates them at step 0, every `run.evaluate_every` steps, and at the last step.
 
     After step 0, an evaluation includes the program's measurements (`Program.measure`).
@@ -53,8 +59,9 @@ def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint:
       progress: called with the steps done and the steps in all, every few seconds.
       checkpoint: read at the start and kept up to date; a training that was killed and started again then gives the
         same numbers as an uninterrupted one.
+      watch: called with the records of each evaluation, first with those that the checkpoint has.
     """
-    return _Training([run], progress, checkpoint, measures=True).outcomes()[0]
+    return _Training([run], progress, checkpoint, measures=True, watch=watch).outcomes()[0]
 
 
 def execute_sweep(
@@ -67,8 +74,9 @@ def execute_sweep(
 class _Training:
     """The training of runs that share a program, one stack of seeds after the other, and in it run by run."""
 
-    def __init__(self, runs: list[Run], progress: Progress, checkpoint: Checkpoint | None, measures: bool):
+    def __init__(self, runs, progress: Progress, checkpoint: Checkpoint | None, measures: bool, watch=None):
         self.runs = runs
+        self.watch = watch or (lambda records: None)
         self.logs = [_Log(run) for run in runs]
         self.progress = progress
         self.checkpoint = checkpoint
@@ -89,6 +97,7 @@ class _Training:
         if arrays:
             for number, log in enumerate(self.logs):
                 log.resume(arrays, facts, number)
+                self.watch(log.records())
         number, done = facts["run"], facts["done"]
         for stack_number in range(facts["stack"], len(self.stacks)):
             program, beginning = self._make(self.stacks[stack_number])
@@ -153,6 +162,7 @@ class _Training:
                 if done in run.moments.values():
                     log.add_states(seeds, done, {source: drawn.numpy() for source, drawn in states.items()})
         log.add_metrics(seeds, done, metrics, log.clock.seconds["train_seconds"])
+        self.watch(log.records(len(metrics)))
 
     def _save(
         self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int, begun: float | None = None
@@ -188,6 +198,10 @@ class _Log:
             for metric, value in metrics.items()
         ]
         self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds - self._before
+
+    def records(self, newest: int = 0) -> pd.DataFrame:
+        """The records of all evaluations so far, or of the `newest` metrics; empty before the first."""
+        return self._of_run(self._metrics[-newest:] or [pd.DataFrame(columns=["seed", "step", "metric", "value"])])
 
     def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
         """Adds states [S, N, 2] by source, sampled from a stack."""
