@@ -150,6 +150,7 @@ def test_explain_refuses_what_has_no_search_control(untrained, capsys):
     assert "--explain shows Dyna agents on GridWorld" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_the_notebook_runs(tmp_path, monkeypatch):
     """Its code cells as they stand, without Jupyter."""
     monkeypatch.chdir(tmp_path)

@@ -25,7 +25,7 @@ PLANES = {  # whose states are points in a plane, with the names of its axes
 CELLS = 60  # a side of the maps
 MODEL_DRAWS = 16  # of the environment's noise, averaged in each y
 SHOWN = 2_000  # states of B_er, of p* and of the queue
-PICTURES = 30  # of an animation
+PICTURES = 24  # of an animation
 
 
 @dataclass(frozen=True)

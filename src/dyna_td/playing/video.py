@@ -11,6 +11,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.files import write_whole
 
 WIDEST = 400  # pixels of a GIF
+_COLOURS = 64
 _PAUSE = 1_000  # milliseconds of the last picture
 
 
@@ -32,9 +33,9 @@ class Video:
     def add(self, picture: np.ndarray) -> None:
         """Adds a picture, uint8 [height, width, 3]."""
         image = Image.fromarray(picture)
-        if self.path.suffix == ".gif":  # of 256 colours, which takes a third of the memory
+        if self.path.suffix == ".gif":
             image.thumbnail((self._widest, self._widest))
-            image = image.quantize(method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+            image = image.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         self._pictures.append(image)
 
     def write(self, rate: float) -> None:
