@@ -14,6 +14,7 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline import results
 from dyna_td.pipeline.aggregate import smoothed, summarise
 from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.training import checkpoint
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> None:
-    records, details = results.read(csv, "python -m dyna_td train")
+    under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
+    records, details = under_way or results.read(csv, "python -m dyna_td train")
     if list(records.columns) != results.COLUMNS:
         raise UserError(f"{csv} is not the results of one run: name a CSV that `python -m dyna_td train` wrote.")
     require_choice(metric, sorted(set(records["metric"])), f"metric of {csv}")
@@ -54,7 +56,7 @@ def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> N
     with told_if_damaged(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
         agent, seeds = details["agent"], details["seeds"]
         name, plural = styles_of([agent])[agent].label, "s" if len(seeds) > 1 else ""
-        label = f"{name}, {details['environment']}, {len(seeds)} seed{plural}"
+        label = f"{name}, {details['environment']}, {len(seeds)} seed{plural}{' (under way)' if under_way else ''}"
     axes.plot(rows["step"], mean, color=colour, label=label)
     axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
 

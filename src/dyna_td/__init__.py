@@ -2,14 +2,22 @@
 
 The science: `agents` (one file each), `search` (the chains of Algorithms 3 and 4), `learning`, `measures`, and
 `training`, the compiled loop around them. The house around it: `settings` and `registry` say what can be asked for,
-`pipeline` turns YAML files into results, `evidence` judges the claims, `publishing` fills reference/.
+`pipeline` turns YAML files into results, `evidence` judges the claims, `publishing` fills reference/, `playing` shows
+what was trained.
+
+For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 """
 
-import os
-
-# One thread a process: the pipeline keeps all cores busy with jobs, a second thread makes small stacked networks
-# slower, and sums that are split between threads differ in their last bits.
-for _variable in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
-    os.environ[_variable] = "1"
-
 __version__ = "0.1.0"
+
+_PUBLIC = {"train": "api", "Result": "api", "load_policy": "playing.policy", "Policy": "playing.policy"}
+__all__ = ["Policy", "Result", "load_policy", "train"]
+
+
+def __getattr__(name: str):
+    """Imports a public name when it is asked for: `import dyna_td` alone loads and changes nothing."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_PUBLIC[name]}"), name)

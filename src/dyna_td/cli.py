@@ -15,21 +15,32 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
 from dyna_td.pipeline import aggregate, arguments, costs, lock, metrics, plans, provenance, remedies, results, verify
-from dyna_td.pipeline.files import require_writable, write_whole
+from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.playing import commands as playing
+from dyna_td.playing.policy import Policy
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import reference
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
 
+ANYWHERE = ("train", "play")  # commands that an installed wheel has, without experiments/ and figures/
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit status."""
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs one command, by default that of this process, and returns its exit status."""
+    words = sys.argv[1:] if words is None else words
     try:
-        options = _parser().parse_args(arguments)
+        arguments.adopt_own_agent(words)
+        options = _parser().parse_args(words)
+        if options.name_of_command not in ANYWHERE and not IS_CHECKOUT:
+            raise UserError(
+                f"`{options.name_of_command}` needs the project's checkout: clone its repository and install from "
+                f"there; {' and '.join(ANYWHERE)} work anywhere."
+            )
         options.command(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -64,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
             kwargs["help"] = text
         description = f"{text[0].upper()}{text[1:]}."
         command = commands.add_parser(name, description=description, allow_abbrev=False, **kwargs)
-        command.set_defaults(command=function)
+        command.set_defaults(command=function, name_of_command=name)
         return command
 
     plan = argparse.ArgumentParser(add_help=False)
@@ -73,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder that results are written to")
     _add_making_commands(add, plan)
     _add_telling_commands(add, plan)
+    playing.add_commands(add)
     publishing.add_commands(add, plan)
     return parser
 
@@ -121,7 +133,8 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     )
     environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
     train.add_argument("--env", required=True, metavar="ID", help=environments)
-    agents = f"{', '.join(registry.AGENTS)}; on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
+    agents = f"{', '.join(registry.AGENTS)}, or module:Class; "
+    agents += f"on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
     train.add_argument("--agent", required=True, metavar="NAME", help=agents)
     train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
     train.add_argument("--seeds", type=arguments.seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")
@@ -129,6 +142,8 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.add_argument("--steps", type=arguments.positive_integer, default=50_000, metavar="N", help=steps)
     every = "steps between two evaluations (default: 500)"
     train.add_argument("--evaluate-every", type=arguments.positive_integer, default=500, metavar="N", help=every)
+    text = "write evaluations for TensorBoard, too, as they come; `pip install tensorboard` shows them"
+    train.add_argument("--tensorboard", type=Path, metavar="DIR", help=text)
     arguments.add_settings(train)
 
 
@@ -177,15 +192,26 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     details = {**results.describe(run), **facts, **provenance.machine()}
     checkpoint = _checkpoint(csv, [run], details, options)
     trainer = import_quietly("dyna_td.training.trainer")
+    events = None
+    if folder := getattr(options, "tensorboard", None):
+        events = import_quietly("dyna_td.training.tensorboard").Events(folder / csv.stem)
+
     with progress(run.name) as show:
-        outcome = trainer.execute(run, show, checkpoint)
+
+        def watch(records: pd.DataFrame) -> None:
+            show.watch(records)
+            if events:
+                events.add(records)
+
+        outcome = trainer.execute(run, show, checkpoint, watch)
     for seed, step in outcome.cost["diverged_seeds"].items():
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
     remarks = list(outcome.cost["remarks"].values())
     if remarks:
         others = f" (and other seeds: {len(remarks) - 1})" if len(remarks) > 1 else ""
         print(f"warning: {remarks[0]}{others}; training went on.", file=sys.stderr)
-    results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states)
+    trained = Policy(details, outcome.weights) if outcome.weights else None
+    results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
     checkpoint.remove()
 
 

@@ -4,8 +4,11 @@ An agent is one entry of `AGENTS`. Classes are named as "module:class", so plann
 """
 
 import importlib
+import os
+import sys
 from dataclasses import Field, dataclass, field, make_dataclass
 from functools import cache
+from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.settings import (
@@ -172,10 +175,52 @@ def has_box_actions(environment: str) -> bool:
         return environment in _BOX_ENVIRONMENTS
     import envs  # imported late, because Gymnasium takes a moment and known environments do not need it
 
+    look_in_working_directory()
     try:
         return envs.has_box_actions(environment)
     except envs.UnusableEnvironment as error:
         raise UserError(str(error)) from error
+
+
+def look_in_working_directory() -> None:
+    """Lets imports find the user's own modules in the working directory, after all others."""
+    if not {"", os.getcwd()} & set(sys.path):
+        sys.path.append(os.getcwd())
+
+
+def adopt(agent: str | type) -> str:
+    """Enters a class of the user's own in `AGENTS`, and returns its name there, "module:Class".
+
+    It extends one of `dyna_td.agents`, whose settings it has; `numbers`, a dictionary in it, adds its own (`Agent`).
+
+    Raises:
+      UserError: it cannot be imported, or is no agent.
+    """
+    from dyna_td.pipeline import code_digest
+    from dyna_td.pipeline.quiet_import import import_quietly
+
+    name = agent if isinstance(agent, str) else f"{agent.__module__}:{agent.__qualname__}"
+    look_in_working_directory()
+    er = import_quietly("dyna_td.agents.er").ER
+    try:
+        own = agent if isinstance(agent, type) else load(agent)
+    except (Exception, SystemExit) as error:  # whatever a foreign module raises
+        told = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise UserError(f"agent {name} cannot be imported: {told}; the working directory is looked in, too.") from error
+    if not (isinstance(own, type) and issubclass(own, er)):
+        raise UserError(f"agent {name} is none: expected a class that extends one of dyna_td.agents.")
+    by_path = {known.path: known for known in reversed(AGENTS.values()) if known.path != name}
+    bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
+    numbers = {**bases[0].numbers, **getattr(own, "numbers", {})}
+    AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
+    _settings_type.cache_clear()
+    top = sys.modules[own.__module__.partition(".")[0]]
+    if getattr(top, "__file__", None):  # a notebook has none
+        place = Path(top.__file__)
+        code_digest.PACKAGES.setdefault(
+            top.__name__, place.parent if place.stem == "__init__" else place.with_suffix("")
+        )
+    return name
 
 
 def settings_type(environment: str, agent: str) -> type[Settings]:
@@ -232,6 +277,8 @@ def require_agent(agent: object, environment: str) -> str:
     Raises:
       UserError: for an unknown agent, or one that belongs to another kind of environment.
     """
+    if isinstance(agent, str) and ":" in agent and agent not in AGENTS:
+        adopt(agent)
     here = agents_on(environment)
     if agent in LEARNERS | AGENTS and agent not in here:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
@@ -272,10 +319,15 @@ def entries_of(run: Run) -> tuple[str, ...]:
     common = ("dyna_td.training.trainer:stack_seeds", program_of(run))
     if is_supervised(run.environment):
         return (*common, LEARNERS[run.agent])
-    agent = (*common, AGENTS[run.agent].path, learner_of(run.settings))
+    agent = (*common, *_with_source(AGENTS[run.agent].path), learner_of(run.settings))
     if has_twin(run.environment):
         return (*agent, twin_of(run.environment))
     return (*agent, "envs.roundabout:Roundabout") if run.environment == ROUNDABOUT else agent
+
+
+def _with_source(path: str) -> tuple[str, ...]:
+    """The path of an agent's class, or nothing if the class stands in a notebook."""
+    return () if path.startswith("__main__:") and not hasattr(sys.modules["__main__"], "__file__") else (path,)
 
 
 def work(run: Run) -> int:

@@ -64,6 +64,7 @@ def keep_copies(path, at):
 def assert_same(mine, theirs):
     pd.testing.assert_frame_equal(mine.records, theirs.records, check_exact=True)
     pd.testing.assert_frame_equal(mine.states, theirs.states, check_exact=True)
+    np.testing.assert_equal(mine.weights, theirs.weights)
     names = ("env_steps", "seed_updates", "trained_seeds", "diverged_seeds", "remarks")
     assert all(mine.cost[name] == theirs.cost[name] for name in names)
     assert [step for step, _ in mine.cost["train_seconds_at"]] == [step for step, _ in theirs.cost["train_seconds_at"]]

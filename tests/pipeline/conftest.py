@@ -39,7 +39,7 @@ def fake_training(monkeypatch):
     """Replaces training by metrics that are the seed plus the learning rate; lists the runs that were asked for."""
     executed = []
 
-    def execute(run, progress, checkpoint=None):
+    def execute(run, progress, checkpoint=None, watch=None):
         executed.append(run)
         steps = sorted({*range(0, run.steps, run.evaluate_every), run.steps})
         metrics = ("test_rmse", "train_rmse") if run.environment == "sin" else ("return", "episode_length")
@@ -61,6 +61,7 @@ def fake_training(monkeypatch):
                 "diverged_seeds": {},
                 "remarks": {},
             },
+            weights={},
         )
 
     def execute_sweep(runs, progress, checkpoint):

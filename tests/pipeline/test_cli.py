@@ -109,7 +109,7 @@ def test_a_failure_in_training_leaves_an_older_result_as_it_was(monkeypatch):
 
     class Broken:
         @staticmethod
-        def execute(run, progress, checkpoint):
+        def execute(run, progress, checkpoint, watch):
             raise KeyboardInterrupt
 
     monkeypatch.setitem(sys.modules, "dyna_td.training.trainer", Broken)
@@ -169,7 +169,7 @@ def test_training_by_hand_works_from_a_shell():
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     finished = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
-    assert finished.stderr.count("\n") == 1 and "40 of 40 steps" in finished.stderr
+    assert finished.stderr.count("\n") == 2 and "40 of 40 steps" in finished.stderr
     assert list(pd.read_csv("x.csv").columns) == ["seed", "step", "metric", "value"]
 
 

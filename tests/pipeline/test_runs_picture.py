@@ -5,6 +5,7 @@ import pytest
 import runs
 
 from dyna_td.pipeline import results
+from dyna_td.training import checkpoint
 
 
 @pytest.fixture
@@ -19,6 +20,14 @@ def csv(tmp_path):
 def test_runs_are_drawn(csv, tmp_path):
     assert runs.main([str(csv), str(csv), "--metric", "speed", "--output", str(tmp_path / "x.png")]) == 0
     assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
+
+
+def test_a_training_that_is_under_way_is_drawn_from_its_checkpoint(csv, tmp_path):
+    records, details = results.read(csv, "")
+    csv.unlink()
+    arrays = checkpoint.pack(records, "log0.metrics")
+    checkpoint.Checkpoint(csv.with_suffix(".checkpoint"), {"settings": [details]}).save(arrays, {})
+    assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 0
 
 
 def test_files_of_another_kind_are_refused(csv, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import io
 
+import pandas as pd
 import pytest
 
 from dyna_td.training import progress
@@ -27,7 +28,7 @@ def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun,
     with progress.progress("sin/l2", stream) as show:
         show(begun, total)
         show(done, total)
-    assert stream.getvalue() == f"sin/l2: {told}\n"
+    assert stream.getvalue() == f"sin/l2: compiling\nsin/l2: {told}\n"
 
 
 def test_a_bars_speed_is_that_of_this_training():
@@ -38,3 +39,13 @@ def test_a_bars_speed_is_that_of_this_training():
         (bar,) = progress.tqdm._instances
         meter = bar.format_meter(**bar.format_dict | {"elapsed": 10.0, "rate": None})
     assert "900k/1.00M" in stream.getvalue() and "10.0step/s" in meter
+
+
+def test_the_latest_mean_return_goes_with_the_progress():
+    rows = [(seed, step, "return", 100.0 * seed + step) for seed in (0, 1) for step in (0, 500)]
+    for stream in (io.StringIO(), Terminal()):
+        with progress.progress("run", stream) as show:
+            show.watch(pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]))
+            show(0, 1000)
+            show(1000, 1000)
+        assert "run: compiling" in stream.getvalue() and "mean return 550" in stream.getvalue()

@@ -1,8 +1,10 @@
 """Reading the command line: a parser that raises UserError, the kinds of values, and an option for each setting."""
 
 import argparse
+import itertools
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 
 from dyna_td import registry
@@ -51,6 +53,13 @@ def seeds(text: str) -> tuple[int, ...]:
             f"expected seeds such as 0-19 or 0,3,7, each once and at most {MOST_SEEDS:,}, not {text!r}"
         )
     return tuple(sorted(found))
+
+
+def adopt_own_agent(words: Sequence[str]) -> None:
+    """Enters the class of `--agent module:Class` among the agents, so that its own settings become options."""
+    for option, value in itertools.pairwise([part for word in words for part in word.split("=", 1)]):
+        if option == "--agent" and ":" in value:
+            registry.adopt(value)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -21,9 +21,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.files import IS_CHECKOUT, PACKAGE, ROOT
 
-PACKAGES = {"dyna_td": ROOT / "src" / "dyna_td", "envs": ROOT / "envs"}
+PACKAGES = {"dyna_td": PACKAGE, "envs": (ROOT if IS_CHECKOUT else PACKAGE.parent) / "envs"}
 LEFT_OUT = (
     *("dyna_td.settings", "dyna_td.registry", "dyna_td.errors"),
     *("dyna_td.training.progress", "dyna_td.training.checkpoint"),

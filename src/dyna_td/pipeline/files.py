@@ -11,7 +11,9 @@ from typing import IO
 
 from dyna_td.errors import UserError
 
-ROOT = Path(__file__).resolve().parents[3]  # of the project
+PACKAGE = Path(__file__).resolve().parents[1]  # dyna_td
+ROOT = PACKAGE.parents[1]  # of the project, if this is its checkout and no installed wheel
+IS_CHECKOUT = (ROOT / "experiments").is_dir()
 LONGEST_NAME = 230  # bytes, where file systems allow 255: temporary files, and those beside a CSV, have longer names
 
 

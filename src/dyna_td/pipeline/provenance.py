@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dyna_td import __version__
 from dyna_td.pipeline.code_digest import code_digest
-from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.files import IS_CHECKOUT, ROOT
 from dyna_td.registry import entries_of
 from dyna_td.settings import Run
 
@@ -64,6 +64,8 @@ def _cpu_model() -> str:
 
 
 def _git(*arguments: str, checkout: Path | None = None) -> str | None:
+    if not (checkout or IS_CHECKOUT):  # a wheel may be installed within another repository
+        return None
     command = ["git", "-C", str(checkout or ROOT), *arguments]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -14,6 +14,7 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.pipeline import provenance
 from dyna_td.pipeline.files import write_whole
+from dyna_td.playing.policy import Policy, path_beside
 from dyna_td.settings import Run
 
 DIRECTORY = Path("results")
@@ -70,13 +71,21 @@ def to_csv_text(records: pd.DataFrame) -> str:
     return ordered.assign(value=ordered["value"].map("{:.9g}".format)).to_csv(index=False, lineterminator="\n")
 
 
-def write(csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame | None = None) -> None:
-    """Writes `records`, any `states`, and last the JSON file: `details` with the checksums that bind the files."""
+def write(
+    csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame | None = None, policy: Policy | None = None
+) -> None:
+    """Writes `records`, any `states` and `policy`, last the JSON file: `details` and checksums that bind the files."""
     texts = {csv: to_csv_text(records)}
     checksums = {"csv_sha256": checksum(texts[csv].encode())}
     if states is not None and len(states):
         texts[states_csv(csv)] = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
         checksums["states_sha256"] = checksum(texts[states_csv(csv)].encode())
+    path_beside(csv).unlink(missing_ok=True)  # an earlier run's
+    if policy:
+        content = policy.as_bytes()
+        checksums["policy_sha256"] = checksum(content)
+        with write_whole(path_beside(csv), "wb") as file:
+            file.write(content)
     for path, text in texts.items():
         with write_whole(path) as file:
             file.write(text)
@@ -131,6 +140,14 @@ def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -
 def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
     """The sampled states of the run of `csv`: seed, step, source, x, y; raises UserError as `read`."""
     return _read_bound(states_csv(csv), read_details(csv, rebuild).get("states_sha256"), rebuild)
+
+
+def require_policy(csv: Path, rebuild: str) -> bool:
+    """Whether there is a policy beside `csv`, a by-product that nothing asks for; raises UserError if it is damaged."""
+    path = path_beside(csv)
+    if path.exists() and checksum(path.read_bytes()) != read_details(csv, rebuild).get("policy_sha256"):
+        raise UserError(f"{path} is not the policy of this run; delete it, or rebuild it with `{rebuild}`.")
+    return path.exists()
 
 
 def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:

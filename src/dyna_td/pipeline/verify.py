@@ -35,10 +35,11 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
             has_states = "states_sha256" in _details(name, csv, plan, directory) and is_shown
             if has_states:
                 results.read_states(csv, _rebuild(name, plan))
+            has_policy = results.require_policy(csv, _rebuild(name, plan))
         except UserError as error:
             yield 1, str(error)
         else:
-            yield 1 + has_states, ""
+            yield 1 + has_states + has_policy, ""
 
 
 def _details(name: str, csv: Path, plan: Plan, directory: Path) -> dict:

@@ -124,3 +124,17 @@ def unpack(arrays: dict[str, np.ndarray], prefix: str) -> pd.DataFrame:
     """The table that `pack` converted, its columns in the same order."""
     start = f"{prefix}."
     return pd.DataFrame({name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)})
+
+
+def records_of(path: Path) -> tuple[pd.DataFrame, dict] | None:
+    """The evaluations in the checkpoint of a training that is under way, and its run's settings; None without one."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            facts = json.loads(archive[_FACTS].tobytes())
+            table = unpack(
+                {name: archive[name] for name in archive.files if name.startswith("log0.metrics")}, "log0.metrics"
+            )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    run = facts["identity"]["settings"][0]
+    return (table[table["seed"].isin(run["seeds"])], run) if len(table) else None

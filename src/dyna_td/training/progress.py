@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pandas as pd
 from tqdm import tqdm
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -12,41 +13,67 @@ SECONDS_BETWEEN_LINES = 5.0
 Progress = Callable[[int, int], None]
 
 
+class _Shown:
+    """A function of (done steps, total steps) that shows them; `latest`, a remark such as a return, goes with them."""
+
+    latest = ""
+
+    def __init__(self, label: str, stream):
+        self.label, self.stream = label, stream
+        self.start = self.last = self.begun = None  # the first call starts the clock: compilation came before it
+
+    def watch(self, records: pd.DataFrame) -> None:
+        """Notes the mean return, or else error, of the latest evaluation among records (seed, step, metric, value)."""
+        last = records[records["step"] == records["step"].max()]
+        for metric in ("return", "test_rmse"):
+            if (values := last.loc[last["metric"] == metric, "value"]).size:
+                self.latest = f"mean {metric.replace('_', ' ')} {values.mean():,.4g}"
+
+
+class _Lines(_Shown):
+    def __init__(self, label: str, stream):
+        super().__init__(label, stream)
+        print(f"{label}: compiling", file=stream, flush=True)
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if self.start is None:
+            self.start, self.last, self.begun = now, now, done
+        if now - self.last < SECONDS_BETWEEN_LINES and done < total:
+            return
+        self.last = now
+        rate = (done - self.begun) / max(now - self.start, 1e-9)
+        left = f"{(total - done) / rate:,.0f} s left" if rate else "time left unknown"
+        told = [f"{self.label}: {done:,} of {total:,} steps", f"{rate:,.0f} steps/s", left]
+        print(", ".join([*told, self.latest] if self.latest else told), file=self.stream, flush=True)
+
+
+class _Bar(_Shown):
+    def __init__(self, label: str, stream):
+        super().__init__(label, stream)
+        self.bar = tqdm(desc=f"{label}: compiling", unit="step", unit_scale=True, file=stream, dynamic_ncols=True)
+
+    def __call__(self, done: int, total: int) -> None:
+        bar = self.bar
+        if bar.total is None:
+            bar.set_description(self.label, refresh=False)
+            bar.reset(total)
+            bar.initial = bar.n = bar.last_print_n = done
+        bar.set_postfix_str(self.latest, refresh=False)
+        bar.update(done - bar.n)
+
+
 @contextmanager
-def progress(label: str, stream=None) -> Iterator[Progress]:
+def progress(label: str, stream=None) -> Iterator[_Shown]:
     """Yields a function of (done steps, total steps) that shows them on `stream`, by default standard error.
 
-    Its first call must come when training starts. The steps done by then belong to an earlier training and do not count
-    for the speed.
+    Until its first call, which must come when training starts, it says that the training compiles. The steps done by
+    then belong to an earlier training and do not count for the speed.
     """
     stream = stream or sys.stderr
     if not stream.isatty():
-        yield _lines(label, stream)
+        yield _Lines(label, stream)
         return
-    with tqdm(desc=label, unit="step", unit_scale=True, file=stream, dynamic_ncols=True) as bar:
-
-        def show(done: int, total: int) -> None:
-            if bar.total is None:
-                bar.reset(total)  # the seconds before the first call went into compilation
-                bar.initial = bar.n = bar.last_print_n = done
-            bar.update(done - bar.n)
-
-        yield show
-
-
-def _lines(label: str, stream) -> Progress:
-    start = last = begun = None  # the first call starts the clock: the seconds before it went into compilation
-
-    def show(done: int, total: int) -> None:
-        nonlocal start, last, begun
-        now = time.monotonic()
-        if start is None:
-            start, last, begun = now, now, done
-        if now - last < SECONDS_BETWEEN_LINES and done < total:
-            return
-        last = now
-        rate = (done - begun) / max(now - start, 1e-9)
-        left = f"{(total - done) / rate:,.0f} s left" if rate else "time left unknown"
-        print(f"{label}: {done:,} of {total:,} steps, {rate:,.0f} steps/s, {left}", file=stream, flush=True)
-
-    return show
+    shown = _Bar(label, stream)
+    with shown.bar:
+        yield shown

@@ -4,12 +4,14 @@ import itertools
 import resource
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from dyna_td.playing.policy import weights_of
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import Checkpoint, pack, unpack
@@ -33,14 +35,21 @@ class Outcome:
         which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, with the companion
         of a single one; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
         by seed.
+      weights: of the trained policies, arrays [S, ...] by name (`playing.policy`); none in a sweep.
     """
 
     records: pd.DataFrame
     states: pd.DataFrame
     cost: dict
+    weights: dict[str, np.ndarray]
 
 
-def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint: Checkpoint | None = None) -> Outcome:
+def execute(
+    run: Run,
+    progress: Progress = lambda done, total: None,
+    checkpoint: Checkpoint | None = None,
+    watch: Callable[[pd.DataFrame], None] = lambda records: None,
+) -> Outcome:
     """Trains all seeds of `run` and evaluates them at step 0, every `run.evaluate_every` steps, and at the last step.
 
     After step 0, an evaluation includes the program's measurements (`Program.measure`).
@@ -50,8 +59,9 @@ def execute(run: Run, progress: Progress = lambda done, total: None, checkpoint:
       progress: called with the steps done and the steps in all, every few seconds.
       checkpoint: read at the start and kept up to date; a training that was killed and started again then gives the
         same numbers as an uninterrupted one.
+      watch: called with the records of each evaluation, first with those that the checkpoint has.
     """
-    return _Training([run], progress, checkpoint, measures=True).outcomes()[0]
+    return _Training([run], progress, checkpoint, measures=True, watch=watch).outcomes()[0]
 
 
 def execute_sweep(
@@ -64,8 +74,9 @@ def execute_sweep(
 class _Training:
     """The training of runs that share a program, one stack of seeds after the other, and in it run by run."""
 
-    def __init__(self, runs: list[Run], progress: Progress, checkpoint: Checkpoint | None, measures: bool):
+    def __init__(self, runs, progress: Progress, checkpoint: Checkpoint | None, measures: bool, watch=None):
         self.runs = runs
+        self.watch = watch or (lambda records: None)
         self.logs = [_Log(run) for run in runs]
         self.progress = progress
         self.checkpoint = checkpoint
@@ -86,6 +97,7 @@ class _Training:
         if arrays:
             for number, log in enumerate(self.logs):
                 log.resume(arrays, facts, number)
+                self.watch(log.records())
         number, done = facts["run"], facts["done"]
         for stack_number in range(facts["stack"], len(self.stacks)):
             program, beginning = self._make(self.stacks[stack_number])
@@ -137,6 +149,8 @@ class _Training:
                 begun = time.monotonic()
                 self._save(program.snapshot(), stack_number, number, done, begun)
         log.remarks |= program.remarks()
+        if self.measures:
+            log.add_weights(weights_of(program))
 
     def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
         run, log, seeds = self.runs[number], self.logs[number], self.stacks[stack_number]
@@ -148,6 +162,7 @@ class _Training:
                 if done in run.moments.values():
                     log.add_states(seeds, done, {source: drawn.numpy() for source, drawn in states.items()})
         log.add_metrics(seeds, done, metrics, log.clock.seconds["train_seconds"])
+        self.watch(log.records(len(metrics)))
 
     def _save(
         self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int, begun: float | None = None
@@ -169,6 +184,7 @@ class _Log:
         self.clock = _Clock()
         self.remarks: dict[int, str] = {}
         self._metrics, self._states = [], []
+        self._weights: dict[str, np.ndarray] = {}  # of the policies of finished stacks
         self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
         self._before = 0.0  # seconds of the stacks before this one
         self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
@@ -183,6 +199,10 @@ class _Log:
         ]
         self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds - self._before
 
+    def records(self, newest: int = 0) -> pd.DataFrame:
+        """The records of all evaluations so far, or of the `newest` metrics; empty before the first."""
+        return self._of_run(self._metrics[-newest:] or [pd.DataFrame(columns=["seed", "step", "metric", "value"])])
+
     def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
         """Adds states [S, N, 2] by source, sampled from a stack."""
         self._states += [
@@ -191,11 +211,19 @@ class _Log:
             for seed, points in zip(seeds, drawn, strict=True)
         ]
 
+    def add_weights(self, weights: dict[str, np.ndarray]) -> None:
+        """Adds the policies of a trained stack: arrays [S, ...] by name."""
+        earlier = self._weights
+        self._weights = {
+            name: np.concatenate([earlier[name], new]) if earlier else new for name, new in weights.items()
+        }
+
     def save(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
         """Adds the log to a checkpoint, under its number."""
         for name in ("metrics", "states"):
             frames = getattr(self, f"_{name}")
             arrays |= pack(pd.concat(frames), f"log{number}.{name}") if frames else {}
+        arrays |= {f"weights{number}.{name}": array for name, array in self._weights.items()}
         facts[f"log{number}"] = {
             "seconds": self.clock.seconds,
             "seconds_at": list(self._seconds_at.items()),
@@ -208,6 +236,8 @@ class _Log:
         for name in ("metrics", "states"):
             table = unpack(arrays, f"log{number}.{name}")
             setattr(self, f"_{name}", [table] if len(table) else [])
+        start = f"weights{number}."
+        self._weights = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
         kept = facts[f"log{number}"]
         self.clock.seconds = kept["seconds"]
         self._before = kept["before"]
@@ -232,7 +262,11 @@ class _Log:
             "diverged_seeds": diverged_seeds(records),
             "remarks": {str(seed): self.remarks[seed] for seed in sorted(set(run.seeds) & set(self.remarks))},
         }
-        return Outcome(records, states, cost)
+        return Outcome(records, states, cost, self._weights_of_run())
+
+    def _weights_of_run(self) -> dict[str, np.ndarray]:
+        trained = np.concatenate(stack_seeds(self.run.seeds))
+        return {name: array[np.isin(trained, self.run.seeds)] for name, array in self._weights.items()}
 
     def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
         table = pd.concat(frames)

@@ -1,0 +1,76 @@
+"""Training from Python; `dyna_td` offers `train` and `Result`."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from dyna_td import registry
+from dyna_td.errors import UserError
+from dyna_td.pipeline import plans, results
+from dyna_td.pipeline.arguments import MOST_SEEDS, MOST_STEPS
+from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.playing.policy import Policy
+from dyna_td.settings import Run, Settings
+from dyna_td.training.progress import progress as shown
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a training brings.
+
+    Attributes:
+      records: columns seed, step, metric, value; every evaluation of every seed, as in the CSV of `train`.
+      policy: the trained policies of all seeds; None for the supervised task.
+      settings: all numbers of the agent, also those that kept their defaults.
+      cost: seconds of training, compilation and evaluation, memory, and seeds that diverged.
+    """
+
+    records: pd.DataFrame
+    policy: Policy | None
+    settings: Settings
+    cost: dict
+
+
+def train(
+    env: str,
+    agent: str | type,
+    seeds: int | Iterable[int] = (0,),
+    steps: int = 50_000,
+    evaluate_every: int = 500,
+    progress: bool = False,
+    **settings,
+) -> Result:
+    """Trains an agent with several seeds side by side, as `python -m dyna_td train` does, with the same numbers.
+
+    Args:
+      env: an environment, `dyna_td list` names them; or any Gymnasium id, or `module:id`.
+      agent: its name, `module:Class`, or a class that extends one of `dyna_td.agents`.
+      seeds: one seed, or several.
+      steps: environment steps, or mini-batch updates of the supervised task.
+      evaluate_every: steps between two evaluations.
+      progress: whether to show it on standard error.
+      **settings: the agent's numbers by name, as `train --help` explains them; others keep their defaults.
+
+    Raises:
+      UserError: for an unknown name or a number out of bounds, in one sentence.
+    """
+    environment = registry.require_environment(env)
+    agent = registry.require_agent(registry.adopt(agent) if isinstance(agent, type) else agent, environment)
+    seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
+    if not 0 < len(set(seeds)) == len(seeds) <= MOST_SEEDS or not all(0 <= seed < 10**6 for seed in seeds):
+        raise UserError(f"seeds are {seeds!r}, expected whole numbers from 0 to 999999, each once.")
+    for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
+        if not 0 < number <= MOST_STEPS:
+            raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MOST_STEPS}.")
+    made = plans.make_settings(environment, agent, settings)
+    run = Run(environment, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
+    trainer = import_quietly("dyna_td.training.trainer")
+    if progress:
+        with shown(run.name, sys.stderr) as show:
+            outcome = trainer.execute(run, show, watch=show.watch)
+    else:
+        outcome = trainer.execute(run)
+    policy = Policy(results.describe(run), outcome.weights) if outcome.weights else None
+    return Result(outcome.records, policy, run.settings, outcome.cost)

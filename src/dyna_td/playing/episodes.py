@@ -1,0 +1,117 @@
+"""Episodes of a trained policy in its Gymnasium environment."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gymnasium
+import numpy as np
+
+import envs
+from dyna_td.errors import UserError
+from dyna_td.playing.policy import Policy
+
+LONGEST_EPISODE = 4_000  # steps: some environments have no time limit
+SHORTEST_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second
+_WALKERS = ("Hopper-", "Walker2d-", "HalfCheetah-")  # a camera that goes with them is part of their models
+_EPISODES = 1_000_000  # keys the episodes' random numbers, apart from those of training
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One episode: its return, its length in steps, and the last step's `info`."""
+
+    total: float
+    length: int
+    info: dict
+
+
+def make_environment(environment: str, pictures: bool = False) -> gymnasium.Env:
+    """The environment of a policy, with `pictures` one that renders them."""
+    if pictures and sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("MUJOCO_GL", "egl")  # MuJoCo and SDL draw without a display
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    options = {"render_mode": "rgb_array"} if pictures else {}
+    if pictures and environment.startswith(_WALKERS):
+        options["camera_name"] = "track"
+    try:
+        return envs.make(environment, **options)
+    except envs.UnusableEnvironment as error:
+        hint = " Its pictures need OpenGL: set MUJOCO_GL to egl, osmesa or glfw." if "camera_name" in options else ""
+        raise UserError(f"{error}{hint}") from error
+
+
+def play(
+    policy: Policy,
+    environment: gymnasium.Env,
+    seed: int,
+    number: int,
+    epsilon: float,
+    show: Callable[[np.ndarray], None] | None = None,
+) -> Episode:
+    """Plays the `number`-th episode of a seed's policy; the same call gives the same episode.
+
+    Args:
+      policy: of this environment.
+      environment: made by `make_environment`.
+      seed: whose policy acts.
+      number: from 0, keys the episode's random numbers.
+      epsilon: the share of random actions where actions are discrete.
+      show: called with pictures, at most one each `SHORTEST_FRAME` seconds of the environment's time.
+    """
+    entropy = np.random.SeedSequence([seed, _EPISODES, number])
+    random = np.random.default_rng(entropy)
+    rendered = _Pictures(environment, show)
+    total, length, ended = 0.0, 0, False
+    try:
+        state, info = environment.reset(seed=int(entropy.generate_state(1)[0]))
+        rendered.after_step()
+        while not ended and length < LONGEST_EPISODE:
+            action = policy.act(np.asarray(state, np.float32).reshape(1, -1), seed)[0]
+            if random.random() < epsilon and isinstance(environment.action_space, gymnasium.spaces.Discrete):
+                action = random.integers(environment.action_space.n)
+            state, reward, terminated, truncated, info = environment.step(_as_declared(action, environment))
+            total, length, ended = total + float(reward), length + 1, bool(terminated or truncated)
+            rendered.after_step(ended)
+    except UserError:
+        raise
+    except Exception as error:  # whatever a foreign environment raises
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {told}.") from error
+    return Episode(total, length, info)
+
+
+def _as_declared(action, environment: gymnasium.Env):
+    """The action in the environment's own bounds and type; vectors come in [-1, 1]."""
+    space = environment.action_space
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return int(action)
+    scaled = space.low + (np.nan_to_num(action).reshape(space.shape) + 1.0) / 2.0 * (space.high - space.low)
+    return (scaled if space.dtype.kind == "f" else np.rint(scaled)).astype(space.dtype)
+
+
+class _Pictures:
+    """Hands an environment's pictures to `show`; also those that a decision of the roundabout takes."""
+
+    def __init__(self, environment: gymnasium.Env, show: Callable[[np.ndarray], None] | None):
+        self._environment, self._show, self._steps = environment, show, 0
+        self._every = max(1, round(SHORTEST_FRAME * rate_of(environment)))
+        if show and hasattr(environment.unwrapped, "set_record_video_wrapper"):  # of highway-env
+            environment.unwrapped.set_record_video_wrapper(self)
+
+    def after_step(self, ended: bool = False) -> None:
+        """Shows the picture, if it is due."""
+        if self._show and (ended or self._steps % self._every == 0):
+            self._capture_frame()
+        self._steps += 1
+
+    def _capture_frame(self) -> None:
+        """Named as highway-env calls it, between the pictures of two decisions."""
+        self._show(np.asarray(self._environment.unwrapped.render()))
+
+
+def rate_of(environment: gymnasium.Env) -> float:
+    """The environment's pictures in a second."""
+    config = getattr(environment.unwrapped, "config", {})  # of highway-env
+    return float(config.get("simulation_frequency") or environment.metadata.get("render_fps") or 25)

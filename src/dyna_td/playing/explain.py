@@ -1,0 +1,240 @@
+"""A look inside search control: value, TD error, a chain, and from which states an agent learns.
+
+A policy file has neither the replay buffer nor the queue. So the policy's seed is trained again, with the same numbers,
+and looked at on the way; at the end its weights are compared with those of the file. Needs TensorFlow.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from dyna_td import registry
+from dyna_td.errors import UserError
+from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.playing.policy import Policy, weights_of
+from dyna_td.settings import Run
+
+PLANES = {  # whose states are points in a plane, with the names of its axes
+    "GridWorld": ("x", "y"),
+    "MazeGridWorld": ("x", "y"),
+    "MountainCar-v0": ("position", "velocity"),
+}
+CELLS = 60  # a side of the maps
+MODEL_DRAWS = 16  # of the environment's noise, averaged in each y
+SHOWN = 2_000  # states of B_er, of p* and of the queue
+PICTURES = 24  # of an animation
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one seed's search control sees after `step` environment steps; states are points [N, 2].
+
+    Attributes:
+      value: V(s) = max_a Q(s, a) in the middles of the cells, [CELLS, CELLS], the first axis upwards.
+      error: |delta| of the greedy action there, under the true model; p* is proportional to it.
+      buffer: states drawn uniformly from B_er, from which ER learns.
+      ideal: states drawn from p*.
+      queue: states drawn uniformly from B_sc, from which the agent's simulated transitions start.
+      chain: the states of the next fill's chain, in order, restarts included.
+      accepted: those of them that the queue takes.
+    """
+
+    step: int
+    value: np.ndarray
+    error: np.ndarray
+    buffer: np.ndarray
+    ideal: np.ndarray
+    queue: np.ndarray
+    chain: np.ndarray
+    accepted: np.ndarray
+
+
+def run_of(policy: Policy, seed: int) -> Run:
+    """The training of one seed of a policy; a UserError if there is no search control in a plane to look into."""
+    about = policy.about
+    environment, agent = policy.environment, registry.require_agent(about["agent"], policy.environment)
+    if environment not in PLANES or not registry.AGENTS[agent].dyna:
+        raise UserError(
+            f"--explain shows Dyna agents on {', '.join(PLANES)}, but this policy is that of {agent} on {environment}."
+        )
+    kind = registry.settings_type(environment, agent)
+    numbers = {name: tuple(value) if isinstance(value, list) else value for name, value in about["settings"].items()}
+    known = {setting.name for setting in fields(kind)}
+    settings = kind(**{name: value for name, value in numbers.items() if name in known})
+    return Run(environment, agent, settings, (seed,), about["steps"], about["evaluate_every"])
+
+
+def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple[Look, bool]]:
+    """Trains the seed of a policy, and yields a look at each of `moments` (increasing steps).
+
+    With each comes whether the weights are those of the policy, to the last bit.
+    """
+    run = run_of(policy, seed)
+    trainer = import_quietly("dyna_td.training.trainer")
+    (stack,) = trainer.stack_seeds(run.seeds)
+    program = trainer.make_program(Run(run.environment, run.agent, run.settings, stack, run.steps, run.evaluate_every))
+    for before, moment in itertools.pairwise([0, *moments]):
+        program.train(np.int32(moment - before))
+        mine = policy.seeds.index(seed)
+        same = all(np.array_equal(new[0], policy.weights[name][mine]) for name, new in weights_of(program).items())
+        yield look(program, moment), same
+
+
+def moments_of(run: Run, count: int) -> list[int]:
+    """`count` steps of a run from the first search to its end, evenly apart; one is the end."""
+    first = min(run.settings.warm_up_steps + run.settings.search_every, run.steps)
+    return sorted({round(step) for step in np.linspace(first, run.steps, count + 1)[1:]})
+
+
+def look(program, step: int) -> Look:
+    """A look at the first seed of a program; changes nothing in it."""
+    agent, random = program.agent, np.random.default_rng(step)
+    states, value, error = _maps(program, random)
+    drawn = random.choice(len(states), SHOWN, p=error / error.sum()) if error.sum() > 0 else []
+    width = (program.twin.high - program.twin.low) / CELLS
+    ideal = states[drawn] + (random.random((len(drawn), 2)) - 0.5) * width
+    places = _ages(agent, random, int(agent.replay.size))
+    buffer = agent.replay.gather(agent.replay.place_of(places)).state.numpy()[0]
+    held = int(agent.queue.size[0])
+    queue = agent.queue.gather(_ages(agent, random, held)).numpy()[0] if held else buffer[:0]
+    value, error = (part.reshape(CELLS, CELLS) for part in (value, error))
+    return Look(step, value, error, buffer, ideal, queue, *_chain(agent, step))
+
+
+def _ages(agent, random: np.random.Generator, held: int) -> np.ndarray:
+    """Ages of stored things, drawn uniformly, the same for every seed: int32 [S, SHOWN]."""
+    return np.tile(random.integers(held, size=SHOWN).astype(np.int32), (agent.streams.count, 1))
+
+
+def _maps(program, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The middles of the cells [N, 2], and there V(s) and |delta| under the true model, each [N]."""
+    import tensorflow as tf
+
+    from dyna_td.learning.networks import as_columns
+    from dyna_td.learning.replay import Transition
+
+    twin, learner = program.twin, program.agent.learner
+    side = (np.arange(CELLS) + 0.5) / CELLS
+    x, y = np.meshgrid(side, side)
+    middles = (twin.low + np.stack([x.ravel(), y.ravel()], axis=1) * (twin.high - twin.low)).astype(np.float32)
+    state = np.tile(middles, (program.streams.count, 1, 1))  # [S, N, 2]
+    value, action = learner.value(as_columns(tf.constant(state))), learner.greedy(state)
+    targets = []
+    for _ in range(MODEL_DRAWS if twin.noise_dim else 1):
+        noise = random.standard_normal([*action.shape, twin.noise_dim]).astype(np.float32)
+        next_state, reward, terminated = twin.step(tf.constant(state), action, noise)
+        batch = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
+        targets.append(learner.td_target(batch).numpy()[0])
+    value = value.numpy()[0]
+    return middles, value, np.abs(np.mean(targets, axis=0) - value)
+
+
+def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """The chain of the next fill: its states [N, 2], with NaN before each restart, and the accepted ones."""
+    import tensorflow as tf
+
+    from dyna_td.agents.dyna import Dyna
+    from dyna_td.search.rules import RULES
+
+    control, visited = agent.search_control, []
+    if type(agent).search is not Dyna.search:  # which makes no chain
+        return np.zeros([0, 2]), np.zeros([0, 2])
+    rule = RULES[agent.settings.search_control](control.space, control.visited, agent.settings)
+    now = tf.constant(step, tf.int64)
+
+    def gradient(state, i):
+        fresh = rule.first(agent.start(now, i), control._normals(now, i)[1])
+        if visited and np.array_equal(fresh[0], state[0]):
+            visited.append(np.full(2, np.nan))
+        visited.append(state[0].numpy())
+        return agent.criterion_gradient(state, now, i)
+
+    before = [variable.numpy() for variable in control.variables]
+    length = tf.constant(agent.settings.chain_steps)
+    states, count = control.fill(now, length, gradient, lambda i: agent.start(now, i))
+    for variable, value in zip(control.variables, before, strict=True):
+        variable.assign(value)
+    return np.array(visited), states.numpy()[0, : int(count[0])]
+
+
+def picture(policy: Policy, seen: Look) -> np.ndarray:
+    """The look as a picture: uint8 [height, width, 3]."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    run = policy.about
+    figure = Figure(figsize=(9, 6.2), dpi=88, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    space = registry.load(registry.twin_of(run["environment"]))()
+    extent = tuple(float(bound) for pair in zip(space.low, space.high, strict=True) for bound in pair)
+    axes = figure.subplots(2, 3, sharex=True, sharey=True).ravel()
+    for axis, title, values, colours in (
+        (axes[0], "value $V(s) = \\max_a Q(s, a)$", seen.value, "viridis"),
+        (axes[1], r"TD error $|\delta(s)|$, $p^*$ is proportional to it", seen.error, "magma"),
+    ):
+        image = axis.imshow(values, origin="lower", extent=extent, aspect="auto", cmap=colours)
+        figure.colorbar(image, ax=axis, pad=0.02)
+        axis.set_title(title, fontsize=9)
+    axes[2].imshow(seen.error, origin="lower", extent=extent, aspect="auto", cmap="Greys", alpha=0.5)
+    axes[2].plot(*seen.chain.T, color="tab:blue", linewidth=0.8, marker=".", markersize=3)
+    axes[2].plot(*seen.accepted.T, "o", color="tab:red", markersize=4)
+    axes[2].set_title(f"a chain; red: {len(seen.accepted)} accepted states", fontsize=9)
+    for axis, title, states in (
+        (axes[3], "replay buffer, which ER draws from", seen.buffer),
+        (axes[4], "draws from the ideal $p^*$", seen.ideal),
+        (axes[5], "search-control queue", seen.queue),
+    ):
+        axis.plot(*states.T, ".", color="tab:blue", markersize=2, alpha=0.5)
+        axis.set_title(f"{title}: {len(states):,} states", fontsize=9)
+    walls = getattr(space, "walls", ())
+    for axis in axes:
+        for wall in walls:
+            for low, high in ((0, wall.hole_low), (wall.hole_high, 1)):
+                axis.fill_between([wall.x_low, wall.x_high], low, high, color="dimgray", linewidth=0)
+        axis.set(xlim=extent[:2], ylim=extent[2:])
+    for names, edge in zip(PLANES[run["environment"]], ("x", "y"), strict=True):
+        for axis in axes[3:] if edge == "x" else axes[::3]:
+            axis.set(**{f"{edge}label": names})
+    agent = f"{run['agent']} on {run['environment']}"
+    figure.suptitle(f"{agent}, after {seen.step:,} of {run['steps']:,} environment steps", fontsize=11)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def write(policy: Policy, seed: int, path: Path, show: Callable[[str], None]) -> None:
+    """Writes the last look as a .png, or looks over the whole training as a .gif or .mp4.
+
+    Args:
+      policy: of a Dyna agent on one of `PLANES`.
+      seed: one of its seeds.
+      path: the picture.
+      show: called with a sentence on the progress.
+    """
+    from PIL import Image
+
+    from dyna_td.pipeline.files import write_whole
+    from dyna_td.playing.video import Video
+
+    run = run_of(policy, seed)
+    video = Video(path, widest=800) if path.suffix != ".png" else None
+    moments = moments_of(run, PICTURES if video else 1)
+    show(f"seed {seed} of {run.agent} on {run.environment} is trained again: a policy has neither buffer nor queue.")
+    for seen, same in train_again(policy, seed, moments):
+        image, is_same = picture(policy, seen), same
+        if video:
+            video.add(image)
+            show(f"{seen.step:,} of {run.steps:,} steps")
+    if video:
+        video.write(rate=4)
+    else:
+        with write_whole(path, "wb") as file:
+            Image.fromarray(image).save(file, "PNG")
+    words = (
+        "those of the policy, to the last bit"
+        if is_same
+        else "not those of the policy: another machine or code made it"
+    )
+    show(f"its last weights are {words}.")

@@ -1,0 +1,36 @@
+"""Evaluations as TensorBoard's event files: a folder a seed, a tag a metric, the numbers of the CSV.
+
+TensorFlow alone writes them; `pip install tensorboard` brings the program that shows them.
+"""
+
+import time
+from pathlib import Path
+
+import pandas as pd
+import tensorflow as tf
+
+
+class Events:
+    """Writes records (seed, step, metric, value) below a folder, and replaces what an earlier training left there."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._files: dict[int, tf.io.TFRecordWriter] = {}
+
+    def add(self, records: pd.DataFrame) -> None:
+        """Adds the records of evaluations."""
+        for (seed, step), rows in records.groupby(["seed", "step"]):
+            values = zip(rows["metric"], rows["value"], strict=True)
+            summary = tf.compat.v1.Summary(
+                value=[tf.compat.v1.Summary.Value(tag=metric, simple_value=value) for metric, value in values]
+            )
+            self._write(seed, tf.compat.v1.Event(wall_time=time.time(), step=step, summary=summary))
+
+    def _write(self, seed: int, event) -> None:
+        if seed not in self._files:
+            path = self._folder / f"seed-{seed}" / "events.out.tfevents.dyna_td"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._files[seed] = tf.io.TFRecordWriter(str(path))
+            self._files[seed].write(tf.compat.v1.Event(file_version="brain.Event:2").SerializeToString())
+        self._files[seed].write(event.SerializeToString())
+        self._files[seed].flush()

@@ -1,0 +1,56 @@
+"""Training from Python brings the numbers of the command; an agent of one's own needs no place in the house."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import dyna_td
+from dyna_td import cli
+from dyna_td.errors import UserError
+from dyna_td.playing.policy import load_policy
+
+USING = Path(__file__).parents[2] / "docs" / "using.md"
+SHORT = {"steps": 120, "warm_up_steps": 60, "planning_updates": 2, "evaluate_every": 60}
+
+
+def test_importing_the_package_changes_no_variable_and_prints_nothing():
+    code = "import os, sys; old = dict(os.environ); import dyna_td; dyna_td.train; "
+    code += "assert dict(os.environ) == old and 'tensorflow' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", os.getcwd())])
+    (own,) = re.findall(r"`squared.py`:\n\n```python\n(.*?)```", USING.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "squared.py").write_text(own)
+    words = [part for name, value in SHORT.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    words += ["--agent", "squared:SquaredPER", "--scale", "2", "--seeds", "0,1", "--output", "x.csv"]
+    assert cli.main(["train", "--env", "CartPole-v1", *words]) == 0
+    result = dyna_td.train("CartPole-v1", sys.modules["squared"].SquaredPER, seeds=range(2), scale=2, **SHORT)
+    text = io.StringIO(result.records.assign(value=result.records["value"].map("{:.9g}".format)).to_csv(index=False))
+    pd.testing.assert_frame_equal(pd.read_csv(text), pd.read_csv("x.csv"), check_exact=True)
+    assert result.settings.scale == 2 and result.settings.priority_exponent == 1
+    assert (load_policy("x.policy.npz").weights["q.kernel0"] == result.policy.weights["q.kernel0"]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("GridWorld", "nowhere:Agent"), "agent nowhere:Agent cannot be imported: No module named 'nowhere'"),
+        (("GridWorld", "json:JSONDecoder"), "expected a class that extends one of dyna_td.agents"),
+        (("nowhere:Env-v0", "er"), "cannot import nowhere"),
+        (("GridWorld", "er", -1), "seeds are"),
+        (("GridWorld", "er", 0, 0), "steps is 0"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments, words):
+    with pytest.raises(UserError, match=words):
+        dyna_td.train(*arguments)

@@ -1,0 +1,176 @@
+"""A policy file acts as the learner does, belongs to its seed alone, and needs no TensorFlow."""
+
+import json
+import os
+import subprocess
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+from helpers import run_of
+from PIL import Image
+
+import envs
+from dyna_td import cli
+from dyna_td.pipeline import results
+from dyna_td.playing import explain
+from dyna_td.playing.policy import Policy, load_policy, path_beside, weights_of
+from dyna_td.training.program import make_program
+from dyna_td.training.tensorboard import Events
+from dyna_td.training.trainer import execute
+
+SHORT = {"planning_updates": 2, "warm_up_steps": 40}
+PICTURES = ("CartPole-v1", "MazeGridWorld", "roundabout-paper-v0")  # MuJoCo's need OpenGL
+PLAYED = (*PICTURES, "GridWorld", "MountainCar-v0", "Hopper-v4", "Walker2d-v5")
+
+
+def policy_of(run, weights):
+    return Policy(json.loads(json.dumps(results.describe(run))), weights)
+
+
+@pytest.mark.parametrize(("environment", "width"), [("CartPole-v1", 4), ("Pendulum-v1", 3)])
+def test_numpy_acts_as_the_learner_does(environment, width):
+    run = run_of(environment, "er", (3, 8), 60, **SHORT)
+    program = make_program(run)
+    program.train(np.int32(60))
+    states = np.random.default_rng(0).normal(size=(2, 1000, width)).astype(np.float32)
+    expected = program.agent.learner.greedy(states).numpy()
+    policy = policy_of(run, weights_of(program))
+    actions = np.stack([policy.act(of_seed, seed) for of_seed, seed in zip(states, run.seeds, strict=True)])
+    if environment == "CartPole-v1":
+        np.testing.assert_array_equal(actions, expected)
+        assert set(actions.ravel()) == {0, 1}
+    else:
+        np.testing.assert_allclose(actions, expected, rtol=1e-4, atol=1e-7)
+        assert np.abs(actions).max() > 1e-4
+
+
+@pytest.mark.parametrize("many", [range(5), pytest.param(range(20), marks=pytest.mark.thorough)])
+def test_a_seed_has_the_same_weights_alone_and_among_others(many):
+    run = run_of("CartPole-v1", "er", (3,), 120, **SHORT)
+    alone, among = execute(run).weights, execute(replace(run, seeds=tuple(many))).weights
+    assert {"q.kernel0", "q.bias2"} < set(alone) and len(alone["q.kernel0"]) == 1
+    np.testing.assert_equal(alone, {name: array[3:4] for name, array in among.items()})
+
+
+@pytest.fixture
+def untrained(tmp_path):
+    """Writes policies with random weights, and returns their path."""
+
+    def write(environment, seeds=(0, 4)):
+        made = envs.make(environment)
+        is_discrete = isinstance(made.action_space, gymnasium.spaces.Discrete)
+        outputs = made.action_space.n if is_discrete else made.action_space.shape[0]
+        sizes, name = (made.observation_space.shape[0], 8, outputs), "q" if is_discrete else "actor"
+        random, weights = np.random.default_rng(1), {}
+        for layer in (0, 1):
+            weights[f"{name}.kernel{layer}"] = random.normal(size=(len(seeds), sizes[layer + 1], sizes[layer]))
+            weights[f"{name}.bias{layer}"] = random.normal(size=(len(seeds), sizes[layer + 1]))
+        path = tmp_path / f"{environment}.policy.npz"
+        path.write_bytes(policy_of(run_of(environment, "er", seeds), weights).as_bytes())
+        return path
+
+    return write
+
+
+def test_every_environment_is_played_without_tensorflow(untrained, tmp_path):
+    calls = [["play", str(untrained(name)), "--episodes", "1", "--seed", "4"] for name in PLAYED]
+    calls += [[*call, "--video", f"{name}.gif"] for name, call in zip(PICTURES, calls, strict=False)]
+    code = "import sys; from dyna_td.cli import main; "
+    code += f"print([main(call) for call in {calls}], 'tensorflow' in sys.modules)"
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
+    played = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert played.stdout.endswith(f"{[0] * len(calls)} False\n") and played.stdout.count("seed 4: mean return") == 7
+    for name in PICTURES:
+        with Image.open(tmp_path / f"{name}.gif") as video:
+            assert video.n_frames > 5 and video.width == 400
+            colours = {frame: np.asarray(video.convert("RGB")).std() for frame in (0, 5) if video.seek(frame) is None}
+            assert all(deviation > 5 for deviation in colours.values()), "a blank picture"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none.npz"], "there is no none.npz"),
+        (["text.npz"], "text.npz is damaged or no policy file"),
+        (["cut.npz"], "cut.npz is damaged"),
+        (["GridWorld.policy.npz", "--seed", "1"], "--seed is 1, but GridWorld.policy.npz has the seeds 0, 4"),
+        (["GridWorld.policy.npz", "--epsilon", "2"], "expected a number from 0 to 1"),
+        (["GridWorld.policy.npz", "--video", "x.avi"], "ends in .gif or .mp4"),
+    ],
+)
+def test_a_mistake_is_one_sentence(untrained, monkeypatch, tmp_path, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    whole = untrained("GridWorld").read_bytes()
+    Path("text.npz").write_text("no archive")
+    Path("cut.npz").write_bytes(whole[:-200])
+    assert cli.main(["play", *arguments]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith("error: ") and words in told.err and told.err.count("\n") == 1
+
+
+def test_training_leaves_a_policy_beside_its_results(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--steps", "60", "--warm-up-steps", "40", "--seeds", "2,5", "--output", "x.csv"]
+    assert cli.main(["train", "--env", "Pendulum-v1", "--agent", "er", "--evaluation-episodes", "1", *words]) == 0
+    policy = load_policy("x.policy.npz")
+    assert policy.seeds == (2, 5) and policy.about["settings"]["warm_up_steps"] == 40
+    assert results.require_policy(Path("x.csv"), "") and policy.weights["actor.kernel1"].shape == (2, 100, 200)
+    assert cli.main(["train", "--env", "sin", "--agent", "l2", "--steps", "10", "--output", "x.csv"]) == 0
+    assert not path_beside(Path("x.csv")).exists(), "the supervised task has no policy"
+
+
+def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--steps", "90", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
+    assert cli.main(["train", "--env", "MountainCar-v0", "--agent", "dyna_td", *words]) == 0
+    assert cli.main(["play", "x.policy.npz", "--seed", "5", "--explain", "x.png"]) == 0
+    assert "are those of the policy, to the last bit" in capsys.readouterr().out
+    with Image.open("x.png") as picture:
+        assert np.asarray(picture).std() > 30
+    ((seen, _),) = explain.train_again(load_policy("x.policy.npz"), 5, [60])
+    low, high = np.array([[-1.2, -0.07], [0.6, 0.07]])
+    for states in (seen.buffer, seen.ideal, seen.queue, seen.accepted):
+        assert len(states) and ((states >= low - 1e-6) & (states <= high + 1e-6)).all()
+    assert len(seen.buffer) == len(seen.ideal) == len(seen.queue) == 2000 and len(np.unique(seen.buffer, axis=0)) <= 60
+    kept = seen.chain[~np.isnan(seen.chain[:, 0])]
+    assert len(kept) <= 20 and all((kept == state).all(axis=1).any() for state in seen.accepted[:-1])
+
+
+def test_explain_refuses_what_has_no_search_control(untrained, capsys):
+    assert cli.main(["play", str(untrained("GridWorld")), "--explain", "x.png"]) == 2
+    assert "--explain shows Dyna agents on GridWorld" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_the_notebook_runs(tmp_path, monkeypatch):
+    """Its code cells as they stand, without Jupyter."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(Image=Image.open))
+    notebook = json.loads((Path(__file__).parents[2] / "docs" / "tour.ipynb").read_text(encoding="utf-8"))
+    names = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert len(names["results"]["er"].records) > 40 and Path("tour.png").stat().st_size > 50_000
+
+
+def test_tensorboard_gets_the_numbers_of_the_records(tmp_path):
+    rows = [(seed, step, "return", np.float32(seed + step / 7)) for seed in (0, 3) for step in (0, 500)]
+    events = Events(tmp_path / "x")
+    events.add(pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]))
+    read = [
+        (seed, event.step, value.tag, np.float32(value.simple_value))
+        for seed in (0, 3)
+        for event in tf.compat.v1.train.summary_iterator(str(*(tmp_path / "x" / f"seed-{seed}").iterdir()))
+        for value in event.summary.value
+    ]
+    assert read == rows
