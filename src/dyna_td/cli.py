@@ -214,6 +214,7 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         "cpu": machine["cpu"],
+        "format": 2,  # of its arrays: since 2, stacks have companions
     }
     return Checkpoint(csv.with_suffix(".checkpoint"), identity, options.checkpoint_every)
 

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from dyna_td.registry import is_supervised
+from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import Checkpoint, pack, unpack
 from dyna_td.training.program import make_program
 from dyna_td.training.progress import Progress
 
 LARGEST_STACK = 20  # seeds in one program
+WIDTHS = (4, 7, 10, 15, 17, 20)  # the sizes of stacks that are compiled, which agree to the last bit
 SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; cutting training into pieces changes no number
 
 tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
@@ -30,8 +31,8 @@ class Outcome:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
       cost: seconds of training (without compilation), compilation and evaluation; processor seconds of the whole job,
-        which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, with the companion
-        of a single one; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
+        which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, companions
+        included; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
         by seed.
     """
 
@@ -70,7 +71,7 @@ class _Training:
         self.progress = progress
         self.checkpoint = checkpoint
         self.measures = measures
-        self.stacks = stack_seeds(runs[0].seeds)
+        self.stacks = stacks_of(runs[0])
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.earlier_core_seconds = 0.0  # of processes that were killed
 
@@ -171,7 +172,7 @@ class _Log:
         self._metrics, self._states = [], []
         self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
         self._before = 0.0  # seconds of the stacks before this one
-        self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
+        self._trained_seeds = sum(map(len, stacks_of(run)))
 
     def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
         """Adds one evaluation of a stack: values [S] by metric, and the run's training seconds so far."""
@@ -214,7 +215,7 @@ class _Log:
         self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
 
     def outcome(self, core_seconds: float) -> Outcome:
-        """The outcome, without the companion seed that `stack_seeds` may have added."""
+        """The outcome, without the companions that `stacks_of` may have added."""
         records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
         empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
         states = self._of_run(self._states or [empty]).sort_values(
@@ -252,9 +253,7 @@ def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
 def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Divides seeds into stacks of about equal size, each trained by one program.
 
-    Seed k's numbers must not depend on its neighbours, to the last bit. The compiled arithmetic of one seed is the same
-    in every program of 2 to 20 seeds (tests/agents/test_seed_packing.py), with two known exceptions on MountainCar and
-    CartPole. In larger programs the compiler orders sums differently. A single seed gets a companion, because the
+    In larger stacks than these the compiler orders sums differently. A single seed gets a companion, because the
     compiler would drop the seed axis.
     """
     if len(seeds) == 1:
@@ -262,6 +261,24 @@ def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     count = -(-len(seeds) // LARGEST_STACK)
     bounds = [len(seeds) * k // count for k in range(count + 1)]
     return [seeds[low:high] for low, high in itertools.pairwise(bounds)]
+
+
+def stacks_of(run: Run) -> list[tuple[int, ...]]:
+    """The stacks of `run`; where a twin is compiled, companions fill each up to one of `WIDTHS`.
+
+    Seed k's numbers must not depend on its neighbours, to the last bit. Whether the compiler fuses a product with a sum
+    into one rounding depends on the sizes of small arrays: in the twins of MountainCar with 2 seeds, of CartPole with 5
+    or 6. So only a few sizes are compiled, which are known to agree: tests/agents/test_seed_packing.py.
+    """
+    stacks = stack_seeds(run.seeds)
+    if not has_twin(run.environment):
+        return stacks
+    others = [seed for seed in range(len(run.seeds) + LARGEST_STACK) if seed not in run.seeds]
+    widths = [next(width for width in WIDTHS if width >= len(stack)) for stack in stacks]
+    return [
+        stack + tuple(seed for seed in others if seed not in stack)[: width - len(stack)]
+        for stack, width in zip(stacks, widths, strict=True)
+    ]
 
 
 def peak_memory_bytes() -> int:
