@@ -1,6 +1,6 @@
 """The command line, `python -m dyna_td`: train by hand, or make one file of the pipeline's plan.
 
-A mistake of the user is one sentence on standard error and exit status 2; Ctrl-C is status 130.
+A mistake of the user is one sentence on standard error and exit status 2; a signal, as of Ctrl-C, is 128 and its number.
 """
 
 import argparse
@@ -14,11 +14,24 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
-from dyna_td.pipeline import aggregate, arguments, costs, lock, metrics, plans, provenance, remedies, results, verify
+from dyna_td.pipeline import (
+    aggregate,
+    arguments,
+    costs,
+    interruption,
+    lock,
+    metrics,
+    plans,
+    provenance,
+    remedies,
+    results,
+    verify,
+)
 from dyna_td.pipeline.files import require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.pipeline.workplace import workplace
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import reference
 from dyna_td.settings import Run
@@ -28,6 +41,7 @@ from dyna_td.training.progress import progress
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
+    interruption.listen()
     try:
         options = _parser().parse_args(arguments)
         options.command(options)
@@ -41,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print(f"error: {place}{error.strerror or error}; what was not finished is not written.", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as signal:
         print("interrupted: what was not finished is not written.", file=sys.stderr)
-        return 130
+        return getattr(signal, "status", 130)
     return 0
 
 
@@ -168,7 +182,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     details = {**results.describe(run), **facts, **provenance.machine()}
     checkpoint = _checkpoint(csv, [run], details, options)
     trainer = import_quietly("dyna_td.training.trainer")
-    with progress(run.name) as show:
+    with workplace(csv), progress(run.name) as show:
         outcome = trainer.execute(run, show, checkpoint)
     for seed, step in outcome.cost["diverged_seeds"].items():
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
@@ -191,7 +205,7 @@ def _select(options: argparse.Namespace) -> None:
     machine = provenance.machine()
     checkpoint = _checkpoint(csv, candidates, machine, options)
     trainer = import_quietly("dyna_td.training.trainer")
-    with progress(run.name) as show:
+    with workplace(csv), progress(run.name) as show:
         outcomes = trainer.execute_sweep(candidates, show, checkpoint)
     sweep = pd.concat(
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from dyna_td.pipeline import interruption
+from dyna_td.pipeline.memory import require_memory
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import Checkpoint, pack, unpack
@@ -72,6 +74,7 @@ class _Training:
         self.checkpoint = checkpoint
         self.measures = measures
         self.stacks = stacks_of(runs[0])
+        require_memory(runs[0], max(map(len, self.stacks)))
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.earlier_core_seconds = 0.0  # of processes that were killed
 
@@ -122,21 +125,26 @@ class _Training:
         self.progress(before + done, self.total)
         if not done:
             self._evaluate(program, stack_number, number, done)
+
+        def save() -> None:
+            begun = time.monotonic()
+            self._save(program.snapshot(), stack_number, number, done, begun)
+
         while done < run.steps:
             next_evaluation = min((done // run.evaluate_every + 1) * run.evaluate_every, run.steps)
             piece = min(pace, next_evaluation - done)
             begun = clock.seconds["train_seconds"]
-            with clock("train_seconds"):
-                program.train(tf.constant(piece))
-                program.step.numpy()  # waits for the program to end
-            done += piece
-            pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
-            if done == next_evaluation:
-                self._evaluate(program, stack_number, number, done)
+            with interruption.held(save):
+                with clock("train_seconds"):
+                    program.train(tf.constant(piece))
+                    program.step.numpy()  # waits for the program to end
+                done += piece
+                pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
+                if done == next_evaluation:
+                    self._evaluate(program, stack_number, number, done)
             self.progress(before + done, self.total)
             if self.checkpoint and self.checkpoint.is_due and done < run.steps:
-                begun = time.monotonic()
-                self._save(program.snapshot(), stack_number, number, done, begun)
+                save()
         log.remarks |= program.remarks()
 
     def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
