@@ -1,6 +1,6 @@
 """The command line, `python -m dyna_td`: train by hand, or make one file of the pipeline's plan.
 
-A mistake of the user is one sentence on standard error and exit status 2; a signal, as of Ctrl-C, is 128 and its number.
+A mistake of the user is one sentence on standard error and exit status 2; Ctrl-C and other signals are 128 and more.
 """
 
 import argparse
@@ -56,7 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {place}{error.strerror or error}; what was not finished is not written.", file=sys.stderr)
         return 2
     except KeyboardInterrupt as signal:
-        print("interrupted: what was not finished is not written.", file=sys.stderr)
+        print(
+            "interrupted: what was not finished is not written; training goes on from its checkpoint.",
+            file=sys.stderr,
+        )
         return getattr(signal, "status", 130)
     return 0
 

@@ -142,7 +142,7 @@ class _Training:
                 pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
                 if done == next_evaluation:
                     self._evaluate(program, stack_number, number, done)
-            self.progress(before + done, self.total)
+                self.progress(before + done, self.total)
             if self.checkpoint and self.checkpoint.is_due and done < run.steps:
                 save()
         log.remarks |= program.remarks()
