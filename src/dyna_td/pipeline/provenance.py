@@ -26,6 +26,13 @@ def machine() -> dict:
     }
 
 
+def differing(there: dict, here: dict) -> str:
+    """The differences between the CPUs and versions of two JSON files, in words."""
+    facts = {"cpu": (there.get("cpu"), here.get("cpu"))}
+    facts |= {name: (each, here["versions"].get(name)) for name, each in there.get("versions", {}).items()}
+    return "; ".join(f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other)
+
+
 def versions(*packages: str) -> dict[str, str | None]:
     """The installed version of each package, None if it is not there."""
     return {name: _version(name) for name in packages}

@@ -25,7 +25,10 @@ def workplace(path: Path) -> Iterator[None]:
     for left in folder.iterdir():
         if left != key:
             shutil.rmtree(left) if left.is_dir() else left.unlink()
-    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    before = tempfile.tempdir
+    with contextlib.suppress(UnicodeEncodeError):  # TensorFlow reads no file whose name the locale cannot spell
+        str(folder).encode()
+        tempfile.tempdir = str(folder)
     try:
         yield
     finally:
