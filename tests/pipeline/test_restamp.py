@@ -37,7 +37,7 @@ def training(made, monkeypatch):
     """Stands in for training: brings the beginning of what the files have, changed by the function that it is given."""
 
     def install(change=lambda records, measures: records):
-        def train(run, until, measures):
+        def train(run, until, measures, **options):
             records = made.table.records if measures else made.sweep.records
             if not measures:
                 records = records[records["learning_rate"] == run.settings.learning_rate].drop(columns="learning_rate")

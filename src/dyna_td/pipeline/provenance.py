@@ -1,6 +1,7 @@
 """Where a result comes from: versions, machine, commit, and a digest of the code that can change its numbers."""
 
 import importlib.metadata
+import os
 import platform
 import subprocess
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ def machine() -> dict:
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
-        "cpu": _cpu_model(),
+        "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),  # what can change a last digit
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
     }

@@ -113,13 +113,16 @@ class _UntilStep:
         raise _Enough
 
 
-def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
+def train_beginning(run: Run, until: int, measures: bool, companions: bool = True) -> pd.DataFrame:
     """The evaluations of the first program of `run` up to the step `until`, as in a sweep without `measures`.
 
+    Without `companions` its stack is no larger than its seeds, as in runs that are older than these, for good.
     The run keeps its own number of steps, by which its buffers are sized. Newer sources call this function by its name.
     """
     from dyna_td.training import trainer  # imports TensorFlow, which nothing else here needs
 
+    if not companions:
+        trainer.WIDTHS = range(2, trainer.LARGEST_STACK + 1)
     beginning = replace(run, seeds=tuple(seed for seed in trainer.stack_seeds(run.seeds)[0] if seed in run.seeds))
     stop = _UntilStep(until)
     try:
@@ -186,8 +189,10 @@ def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[s
     It is compared with the finished numbers; where they differ, with those of the older sources in `checkout`.
     """
     until, rate = last_step(made.run), made.trained.settings.learning_rate
-    sweep = [train_beginning(made.candidate, until, False).assign(learning_rate=rate)] if made.sweep else []
-    new = [*sweep, train_beginning(made.trained, until, True)]
+    trained = made.table.details.get("trained_seeds", 0)
+    begin = partial(train_beginning, until=until, companions=trained > made.table.records["seed"].nunique())
+    sweep = [begin(made.candidate, measures=False).assign(learning_rate=rate)] if made.sweep else []
+    new = [*sweep, begin(made.trained, measures=True)]
     old = []
     for table, records in zip(made.tables, new, strict=True):
         kept = table.records[table.records["step"] <= until]
