@@ -18,7 +18,7 @@ from dyna_td.learning.streams import Purpose
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import Checkpoint
-from dyna_td.training.trainer import make_program, stack_seeds
+from dyna_td.training.trainer import make_program, stacks_of
 
 DOMAINS = ("Hopper-v4", "Walker2d-v4")
 
@@ -41,7 +41,7 @@ def load(run: Run, path: Path):
     with np.load(path) as archive:
         identity = json.loads(archive["facts"].tobytes())["identity"]
     arrays, facts = Checkpoint(path, identity).load()
-    seeds = stack_seeds(run.seeds)[facts["stack"]]
+    seeds = stacks_of(run)[facts["stack"]]
     program = make_program(replace(run, seeds=seeds))
     program.resume(arrays)
     return program, seeds

@@ -1,6 +1,6 @@
 """The command line, `python -m dyna_td`: train by hand, or make one file of the pipeline's plan.
 
-A mistake of the user is one sentence on standard error and exit status 2; Ctrl-C is status 130.
+A mistake of the user is one sentence on standard error and exit status 2; Ctrl-C and other signals are 128 and more.
 """
 
 import argparse
@@ -14,11 +14,24 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
-from dyna_td.pipeline import aggregate, arguments, costs, lock, metrics, plans, provenance, remedies, results, verify
+from dyna_td.pipeline import (
+    aggregate,
+    arguments,
+    costs,
+    interruption,
+    lock,
+    metrics,
+    plans,
+    provenance,
+    remedies,
+    results,
+    verify,
+)
 from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.pipeline.workplace import workplace
 from dyna_td.playing import commands as playing
 from dyna_td.playing.policy import Policy
 from dyna_td.publishing import commands as publishing
@@ -33,6 +46,7 @@ ANYWHERE = ("train", "play")  # commands that an installed wheel has, without ex
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command, by default that of this process, and returns its exit status."""
     words = sys.argv[1:] if words is None else words
+    interruption.listen()
     try:
         arguments.adopt_own_agent(words)
         options = _parser().parse_args(words)
@@ -52,9 +66,12 @@ def main(words: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print(f"error: {place}{error.strerror or error}; what was not finished is not written.", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("interrupted: what was not finished is not written.", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as signal:
+        print(
+            "interrupted: what was not finished is not written; training goes on from its checkpoint.",
+            file=sys.stderr,
+        )
+        return getattr(signal, "status", 130)
     return 0
 
 
@@ -196,7 +213,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     if folder := getattr(options, "tensorboard", None):
         events = import_quietly("dyna_td.training.tensorboard").Events(folder / csv.stem)
 
-    with progress(run.name) as show:
+    with workplace(csv), progress(run.name) as show:
 
         def watch(records: pd.DataFrame) -> None:
             show.watch(records)
@@ -226,7 +243,7 @@ def _select(options: argparse.Namespace) -> None:
     machine = provenance.machine()
     checkpoint = _checkpoint(csv, candidates, machine, options)
     trainer = import_quietly("dyna_td.training.trainer")
-    with progress(run.name) as show:
+    with workplace(csv), progress(run.name) as show:
         outcomes = trainer.execute_sweep(candidates, show, checkpoint)
     sweep = pd.concat(
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)
@@ -249,6 +266,7 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         "cpu": machine["cpu"],
+        "format": 2,  # of its arrays: since 2, stacks have companions
     }
     return Checkpoint(csv.with_suffix(".checkpoint"), identity, options.checkpoint_every)
 

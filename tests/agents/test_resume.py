@@ -1,6 +1,7 @@
 """A training that goes on from a checkpoint brings the same numbers as one that was never interrupted."""
 
 import shutil
+import signal
 import tracemalloc
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from helpers import run_of
 
+from dyna_td.pipeline import interruption
 from dyna_td.training import trainer
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.program import make_program
@@ -92,6 +94,24 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
         assert whole.states.groupby("source").size().to_dict() == {"buffer": 4000, "own": 4000}
         at_zero = set(whole.records[whole.records["step"] == 0]["metric"])
         assert "return" in at_zero and "distance_uniform" in set(whole.records["metric"]) - at_zero
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, compiled_once, number):
+    run, checkpoint = RUNS["sin"], Checkpoint(tmp_path / "run.checkpoint", {}, interval=1e9)
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    interruption.listen()
+    try:
+        with pytest.raises(interruption.Interrupted) as interrupted:
+            execute(run, lambda done, total: signal.raise_signal(number) if done else None, checkpoint)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert interrupted.value.status == 128 + number
+    begun = []
+    resumed = execute(run, lambda done, total: begun.append(done), checkpoint)
+    assert begun[0] == 40  # the first evaluation
+    assert_same(resumed, execute(run))
 
 
 def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_it_was(

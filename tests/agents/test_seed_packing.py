@@ -1,8 +1,8 @@
 """Seed k's numbers do not depend on which seeds share its job, and the same seeds give the same numbers.
 
-XLA orders sums by the size of the stack, so every kind of program is compared among 3 and among 20 seeds, to the last
-bit. With 2, MountainCar is a known exception (README). The quick tier has one program of each kind; the one in
-Gymnasium stands in test_gym_program.py.
+XLA rounds by the size of the stack, so every kind of program is compared in each size that the trainer compiles, to the
+last bit; benchmarks/packing.py compares more. The quick tier samples it; the program in Gymnasium stands in
+test_gym_program.py.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from helpers import run_of
 
 from dyna_td.training import trainer
 from dyna_td.training.program import make_program
-from dyna_td.training.trainer import LARGEST_STACK, diverged_seeds, execute, stack_seeds
+from dyna_td.training.trainer import LARGEST_STACK, WIDTHS, diverged_seeds, execute, stack_seeds, stacks_of
 
 LEARNERS = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "plain_cubic", "power4")
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 130, "target_period": 50, "discount": 0.9}
@@ -43,16 +43,10 @@ QUICK = ("prioritized_l2 of 4,000", "dyna_td")
 
 
 def results_of(run, seeds):
-    """Every variable with the seed axis in front after training, but for one that is never read; and every metric."""
+    """Every variable with the seed axis in front after training, and every metric."""
     program = make_program(replace(run, seeds=tuple(seeds)))
     program.train(tf.constant(run.steps))
-    is_used = getattr(run.settings, "search_control", "") != "algorithm_4"
-    unread = [] if is_used else [program.agent.search_control.visited.mean_move]
-    variables = [
-        value.numpy()
-        for value in program.variables
-        if value.shape.rank and value.shape[0] == len(seeds) and not any(value is other for other in unread)
-    ]
+    variables = [value.numpy() for value in program.variables if value.shape.rank and value.shape[0] == len(seeds)]
     metrics = {**program.evaluate(), **(program.measure()[0] if run.agent == "prioritized_er" else {})}
     return variables, {name: value.numpy() for name, value in metrics.items()}
 
@@ -60,14 +54,21 @@ def results_of(run, seeds):
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in RUNS]
 )
-def test_three_seeds_are_the_same_among_twenty(name):
-    (narrow, few), (wide, many) = results_of(RUNS[name], (3, 4, 5)), results_of(RUNS[name], range(20))
-    for mine, theirs in zip(narrow, wide, strict=True):
-        np.testing.assert_array_equal(mine, theirs[3:6])
-    for metric, value in many.items():
-        np.testing.assert_array_equal(few[metric], value[3:6], err_msg=metric)
+def test_every_compiled_size_has_the_numbers_of_twenty(name, request):
+    is_thorough = request.config.getoption("--thorough")
+    sizes = WIDTHS[:-1] if is_thorough else (min(WIDTHS),)
+    if RUNS[name].environment == "sin":  # without companions
+        sizes = range(2, LARGEST_STACK, 3) if is_thorough else (3,)
+    wide, many = results_of(RUNS[name], range(20))
+    for size in sizes:
+        first = min(3, LARGEST_STACK - size)  # a seed's place in its stack must not matter, either
+        narrow, few = results_of(RUNS[name], range(first, first + size))
+        for mine, theirs in zip(narrow, wide, strict=True):
+            np.testing.assert_array_equal(mine, theirs[first : first + size])
+        for metric, value in many.items():
+            np.testing.assert_array_equal(few[metric], value[first : first + size], err_msg=metric)
     if name.startswith("dyna"):
-        assert (few["chain_states"] > 0).all()
+        assert (many["chain_states"] > 0).all()
 
 
 @pytest.mark.parametrize("environment", ["Acrobot-v1", "CartPole-v1", "GridWorld"])
@@ -84,13 +85,27 @@ def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_to
     pd.testing.assert_frame_equal(many[many["seed"] == 3].reset_index(drop=True), one, check_exact=True)
 
 
-def test_stacks_hold_every_seed_once_and_between_two_and_twenty():
-    for count in (1, 2, 19, 20, 21, 30, 40, 41, 50):
-        seeds = tuple(range(100, 100 + count))
-        stacks = stack_seeds(seeds)
-        assert all(2 <= len(stack) <= LARGEST_STACK for stack in stacks)
-        assert sum(stacks, ())[:count] == seeds
-        assert sum(map(len, stacks)) == max(count, 2)
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 19, 20, 21, 30, 41, 50])
+def test_stacks_hold_every_seed_once_and_companions_fill_them_to_a_size_that_is_compiled(count):
+    seeds = tuple(range(2, 2 + count))
+    stacks = stack_seeds(seeds)
+    assert all(2 <= len(stack) <= LARGEST_STACK for stack in stacks)
+    assert sum(stacks, ())[:count] == seeds
+    filled = stacks_of(run_of("CartPole-v1", "er", seeds))
+    for stack, longer in zip(stacks, filled, strict=True):
+        assert longer[: len(stack)] == stack and len(longer) in WIDTHS and len(set(longer)) == len(longer)
+        assert set(longer) & set(seeds) == set(stack) & set(seeds)
+    assert stacks_of(run_of("Pendulum-v1", "er", seeds)) == stacks  # a companion would need an environment
+
+
+@pytest.mark.parametrize(
+    ("environment", "seeds"),
+    [("MountainCar-v0", (0, 1)), pytest.param("CartPole-v1", range(5), marks=pytest.mark.thorough)],
+)
+def test_sizes_that_the_compiler_rounds_otherwise_are_not_compiled(environment, seeds):
+    run = run_of(environment, "er", (), 500, 250, planning_updates=2, warm_up_steps=100, buffer_capacity=1_500)
+    few, many = (execute(replace(run, seeds=tuple(each))).records for each in (seeds, range(20)))
+    pd.testing.assert_frame_equal(many[many["seed"].isin(seeds)].reset_index(drop=True), few, check_exact=True)
 
 
 def test_a_seed_has_diverged_if_its_agent_says_so_or_else_if_a_number_is_not_finite():

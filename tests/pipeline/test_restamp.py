@@ -37,7 +37,7 @@ def training(made, monkeypatch):
     """Stands in for training: brings the beginning of what the files have, changed by the function that it is given."""
 
     def install(change=lambda records, measures: records):
-        def train(run, until, measures):
+        def train(run, until, measures, **options):
             records = made.table.records if measures else made.sweep.records
             if not measures:
                 records = records[records["learning_rate"] == run.settings.learning_rate].drop(columns="learning_rate")
@@ -157,7 +157,10 @@ def test_one_number_that_differs_keeps_all_from_being_stamped_and_other_machines
     assert (status, told) == (2, []) and said.startswith(
         f"error: {made.sweep.csv.relative_to(Path.cwd())} has the row "
     )
-    assert f"; nothing is stamped (numpy 1.0 there, {np.__version__} here: that alone can change them).\n" in said
+    assert (
+        f"; its kind of run is not stamped (numpy 1.0 there, {np.__version__} here: that alone can change them).\n"
+        in said
+    )
     assert details_of(made) == before
 
 
@@ -239,7 +242,8 @@ def test_numbers_that_changed_stay_outdated_and_what_another_cpu_changed_is_comp
 
     before = results.provenance_json(tmp_path / csv).read_bytes()
     edit(regression, "1.0 + 1.0", "3.0")
-    row = "the row 0,50,test_rmse,100, but the code that is here makes 0,50,test_rmse,150; nothing is stamped."
+    row = "the row 0,50,test_rmse,100, but the code that is here makes 0,50,test_rmse,150"
+    row += "; its kind of run is not stamped."
     assert call(*restamped) == (2, f"error: {csv} has {row}\n")
     assert call(*restamped, "--against", str(older)) == (2, f"error: {older} makes, of {csv}, {row}\n")
     assert results.provenance_json(tmp_path / csv).read_bytes() == before

@@ -15,17 +15,18 @@ from dyna_td.errors import UserError
 
 PATH = Path(".snakemake") / "pipeline.lock"
 _REFUSALS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # of file systems that have no locks
+PIPELINE = "another pipeline is at work in this folder"
 
 
-def hold(path: Path = PATH) -> None:
+def hold(path: Path = PATH, held: str = PIPELINE) -> None:
     """Keeps the lock at `path` until this process ends; jobs that it starts do not inherit it.
 
     Raises:
-      UserError: if another process has it.
+      UserError: if another process has it, which begins with the words `held`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)  # never closed: the end of the process does that
-    _lock(handle, path, fcntl.LOCK_EX)
+    _lock(handle, path, fcntl.LOCK_EX, held)
     os.ftruncate(handle, 0)
     os.write(handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
 
@@ -34,18 +35,16 @@ def require_free(path: Path = PATH) -> None:
     """Raises UserError if another process holds the lock at `path`."""
     if path.exists():
         with path.open() as file:
-            _lock(file.fileno(), path, fcntl.LOCK_SH)
+            _lock(file.fileno(), path, fcntl.LOCK_SH, PIPELINE)
 
 
-def _lock(handle: int, path: Path, kind: int) -> None:
+def _lock(handle: int, path: Path, kind: int, held: str) -> None:
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError as error:
         holder = path.read_text(encoding="utf-8", errors="replace") or "just started"
-        raise UserError(
-            f"another pipeline is at work in this folder ({holder}): wait until it ends, or stop it and start again."
-        ) from error
+        raise UserError(f"{held} ({holder}): wait until it ends, or stop it and start again.") from error
     except OSError as error:
         if error.errno not in _REFUSALS:
             raise
-        print(f"warning: {path}: {error.strerror}; start one pipeline at a time in this folder.", file=sys.stderr)
+        print(f"warning: {path}: {error.strerror}; start one process at a time in this folder.", file=sys.stderr)

@@ -1,6 +1,7 @@
 """Where a result comes from: versions, machine, commit, and a digest of the code that can change its numbers."""
 
 import importlib.metadata
+import os
 import platform
 import subprocess
 from datetime import UTC, datetime
@@ -20,10 +21,17 @@ def machine() -> dict:
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
-        "cpu": _cpu_model(),
+        "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),  # what can change a last digit
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
     }
+
+
+def differing(there: dict, here: dict) -> str:
+    """The differences between the CPUs and versions of two JSON files, in words."""
+    facts = {"cpu": (there.get("cpu"), here.get("cpu"))}
+    facts |= {name: (each, here["versions"].get(name)) for name, each in there.get("versions", {}).items()}
+    return "; ".join(f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other)
 
 
 def versions(*packages: str) -> dict[str, str | None]:

@@ -141,6 +141,9 @@ def _compare(options: argparse.Namespace) -> None:
     with write_whole(output) as file:
         table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
     print(comparison.as_text(table))
+    others = comparison.other_machines(plan, figures, options.results, options.reference)
+    if others:
+        print(f"the published runs had {others}: that alone can change last digits, and so what comes after them.")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())
     print(f"{output}: {counts}")
 
@@ -164,12 +167,15 @@ def _restamp(options: argparse.Namespace) -> None:
     if options.every_run:
         witness_of = {made.run.name: made for made in outdated}
     witnesses = list({made.run.name: made for made in witness_of.values()}.values())
-    facts = {}
-    for made, told in restamp.confirm(witnesses, plan.scale, checkout, options.cores):
-        facts[made.run.name] = told
-        older = f" as {options.against} makes here" if "compared_with_sources_of" in told else ""
-        print(f"{made.run.name}: the same numbers up to step {told['last_step']:,}{older}", flush=True)
-    for made in outdated:
-        restamp.stamp(made, facts[witness_of[made.run.name].run.name])
-    handover.tell_snakemake(plan.scale, [*current, *outdated], options.results)
-    print(f"{len(outdated)} runs stamped after comparing {len(witnesses)}, {len(current)} were current.")
+    stamped = []
+    try:
+        for witness, told in restamp.confirm(witnesses, plan.scale, checkout, options.cores):
+            older = f" as {options.against} makes here" if "compared_with_sources_of" in told else ""
+            print(f"{witness.run.name}: the same numbers up to step {told['last_step']:,}{older}", flush=True)
+            kind = [made for made in outdated if witness_of[made.run.name].run.name == witness.run.name]
+            for made in kind:
+                restamp.stamp(made, told)
+            stamped += kind
+    finally:  # what is stamped stays so, and the next restamp goes on with the others
+        handover.tell_snakemake(plan.scale, [*current, *stamped], options.results)
+    print(f"{len(stamped)} runs stamped after comparing {len(witnesses)}, {len(current)} were current.")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy  # loads its parts when they are used
 
-from dyna_td.pipeline import results
+from dyna_td.pipeline import provenance, results
 from dyna_td.pipeline.plans import Plan
 from dyna_td.pipeline.remedies import told_if_damaged
 from dyna_td.publishing import reference
@@ -52,6 +52,18 @@ def as_text(table: pd.DataFrame) -> str:
     """`table` for the terminal."""
     shown = table.assign(inside=table["inside"].map("{:.0%}".format), largest=table["largest"].map("{:.2g}".format))
     return shown.drop(columns=["metric", "last_step", "at_step"]).to_string(index=False, justify="left")
+
+
+def other_machines(plan: Plan, figures: list[str], directory: Path, published: Path) -> str:
+    """The CPUs and versions of published runs that differ from those of their fresh twins, in words, each once."""
+    found = {}
+    for name in figures:
+        for run in plan.figure(name).runs:
+            csv, there = results.run_csv(plan.scale, run.name, directory), reference.read_details(run.name, published)
+            if there and results.provenance_json(csv).exists():
+                here = results.read_details(csv, "delete it and make it again")
+                found |= dict.fromkeys(provenance.differing(there, here).split("; "))
+    return "; ".join(filter(None, found))
 
 
 def _read(path: Path, rebuild: str) -> pd.DataFrame:

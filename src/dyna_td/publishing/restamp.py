@@ -1,14 +1,15 @@
 """Shows that changed code makes the same numbers, so that finished runs need not be trained again.
 
 The first evaluations of outdated runs are trained again with the code that is here, until learning has begun, and
-compared with the finished CSVs to the last digit. The seeds of one program are enough, and no fewer: with another
-number of seeds the compiler may order the same arithmetic otherwise. Where all agree, the JSON files get the new
-digest, and keep the old one under `restamped`; where one number differs, nothing is stamped.
+compared with the finished CSVs to the last digit, for the seeds of one program. Where they agree, the JSON files of
+that kind of run get the new digest, and keep the old one under `restamped`; at the first number that differs, it stops.
 
 Another CPU can change numbers, too. With a checkout of the sources that made the runs, those that differ here are begun
-by these older sources as well, and the two beginnings are compared.
+by these older sources as well, and the two beginnings are compared. So is a short run of each kind in which the buffer
+and the queue are soon full and the model soon learns, for what no beginning shows.
 """
 
+import json
 import multiprocessing
 import os
 import subprocess
@@ -34,6 +35,8 @@ from dyna_td.settings import Run
 from dyna_td.training.checkpoint import unpack
 
 EVALUATIONS = 2  # after learning has begun
+CROWDED = {"warm_up_steps": 64, "buffer_capacity": 128, "queue_capacity": 256, "model_start": 96}
+CROWDED_STEPS = 400
 
 
 def survey(plan: Plan, directory: Path) -> tuple[list[Finished], list[Finished], list[str]]:
@@ -78,6 +81,13 @@ def last_step(run: Run) -> int:
     return min(run.steps, (-(-begun // run.evaluate_every) + EVALUATIONS) * run.evaluate_every)
 
 
+def crowded(run: Run) -> tuple[Run, dict]:
+    """`run`, short, with a buffer and a queue that are soon full and a model that soon learns; and what is changed."""
+    numbers = {name: value for name, value in CROWDED.items() if name in vars(run.settings)}
+    short = {"steps": CROWDED_STEPS, "evaluate_every": CROWDED_STEPS // 4, "sweep": ()}
+    return replace(run, **short, settings=replace(run.settings, **numbers)), {**short, "settings": numbers}
+
+
 class _Enough(Exception):
     """Ends a training whose evaluations are all there."""
 
@@ -103,13 +113,16 @@ class _UntilStep:
         raise _Enough
 
 
-def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
+def train_beginning(run: Run, until: int, measures: bool, companions: bool = True) -> pd.DataFrame:
     """The evaluations of the first program of `run` up to the step `until`, as in a sweep without `measures`.
 
+    Without `companions` its stack is no larger than its seeds, as in runs that are older than these, for good.
     The run keeps its own number of steps, by which its buffers are sized. Newer sources call this function by its name.
     """
     from dyna_td.training import trainer  # imports TensorFlow, which nothing else here needs
 
+    if not companions:
+        trainer.WIDTHS = range(2, trainer.LARGEST_STACK + 1)
     beginning = replace(run, seeds=tuple(seed for seed in trainer.stack_seeds(run.seeds)[0] if seed in run.seeds))
     stop = _UntilStep(until)
     try:
@@ -120,24 +133,25 @@ def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
         return stop.records[stop.records["seed"].isin(beginning.seeds)]
 
 
-# For a process of older sources, whose layout may be that of 8c36ad1.
+# For a process of older sources.
 _BEGIN_OLDER = """
-import sys
+import json, sys
+from dataclasses import replace
 from pathlib import Path
-import dyna_td
+from dyna_td.pipeline import plans, results
 from dyna_td.publishing import restamp
-if Path(dyna_td.__path__[0], "pipeline").is_dir():  # an import would also find that of an editable installation
-    from dyna_td.pipeline import plans, results
-else:
-    from dyna_td import experiments as plans, results
 
-scale, name, digest, until, rate, output = sys.argv[1:]
+scale, name, digest, until, rate, output, crowded = sys.argv[1:]
 plan, until, rate = plans.load_plan(scale), int(until), float(rate)
 run = plan.all_runs.get(name)
 if not run:
     sys.exit("they do not plan it")
 if results.describe(run)["source_digest"] == digest:
     sys.exit("they are the code that is here")
+crowded = json.loads(crowded)
+if crowded:
+    run = run.with_learning_rate(rate) if run.sweep else run
+    run = replace(run, **{**crowded, "settings": replace(run.settings, **crowded["settings"])})
 tables = []
 if run.sweep:
     candidate = plan.selection_runs(run)[run.sweep.index(rate)]
@@ -148,12 +162,16 @@ for number, records in enumerate([*tables, restamp.train_beginning(run, until, T
 """
 
 
-def begin_older(made: Finished, scale: str, checkout: Path) -> list[str]:
-    """The beginnings of a run's tables as the older sources in `checkout` make them on this machine: texts of CSVs."""
+def begin_older(made: Finished, scale: str, checkout: Path, crowds: bool = False) -> list[str]:
+    """The beginnings of a run's tables as the older sources in `checkout` make them on this machine: texts of CSVs.
+
+    With `crowds`, one text: that of `crowded`.
+    """
     rate = repr(made.trained.settings.learning_rate)
+    until, changes = (CROWDED_STEPS, crowded(made.trained)[1]) if crowds else (last_step(made.run), {})
     with tempfile.TemporaryDirectory() as output:
         command = [sys.executable, "-c", _BEGIN_OLDER, scale, made.run.name, made.table.asked["source_digest"]]
-        command += [str(last_step(made.run)), rate, output]
+        command += [str(until), rate, output, json.dumps(changes)]
         environment = handover.environment(checkout)
         done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
         if done.returncode:
@@ -162,7 +180,7 @@ def begin_older(made: Finished, scale: str, checkout: Path) -> list[str]:
                 f"the sources in {checkout} cannot be asked for {made.run.name} ({reason}), expected a checkout of "
                 "those that made it: git_commit in its JSON file, or there the last under restamped."
             )
-        return [Path(output, str(number)).read_text() for number in range(len(made.tables))]
+        return [Path(output, str(number)).read_text() for number in range(1 if crowds else len(made.tables))]
 
 
 def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[str | None, dict]:
@@ -171,8 +189,10 @@ def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[s
     It is compared with the finished numbers; where they differ, with those of the older sources in `checkout`.
     """
     until, rate = last_step(made.run), made.trained.settings.learning_rate
-    sweep = [train_beginning(made.candidate, until, False).assign(learning_rate=rate)] if made.sweep else []
-    new = [*sweep, train_beginning(made.trained, until, True)]
+    trained = made.table.details.get("trained_seeds", 0)
+    begin = partial(train_beginning, until=until, companions=trained > made.table.records["seed"].nunique())
+    sweep = [begin(made.candidate, measures=False).assign(learning_rate=rate)] if made.sweep else []
+    new = [*sweep, begin(made.trained, measures=True)]
     old = []
     for table, records in zip(made.tables, new, strict=True):
         kept = table.records[table.records["step"] <= until]
@@ -185,11 +205,16 @@ def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[s
     if difference and checkout:
         difference = _differs(made, begin_older(made, scale, checkout), new, f"{checkout} makes, of {{}},")
         facts["compared_with_sources_of"] = provenance.commit(checkout)
+    if checkout and not difference:
+        new = [train_beginning(crowded(made.trained)[0], CROWDED_STEPS, True)]
+        older = begin_older(made, scale, checkout, crowds=True)
+        difference = _differs(made, older, new, f"{checkout} makes, of a short {{}},")
+        facts["compared_crowded"] = provenance.commit(checkout)
     return difference, facts
 
 
 def _differs(made: Finished, old: list[str], new: list[pd.DataFrame], whose: str) -> str | None:
-    for table, text, records in zip(made.tables, old, new, strict=True):
+    for table, text, records in zip(made.tables[-len(old) :], old, new, strict=True):
         mine = results.to_csv_text(records)
         for one, other in zip(text.splitlines(), mine.splitlines(), strict=False):
             if one != other:
@@ -211,22 +236,14 @@ def confirm(
             found = pool.map(partial(compare, scale=scale, checkout=checkout), witnesses)
             for made, (difference, facts) in zip(witnesses, found, strict=True):
                 if difference:
-                    machine = "" if checkout else _other_machine(made.table.details)
-                    raise UserError(f"{difference}; nothing is stamped{machine}.")
+                    others = "" if checkout else provenance.differing(made.table.details, provenance.machine())
+                    why = f" ({others}: that alone can change them)" if others else ""
+                    raise UserError(f"{difference}; its kind of run is not stamped{why}.")
                 yield made, facts
         except BrokenProcessPool as error:
             raise UserError("a training was killed, perhaps for want of memory: try again with --cores 1.") from error
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _other_machine(details: dict) -> str:
-    """The differences between a result's machine and this one, in words."""
-    here = provenance.machine()
-    facts = {"cpu": (details.get("cpu"), here["cpu"])}
-    facts |= {name: (version, here["versions"].get(name)) for name, version in details.get("versions", {}).items()}
-    differing = [f"{name} {there} there, {mine} here" for name, (there, mine) in facts.items() if there != mine]
-    return f" ({'; '.join(differing)}: that alone can change them)" if differing else ""
 
 
 def stamp(made: Finished, facts: dict) -> None:

@@ -11,14 +11,17 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from dyna_td.pipeline import interruption
+from dyna_td.pipeline.memory import require_memory
 from dyna_td.playing.policy import weights_of
-from dyna_td.registry import is_supervised
+from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import Checkpoint, pack, unpack
 from dyna_td.training.program import make_program
 from dyna_td.training.progress import Progress
 
 LARGEST_STACK = 20  # seeds in one program
+WIDTHS = (4, 8, 16, 20)  # the sizes of stacks that are compiled, which agree to the last bit
 SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; cutting training into pieces changes no number
 
 tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
@@ -32,8 +35,8 @@ class Outcome:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
       cost: seconds of training (without compilation), compilation and evaluation; processor seconds of the whole job,
-        which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, with the companion
-        of a single one; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
+        which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, companions
+        included; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
         by seed.
       weights: of the trained policies, arrays [S, ...] by name (`playing.policy`); none in a sweep.
     """
@@ -81,7 +84,8 @@ class _Training:
         self.progress = progress
         self.checkpoint = checkpoint
         self.measures = measures
-        self.stacks = stack_seeds(runs[0].seeds)
+        self.stacks = stacks_of(runs[0])
+        require_memory(runs[0], max(map(len, self.stacks)))
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.earlier_core_seconds = 0.0  # of processes that were killed
 
@@ -133,21 +137,26 @@ class _Training:
         self.progress(before + done, self.total)
         if not done:
             self._evaluate(program, stack_number, number, done)
+
+        def save() -> None:
+            begun = time.monotonic()
+            self._save(program.snapshot(), stack_number, number, done, begun)
+
         while done < run.steps:
             next_evaluation = min((done // run.evaluate_every + 1) * run.evaluate_every, run.steps)
             piece = min(pace, next_evaluation - done)
             begun = clock.seconds["train_seconds"]
-            with clock("train_seconds"):
-                program.train(tf.constant(piece))
-                program.step.numpy()  # waits for the program to end
-            done += piece
-            pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
-            if done == next_evaluation:
-                self._evaluate(program, stack_number, number, done)
-            self.progress(before + done, self.total)
+            with interruption.held(save):
+                with clock("train_seconds"):
+                    program.train(tf.constant(piece))
+                    program.step.numpy()  # waits for the program to end
+                done += piece
+                pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
+                if done == next_evaluation:
+                    self._evaluate(program, stack_number, number, done)
+                self.progress(before + done, self.total)
             if self.checkpoint and self.checkpoint.is_due and done < run.steps:
-                begun = time.monotonic()
-                self._save(program.snapshot(), stack_number, number, done, begun)
+                save()
         log.remarks |= program.remarks()
         if self.measures:
             log.add_weights(weights_of(program))
@@ -187,7 +196,7 @@ class _Log:
         self._weights: dict[str, np.ndarray] = {}  # of the policies of finished stacks
         self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
         self._before = 0.0  # seconds of the stacks before this one
-        self._trained_seeds = sum(map(len, stack_seeds(run.seeds)))
+        self._trained_seeds = sum(map(len, stacks_of(run)))
 
     def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
         """Adds one evaluation of a stack: values [S] by metric, and the run's training seconds so far."""
@@ -244,7 +253,7 @@ class _Log:
         self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
 
     def outcome(self, core_seconds: float) -> Outcome:
-        """The outcome, without the companion seed that `stack_seeds` may have added."""
+        """The outcome, without the companions that `stacks_of` may have added."""
         records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
         empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
         states = self._of_run(self._states or [empty]).sort_values(
@@ -265,7 +274,7 @@ class _Log:
         return Outcome(records, states, cost, self._weights_of_run())
 
     def _weights_of_run(self) -> dict[str, np.ndarray]:
-        trained = np.concatenate(stack_seeds(self.run.seeds))
+        trained = np.concatenate(stacks_of(self.run))
         return {name: array[np.isin(trained, self.run.seeds)] for name, array in self._weights.items()}
 
     def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
@@ -286,9 +295,7 @@ def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
 def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Divides seeds into stacks of about equal size, each trained by one program.
 
-    Seed k's numbers must not depend on its neighbours, to the last bit. The compiled arithmetic of one seed is the same
-    in every program of 2 to 20 seeds (tests/agents/test_seed_packing.py), with two known exceptions on MountainCar and
-    CartPole. In larger programs the compiler orders sums differently. A single seed gets a companion, because the
+    In larger stacks than these the compiler orders sums differently. A single seed gets a companion, because the
     compiler would drop the seed axis.
     """
     if len(seeds) == 1:
@@ -296,6 +303,25 @@ def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     count = -(-len(seeds) // LARGEST_STACK)
     bounds = [len(seeds) * k // count for k in range(count + 1)]
     return [seeds[low:high] for low, high in itertools.pairwise(bounds)]
+
+
+def stacks_of(run: Run) -> list[tuple[int, ...]]:
+    """The stacks of `run`; where a twin is compiled, companions fill each up to one of `WIDTHS`.
+
+    Seed k's numbers must not depend on its neighbours, to the last bit. Whether the compiler rounds a product and a sum
+    once or twice depends on the lengths of small arrays: in the twins of MountainCar with 2 seeds and of CartPole with
+    5 or 6, and in the mean move of Dyna agents with 5 to 15. So only a few sizes are compiled, which are known to
+    agree: tests/agents/test_seed_packing.py.
+    """
+    stacks = stack_seeds(run.seeds)
+    if not has_twin(run.environment):
+        return stacks
+    others = [seed for seed in range(len(run.seeds) + LARGEST_STACK) if seed not in run.seeds]
+    widths = [next(width for width in WIDTHS if width >= len(stack)) for stack in stacks]
+    return [
+        stack + tuple(seed for seed in others if seed not in stack)[: width - len(stack)]
+        for stack, width in zip(stacks, widths, strict=True)
+    ]
 
 
 def peak_memory_bytes() -> int:

@@ -1,0 +1,96 @@
+"""Does a seed get the same bytes in every size of stack that is compiled? Prints the table of docs/performance.md.
+
+Each size of `trainer.WIDTHS`, and every size from 2 to 20 where there is no twin, is trained and compared with 20
+seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core; name
+environments for less.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import tensorflow as tf
+
+from dyna_td import registry
+from dyna_td.settings import Run
+from dyna_td.training.program import make_program
+from dyna_td.training.trainer import LARGEST_STACK, WIDTHS
+
+CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 300, "target_period": 50}
+CHAINS = {"chain_steps": 30, "states_per_fill": 10, "queue_capacity": 200, "model_start": 130}
+AGENTS = {  # on environments with a twin: every way of learning, and every rule of search control
+    "er": {},
+    "prioritized_er": {},
+    "full_prioritized_er": {},
+    "laber": {},
+    "dyna_td": {},
+    "dyna_td, learned model": {"model": "learned", "search_control": "langevin"},
+    "dyna_frequency": {"search_control": "algorithm_4"},
+}
+ELSEWHERE = {"Pendulum-v1": ("er", "prioritized_er", "dyna_td")}  # action vectors, which DDPG learns
+STEPS = 400
+EVERY = 50  # steps between two comparisons
+
+
+def cases() -> dict[tuple[str, str], Run]:
+    """The compared runs, without seeds, by environment and agent."""
+    found = {}
+    for environment in registry.TWIN_ENVIRONMENTS:
+        for name, chosen in AGENTS.items():
+            found[environment, name] = _run(environment, name.partition(",")[0], **chosen)
+    for environment, agents in ELSEWHERE.items():
+        for name in agents:
+            found[environment, name] = _run(environment, name, evaluation_episodes=1)
+    for name in registry.LEARNERS:
+        kind = registry.settings_type(registry.SUPERVISED_TASK, name)
+        found[registry.SUPERVISED_TASK, name] = Run(registry.SUPERVISED_TASK, name, kind(), (), STEPS, EVERY)
+    return found
+
+
+def _run(environment: str, agent: str, **chosen) -> Run:
+    kind = registry.settings_type(environment, agent)
+    numbers = {**CONTROL, **CHAINS, **chosen}
+    known = {name: value for name, value in numbers.items() if name in kind.__dataclass_fields__}
+    return Run(environment, agent, kind(**known), (), STEPS, EVERY)
+
+
+def differing_sizes(run: Run) -> list[int]:
+    """The sizes of stacks in which a seed's numbers are not those that it has among 20."""
+    sizes = WIDTHS[:-1] if registry.has_twin(run.environment) else range(2, LARGEST_STACK)
+    widest = list(_numbers(run, LARGEST_STACK))
+    return [size for size in sizes if not all(map(_same, _numbers(run, size), widest))]
+
+
+def _numbers(run: Run, size: int) -> Iterator[dict[str, np.ndarray]]:
+    """Every metric and every variable with a seed axis, at each comparison."""
+    program = make_program(replace(run, seeds=tuple(range(size))))
+    for _ in range(0, run.steps, run.evaluate_every):
+        program.train(tf.constant(run.evaluate_every))
+        variables = {
+            str(number): variable.numpy()
+            for number, variable in enumerate(program.variables)
+            if variable.shape.rank and variable.shape[0] == size
+        }
+        yield {**variables, **{name: value.numpy() for name, value in program.evaluate().items()}}
+
+
+def _same(narrow: dict[str, np.ndarray], wide: dict[str, np.ndarray]) -> bool:
+    return all(np.array_equal(value, wide[name][: len(value)], equal_nan=True) for name, value in narrow.items())
+
+
+def main(environments: list[str]) -> int:
+    """Prints a row an environment and agent; the exit status is 1 if a size differs."""
+    print("| environment | agent | steps | sizes that differ from 20 |\n|---|---|---|---|")
+    found = []
+    for (environment, agent), run in cases().items():
+        if environments and environment not in environments:
+            continue
+        differing = differing_sizes(run)
+        found += differing
+        print(f"| {environment} | {agent} | {run.steps} | {', '.join(map(str, differing)) or 'none'} |", flush=True)
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+"""Ctrl-C, and the signals of batch systems and closed terminals, which end a training as Ctrl-C does."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asks this process to end.
+
+    Attributes:
+      status: the exit status, 128 and the signal's number.
+    """
+
+    def __init__(self, number: int):
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+def listen() -> None:
+    """Makes the signals raise `Interrupted`; one that is ignored, as by `nohup`, stays ignored."""
+    for number in _heard():
+        signal.signal(number, _interrupt)
+
+
+@contextlib.contextmanager
+def held(save: Callable[[], None]) -> Iterator[None]:
+    """Lets the block end when a signal comes, calls `save`, and then lets the signal act; a second one acts at once."""
+    asked: list[int] = []
+    before = {number: signal.getsignal(number) for number in _heard()}
+
+    def give_back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def hold(number: int, frame) -> None:
+        asked.append(number)
+        give_back()
+
+    for number in before:
+        signal.signal(number, hold)
+    try:
+        yield
+    finally:
+        give_back()
+    if asked:
+        save()
+        signal.raise_signal(asked[0])
+
+
+def _heard() -> list[int]:
+    """The signals to hear; Python gives them to the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    return [number for number in _SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+
+
+def _interrupt(number: int, frame) -> None:
+    raise Interrupted(number)
