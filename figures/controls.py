@@ -21,6 +21,7 @@ ROWS = {
     BASELINE: CurveStyle("Dyna-TD", "black"),
     "descend_td": CurveStyle("descend the TD error", CHAIN),
     "random_sign": CurveStyle("random sign", CHAIN),
+    "random_sign_each_step": CurveStyle("random sign, each step", CHAIN),
     "dyna_value": CurveStyle("ascend V (Dyna-Value)", CHAIN),
     "descend_value": CurveStyle("descend V", CHAIN),
     "random_direction": CurveStyle("random direction", CHAIN),

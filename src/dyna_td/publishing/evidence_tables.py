@@ -73,6 +73,29 @@ def controls_by_warm_up(facts: "Published") -> Table:
     return _headings(facts), _strata(facts, published)
 
 
+def goal(facts: "Published") -> Table:
+    """Mean returns where the warm-up hides the goal and where it shows it, minus PrioritizedER's of the same warm-up."""
+    study = "goal"
+    table = pd.read_csv(facts.root / "reference" / study / "curves.csv").set_index(["panel", "curve", "metric"])
+    panels = facts.plan.studies[study].panels
+    curves = next(iter(panels.values())).curves
+    rows = []
+    for curve in (curve for curve in curves if not curve.endswith("_shown")):
+        cells = []
+        for panel in panels:
+            for end in ("", "_shown"):
+                baseline = f"prioritized_er{end}"
+                own = f"{curve}{end}" == baseline
+                row = table.loc[(panel, f"{curve}{end}", f"return_{'over_learning' if own else f'less_{baseline}'}")]
+                sign = "" if own else "+"
+                mean, low, high = (f"{row[key]:{sign},.0f}" for key in ("mean", "low95", "high95"))
+                cells.append(f"({mean})" if own else f"{mean} ({low} to {high})")
+        rows.append([f"`{curve}`", *cells])
+    tasks = [next(iter(panel.curves.values())) for panel in panels.values()]
+    names = [f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}" for run in tasks]
+    return ["agent", *(f"{name}: {end}" for name in names for end in ("hidden", "shown"))], rows
+
+
 def _headings(facts: "Published") -> list[str]:
     met, missed = (sum(facts.met_goal[seed] is is_met for seed in range(20)) for is_met in (True, False))
     names = [f"goal met, {met} seeds", "minus Dyna-TD", f"not met, {missed} seeds", "minus Dyna-TD"]

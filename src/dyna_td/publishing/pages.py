@@ -142,7 +142,7 @@ def fill(root: Path = ROOT) -> None:
         "docs/claims.md": (history, undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
-        "docs/beyond-the-paper.md": (controls, by_warm_up, controls_by_warm_up),
+        "docs/beyond-the-paper.md": (controls, goal, by_warm_up, controls_by_warm_up),
         "docs/figures.md": (gallery,),
     }
     for page, parts in pages.items():
@@ -299,6 +299,11 @@ def undecided(facts: Published) -> str:
     return _table(head, [[_escaped(cell) for cell in row] for row in rows])
 
 
+def goal(facts: Published) -> str:
+    """See `evidence_tables.goal`."""
+    return _table(*evidence_tables.goal(facts))
+
+
 def by_warm_up(facts: Published) -> str:
     """GridWorld's returns by the luck of the warm-up."""
     return _table(*evidence_tables.by_warm_up(facts, AGENTS))
@@ -339,7 +344,7 @@ def readings_of(facts: Published, number: int) -> list[tuple[str, str]]:
 
 
 def test_cells(test: pd.Series, plan: Plan) -> list[str]:
-    """"A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
+    """ "A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
     if test["expect"] == "computed":
         return [
             test["test"].replace("_", " "),
