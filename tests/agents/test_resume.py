@@ -100,6 +100,8 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
 def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, compiled_once, number):
     run, checkpoint = RUNS["sin"], Checkpoint(tmp_path / "run.checkpoint", {}, interval=1e9)
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for each in before:
+        signal.signal(each, signal.SIG_DFL)  # a shell's background jobs ignore SIGINT, nohup's SIGHUP
     interruption.listen()
     try:
         with pytest.raises(interruption.Interrupted) as interrupted:
