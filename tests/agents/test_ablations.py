@@ -8,10 +8,8 @@ import tensorflow as tf
 from helpers import parameters_of, perceptron, stored, untrained
 from scipy import stats
 
-from dyna_td.errors import UserError
 from dyna_td.learning.xla import compiled, xla_function
 from dyna_td.measures.sampling import CELLS, SamplingDistributions, histogram
-from dyna_td.registry import require_agent
 
 SEEDS = 3
 STORED = 40
@@ -202,14 +200,6 @@ def test_chain_noise_is_a_factor_of_what_the_chains_of_dyna_td_draw(factor):
         np.testing.assert_array_equal(mine, factor * theirs)
 
 
-def test_without_noise_every_move_is_a_step_long():
-    agent = agent_of("dyna_td_noise", chain_noise=0.0)
-    start = agent.start(STEP, FIRST).numpy()
-    agent.search(STEP, tf.constant(1))
-    moved = [np.linalg.norm(states[0] - start[seed]) for seed, states in enumerate(queued(agent))]
-    np.testing.assert_allclose(moved, 0.1, atol=1e-6)
-
-
 def test_a_given_distance_takes_the_place_of_the_mean_moves():
     usual = agent_of("dyna_td")
     chosen = float(usual.search_control.visited.mean_move[0] / 2**0.5)  # of seed 0
@@ -237,8 +227,3 @@ def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued():
     assert not np.concatenate(goals(usual)).any() and np.concatenate(goals(through)).any()
     restarts = {agent: agent.search_control.counters["chain_restarts"].numpy() for agent in (usual, through)}
     assert (restarts[usual] >= restarts[through]).all() and restarts[usual].sum() > restarts[through].sum()
-
-
-def test_ideal_states_train_on_grid_world_alone():
-    with pytest.raises(UserError, match="agent 'ideal_states' does not train on MountainCar-v0"):
-        require_agent("ideal_states", "MountainCar-v0")

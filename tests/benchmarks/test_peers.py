@@ -1,10 +1,8 @@
 """The benchmark of peers: the same work, who may take part, and the numbers that come of their times."""
 
 import importlib
-import os
 import re
 import sys
-from pathlib import Path
 
 import model_error
 import numpy as np
@@ -16,8 +14,6 @@ import work
 
 import envs
 
-ROOT = Path(__file__).parents[2]
-PEERS_PYTHON = Path(os.environ.get("PEERS_PYTHON", ROOT / ".venv-peers/bin/python"))
 FACTS = {"seeds": 2, "version": "1.0", **work.LEARNER_FACTS}
 FAKE = """
 import work
@@ -105,41 +101,6 @@ def test_the_implementations_in_the_projects_environment_learn_the_weights_that_
     assert learner.done() == len(asked.batches)
 
 
-FOREIGN = [peer for _, others, facts in peers.CONTESTS.values() for peer in others if peer.needs]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("entrant", FOREIGN, ids=lambda entrant: entrant.module)
-def test_a_peer_does_the_work_that_it_is_timed_for(entrant):
-    if not PEERS_PYTHON.exists():
-        pytest.skip(f"{PEERS_PYTHON} is not there: `make benchmark-peers` installs the peers' libraries")
-    expected = next(facts for _, others, facts in peers.CONTESTS.values() if entrant in others)
-    try:
-        with peers.started(entrant, PEERS_PYTHON, expected) as worker:  # which checks sizes and learned weights
-            assert worker.facts["seeds"] == (20 if entrant.module == "jax_dqn" else 1)
-            times = worker.time()
-            assert 0 < times["processor"] < 1.1 * times["clock"]
-    except peers.UnusableError as error:
-        if "install it with" not in str(error):
-            raise
-        pytest.skip(str(error))
-
-
-@pytest.mark.thorough
-def test_prioritized_draws_of_ours_leave_new_priorities_where_they_drew(monkeypatch):
-    monkeypatch.setattr(work, "BUFFER", 300)
-    monkeypatch.setattr(work, "CYCLES", 3)
-    ours = importlib.import_module("our_priorities").make()
-    before = ours.tree.priorities.numpy()
-    ours.train()
-    after = ours.tree.priorities.numpy()
-    assert ours.done() == 3
-    for seed in range(work.SEEDS):
-        changed = after[seed] != before[seed]
-        assert 32 < changed.sum() <= 96
-        assert np.isin(after[seed][changed], ours.priorities.numpy()[:, seed]).all()
-
-
 def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_are_measured_and_drawn(fakes, tmp_path, capsys):
     fakes("ours")
     fakes("absent", "import optax.nowhere", needs=("jax", "optax"))
@@ -161,18 +122,6 @@ def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_are_measure
     assert (tmp_path / "peers.png").stat().st_size > 5_000
 
 
-def test_nothing_is_measured_without_ours_or_without_the_peers_python(fakes, tmp_path, capsys):
-    fakes("ours", batch=16)
-    assert peers.main([]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("error: <ours>: other work than expected: batch is 16") and err.count("\n") == 1
-    with (
-        pytest.raises(peers.UnusableError, match=r"no Python at .*/none; `make benchmark-peers` makes one"),
-        peers.started(FOREIGN[0], tmp_path / "none", {}),
-    ):
-        pass
-
-
 @pytest.mark.parametrize("domain", ["Hopper-v4", "Walker2d-v4"])
 def test_mujoco_answers_from_an_observation_as_it_answers_in_an_episode(domain):
     episode, other = envs.make(domain), envs.make(domain)
@@ -189,10 +138,3 @@ def test_mujoco_answers_from_an_observation_as_it_answers_in_an_episode(domain):
     assert whole.sum() > 2
     np.testing.assert_allclose(answered[0][whole], np.array(next_states)[whole], atol=1e-3)
     np.testing.assert_allclose(answered[1][whole], np.array(rewards)[whole], atol=1e-3)
-
-
-def test_a_perfect_prediction_explains_everything_and_the_mean_nothing():
-    truth = np.random.default_rng(0).normal(size=(50, 3))
-    assert model_error.explained(truth, truth) == 1
-    assert model_error.explained(truth, np.broadcast_to(truth.mean(axis=0), truth.shape)) == pytest.approx(0)
-    assert model_error.explained(truth, -truth) < 0

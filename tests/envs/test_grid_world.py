@@ -121,24 +121,3 @@ def test_an_unknown_action_and_an_unknown_render_mode_are_refused():
         environment.step(4)
     with pytest.raises(ValueError, match="unknown render mode 'ansi' of MazeGridWorld"):
         MazeGridWorld(render_mode="ansi")
-
-
-def colour(picture, x, y):
-    """The pixel at (x, y) of the unit square."""
-    size = len(picture)
-    return tuple(picture[int((1 - y) * size), int(x * size)].tolist())
-
-
-def test_the_picture_shows_walls_holes_goal_start_and_agent():
-    environment = envs.make("MazeGridWorld", render_mode="rgb_array")
-    environment.reset(seed=0)
-    environment.unwrapped.state = np.float32([0.9, 0.3])
-    picture = environment.render()
-    assert picture.shape == (400, 400, 3) and picture.dtype == np.uint8
-    floor, wall, goal, start, agent = (
-        colour(picture, *point) for point in [(0.6, 0.6), (0.25, 0.8), (0.97, 0.97), (0.02, 0.02), (0.9, 0.3)]
-    )
-    assert len({floor, wall, goal, start, agent}) == 5
-    assert colour(picture, 0.45, 0.2) == wall and colour(picture, 0.75, 0.8) == wall
-    holes = [(0.25, 0.45), (0.45, 0.95), (0.75, 0.15)]
-    assert [colour(picture, *hole) for hole in holes] == [floor] * 3

@@ -207,39 +207,5 @@ def test_a_pair_of_acrobots_keeps_its_angle_on_the_way_to_the_circle():
     np.testing.assert_allclose(make_twin("Acrobot-v1").nearest_state(tf.constant(point)), expected, rtol=1e-6)
 
 
-def step_once(name, state, action, noise=()):
-    next_state, reward, terminated = make_twin(name).step(
-        tf.constant(state, tf.float32), tf.constant(action), tf.constant(noise, tf.float32)
-    )
-    return next_state.numpy(), float(reward), bool(terminated)
-
-
-@pytest.mark.parametrize(
-    ("name", "state", "action", "reward", "terminated"),
-    [
-        ("MountainCar-v0", [0.49, 0.05], 2, -1.0, True),
-        ("MountainCar-v0", [0.59, -0.05], 2, -1.0, False),  # it rolls back over the goal
-        ("CartPole-v1", [0.0, 0.0, 0.2, 1.0], 0, 1.0, True),  # the falling pole still earns its last reward
-        ("CartPole-v1", [0.0, 0.0, 0.2, 0.0], 0, 1.0, False),
-        ("Acrobot-v1", [-1.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1, 0.0, True),  # upright, which costs nothing
-        ("Acrobot-v1", [1.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1, -1.0, False),
-    ],
-)
-def test_an_episode_ends_and_pays_as_by_hand(name, state, action, reward, terminated):
-    assert step_once(name, state, action)[1:] == (reward, terminated)
-
-
-@pytest.mark.parametrize(
-    ("name", "state", "action", "noise", "end"),
-    [
-        ("MountainCar-v0", [-1.19, -0.07], 0, (), [-1.2, 0.0]),  # the left end stops the car
-        ("Acrobot-v1", [1.0, 0.0, 1.0, 0.0, 0.0, 0.0], 1, (), [1, 0, 1, 0, 0, 0]),  # at rest without torque
-        ("MazeGridWorld", [0.45, 0.98], 0, [0.0], [0.45, 0.98]),  # the wall blocks before the border does
-    ],
-)
-def test_a_step_ends_where_it_does_by_hand(name, state, action, noise, end):
-    np.testing.assert_array_equal(step_once(name, state, action, noise)[0], np.float32(end))
-
-
 def test_the_names_of_twins_are_those_with_a_time_limit_of_their_own():
     assert set(TWINS) == set(envs.TIME_LIMITS) - {"roundabout-paper-v0"}

@@ -141,9 +141,7 @@ def test_publishing_and_comparing_never_import_tensorflow():
     ("arguments", "sentence"),
     [
         (["gallery", "figure_88"], "unknown published figure 'figure_88': did you mean 'figure_8'"),
-        (["gallery", "--reference", "nowhere"], "nowhere holds no published results"),
         (["compare", "--scale", "paper"], "no figure of results/paper is published in"),
-        (["reference", "--scale", "quick"], "only results of scale paper are published"),
     ],
 )
 def test_a_command_on_nothing_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys, arguments, sentence):

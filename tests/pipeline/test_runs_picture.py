@@ -30,16 +30,6 @@ def test_a_training_that_is_under_way_is_drawn_from_its_checkpoint(csv, tmp_path
     assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 0
 
 
-def test_files_of_another_kind_are_refused(csv, tmp_path, capsys):
-    records, details = results.read(csv, "")
-    results.write(csv, records.assign(learning_rate=0.1), details)
-    assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 2
-    assert f"error: {csv} is not the results of one run" in capsys.readouterr().err
-    results.write(csv, records, {})
-    assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {results.provenance_json(csv)} is damaged; name a CSV that")
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

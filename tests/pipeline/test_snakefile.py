@@ -49,12 +49,6 @@ def test_no_job_reserves_more_memory_than_there_is(snakemake):
     assert found and max(memory for memory, _ in found) == 700
 
 
-def test_studies_dry_run(snakemake):
-    jobs = planned_jobs(snakemake("--dry-run", *PLAN.studies, "--config", "scale=smoke"))
-    runs = {run for study in PLAN.studies.values() for run in study.runs}
-    assert jobs["train_run"] + jobs["train_sampled_run"] == len(runs)
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -69,22 +63,6 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     lines = [line for line in refused.stderr.splitlines() if "error" in line.lower()]
     assert len(lines) == 1 and re.match(sentence, lines[0])
     assert "Traceback" not in refused.stderr
-
-
-@pytest.mark.slow(10)
-def test_another_workflow_loads_it_as_a_module_and_a_report_has_the_figures_that_are_there(tmp_path):
-    (tmp_path / "Snakefile").write_text(
-        f"module paper:\n    snakefile: '{ROOT}/Snakefile'\n    config: {{'scale': 'smoke'}}\n"
-        "use rule * from paper as paper_*\n"
-        "rule all:\n    default_target: True\n    input: 'results/smoke/figure_7/figure_7.png'\n"
-    )
-    command = [sys.executable, "-m", "snakemake", "--cores", "1"]
-    drawn = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert drawn.returncode == 0, drawn.stderr
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--report", "x.html"]
-    told = subprocess.run([*command, "--config", "scale=smoke"], cwd=tmp_path, capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    assert re.findall(r"Adding (.*\.png)", told.stderr) == ["figure_7.png"]
 
 
 @pytest.mark.slow(5)

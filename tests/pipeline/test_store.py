@@ -77,10 +77,8 @@ def test_damaged_and_outdated_runs_are_not_stored(tmp_path, finish):
 @pytest.mark.parametrize(
     ("suffix", "content"),
     [
-        ("csv.xz", b""),
         ("csv.xz", lzma.compress(b"seed,step,metric,value\n")),
         ("json", b"{}"),
-        ("json", b"\xff"),
         ("selection.csv.xz", b"[]"),
         ("selection.json", b"[]"),
     ],
@@ -113,7 +111,6 @@ def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_p
         (["restore", "--scale", "quick"], "only results of scale paper are published"),
         (["restore", "--scale", "paper", "--reference", "nowhere"], "nowhere holds no published results"),
         (["restore", "--scale", "paper", "--results", "mine"], "name one, for example mine/results."),
-        (["restamp", "--scale", "paper", "--results", "mine"], "name one, for example mine/results."),
     ],
 )
 def test_what_cannot_come_back_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys, arguments, sentence):

@@ -60,7 +60,6 @@ def test_a_sweep_without_its_json_is_named_once_with_its_command(finished, capsy
 
 EDITS = [
     (".json", "settings", {"noise": 7.0}),
-    (".json", "settings", []),
     (".json", "seeds", [0]),
     (".json", "run", "sin/l2"),
     (".json", "train_seconds_at", "long"),

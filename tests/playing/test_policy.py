@@ -1,11 +1,10 @@
-"""A policy file acts as the learner does, belongs to its seed alone, and needs no TensorFlow."""
+"""A policy file acts as the learner does and needs no TensorFlow."""
 
 import json
 import os
 import subprocess
 import sys
 import types
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -23,7 +22,6 @@ from dyna_td.playing import explain
 from dyna_td.playing.policy import Policy, load_policy, path_beside, weights_of
 from dyna_td.training.program import make_program
 from dyna_td.training.tensorboard import Events
-from dyna_td.training.trainer import execute
 
 SHORT = {"planning_updates": 2, "warm_up_steps": 40}
 PICTURES = ("CartPole-v1", "MazeGridWorld", "roundabout-paper-v0")  # MuJoCo's need OpenGL
@@ -49,14 +47,6 @@ def test_numpy_acts_as_the_learner_does(environment, width):
     else:
         np.testing.assert_allclose(actions, expected, rtol=1e-4, atol=1e-7)
         assert np.abs(actions).max() > 1e-4
-
-
-@pytest.mark.parametrize("many", [range(5), pytest.param(range(20), marks=pytest.mark.thorough)])
-def test_a_seed_has_the_same_weights_alone_and_among_others(many):
-    run = run_of("CartPole-v1", "er", (3,), 120, **SHORT)
-    alone, among = execute(run).weights, execute(replace(run, seeds=tuple(many))).weights
-    assert {"q.kernel0", "q.bias2"} < set(alone) and len(alone["q.kernel0"]) == 1
-    np.testing.assert_equal(alone, {name: array[3:4] for name, array in among.items()})
 
 
 @pytest.fixture

@@ -102,12 +102,6 @@ def test_the_crossover_is_the_root_that_separates_the_faster_losses(initial, rat
     assert head_start(1.001 * crossover) > 0 > head_start(0.999 * crossover)
 
 
-@pytest.mark.parametrize("excess", [1e-6, 1e-9, 1e-15])
-def test_the_crossover_of_an_initial_error_beside_the_peak_lies_beside_the_peak(excess):
-    assert hitting_times.crossover_error(1 + excess) == pytest.approx(1.0, abs=2e-6)
-    assert hitting_times.crossover_error(1 + excess) < 1.0
-
-
 @pytest.mark.parametrize(
     ("error", "threshold"), [(2.0, 0.0), (2.0, -1.0), (2.0, 2.5), (2.0, np.nan), (0.0, 0.5), (np.inf, 0.5)]
 )

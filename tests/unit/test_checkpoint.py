@@ -70,13 +70,6 @@ def test_a_damaged_one_is_refused_in_one_sentence(path, capsys, damage):
     assert capsys.readouterr().err == f"warning: the checkpoint {path} is damaged; the training starts anew.\n"
 
 
-def test_a_pickled_object_is_not_read(path, capsys):
-    with open(path, "wb") as file:
-        np.savez(file, facts=np.array([object()], dtype=object))
-    assert Checkpoint(path, IDENTITY).load() is None
-    assert "is damaged" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_full_disk_leaves_the_old_one_and_no_other_file(path, monkeypatch, call):
     Checkpoint(path, IDENTITY).save(ARRAYS, {"done": 1})
@@ -121,20 +114,6 @@ def test_the_files_of_killed_saves_go_in_the_end_and_no_others(path):
     assert checkpoint.load() is None
     checkpoint.remove()
     assert list(path.parent.iterdir()) == [other]
-
-
-def test_two_trainings_of_one_run_write_the_same_checkpoint_without_harm(path):
-    code = (
-        "import sys, pathlib, numpy, dyna_td.training.checkpoint as checkpoint\n"
-        "mine = checkpoint.Checkpoint(pathlib.Path(sys.argv[1]), {})\n"
-        "for _ in range(20):\n"
-        "    mine.save({'x': numpy.arange(99_999)}, {})\n"
-        "    assert mine.load()[0]['x'][-1] == 99_998\n"
-    )
-    command = [sys.executable, "-c", code, str(path)]
-    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [(process.communicate()[1], process.returncode) for process in both] == [("", 0)] * 2
-    assert list(path.parent.iterdir()) == [path]
 
 
 def test_the_empty_end_of_a_buffer_takes_no_room_and_comes_back(path):

@@ -8,7 +8,6 @@ from helpers import parameters_of, perceptron, run_of
 from dyna_td.learning.models import LearnedModel
 from dyna_td.learning.replay import Replay, Transition
 from dyna_td.learning.streams import Streams
-from dyna_td.learning.xla import xla_function
 from dyna_td.settings import DynaSettings
 from dyna_td.training.program import make_program
 from envs.spaces import Space
@@ -108,27 +107,6 @@ def test_an_update_follows_the_slope_of_the_mean_squared_error_of_a_mini_batch()
                     moved[number][place] += shift
                     losses.append(loss_by_hand(moved, of_seed))
                 assert gradient[seed][place] == pytest.approx((losses[0] - losses[1]) / 2e-6, rel=1e-3, abs=1e-6)
-
-
-def errors(model, transitions):
-    """Mean squared errors of s' and of r over all transitions: [S, 2]."""
-    next_state, reward, _ = model.predict(transitions.state, transitions.action, None)
-    of_state = np.mean((next_state - transitions.next_state) ** 2, axis=(1, 2))
-    return np.stack([of_state, np.mean((reward - transitions.reward) ** 2, axis=1)], axis=1)
-
-
-def test_a_learned_model_learns_a_linear_system():
-    rng = RNG(4)
-    replay = filled_replay(LinearWorld().transitions(rng, 400), 400)
-    unseen = LinearWorld().transitions(rng, 300)
-    model = learned_model(model_learning_rate=3e-3)
-    before = errors(model, unseen)
-
-    learn = xla_function(lambda step: model.learn(step, replay))
-    for step in range(600):
-        learn(tf.constant(step))
-    assert model.optimizer.updates == 600
-    assert (errors(model, unseen) < before / 100).all()
 
 
 def test_predictions_stay_in_the_box_and_end_where_the_known_rule_says():

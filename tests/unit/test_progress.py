@@ -31,16 +31,6 @@ def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun,
     assert stream.getvalue() == f"sin/l2: compiling\nsin/l2: {told}\n"
 
 
-def test_a_bars_speed_is_that_of_this_training():
-    stream = Terminal()
-    with progress.progress("run", stream) as show:
-        show(900_000, 1_000_000)
-        show(900_100, 1_000_000)
-        (bar,) = progress.tqdm._instances
-        meter = bar.format_meter(**bar.format_dict | {"elapsed": 10.0, "rate": None})
-    assert "900k/1.00M" in stream.getvalue() and "10.0step/s" in meter
-
-
 def test_the_latest_mean_return_goes_with_the_progress():
     rows = [(seed, step, "return", 100.0 * seed + step) for seed in (0, 1) for step in (0, 500)]
     for stream in (io.StringIO(), Terminal()):

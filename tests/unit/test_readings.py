@@ -60,7 +60,6 @@ def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_o
     [
         ({"name": "x"}, ["reading 'x': it says nothing: give it curves, a window, or both"]),
         (BATCHES | {"claims": [10, 44]}, ["it changes nothing of claim 44: take the claim from its list"]),
-        (BATCHES | {"claims": [10, 99]}, ["there is no claim 99"]),
         (BATCHES | {"curves": {"figure_1/a/l2": "sensitivity/g/l3"}}, ["unknown curve of sensitivity/g 'l3'"]),
         (
             BATCHES | {"curves": BATCHES["curves"] | {"figure_1/a/l": "figure_1/a/l2"}},

@@ -18,14 +18,6 @@ def assert_equal(actual, expected):
         np.testing.assert_array_equal(mine, theirs, err_msg=name)
 
 
-def test_a_stored_transition_comes_back_unchanged():
-    replay = Replay(seeds=2, capacity=5, state_dim=3)
-    for number in range(3):
-        assert replay.add(transition(number)) == number
-    for number in range(3):
-        assert_equal(replay.gather(tf.fill([2, 1], number)), transition(number))
-
-
 def test_a_full_ring_forgets_its_oldest_transition_first():
     replay = Replay(seeds=2, capacity=4, state_dim=3)
     places = [int(replay.add(transition(number))) for number in range(11)]

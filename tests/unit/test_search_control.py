@@ -195,13 +195,6 @@ def test_a_released_chain_stays_in_the_box_and_starts_anew_when_stuck_or_termina
         assert leaves is restarts, state
 
 
-@pytest.mark.parametrize(("gradient", "leaves"), [((9.0, 0.0), False), ((10.5, 0.0), True), ((0.0, -20.5), True)])
-def test_algorithm_4_starts_anew_outside_the_box_and_only_there(gradient, leaves):
-    rule = Algorithm4(Room(), visited_with(), DynaSettings())
-    assert move(rule, [0.0, 2.0], gradient)[1] is leaves
-    assert not move(rule, [0.9, 3.5], [0.0, 0.0])[1]  # neither in a terminal state nor when it rests
-
-
 def test_each_rule_accepts_by_its_own_threshold():
     distance, state = tf.constant([0.19, 0.201, 0.215]), tf.zeros([3, 2])
     visited = visited_with(mean_move=0.3, recent_move=0.2)
@@ -403,39 +396,10 @@ def test_a_fill_of_no_steps_finds_nothing_and_changes_nothing(rule):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_seed_whose_gradients_are_nan_starts_anew_and_leaves_the_others_alone(rule):
-    subject = filler(rule)
-    factors = np.ones((TOO_LONG, 5))
-    healthy, healthy_counts, healthy_counters = subject.run()
-    factors[:, 1] = np.nan
-    states, counts, counters = subject.run(factors=factors)
-    others = [0, 2, 3, 4]
-    np.testing.assert_array_equal(states[:, others], healthy[:, others])
-    np.testing.assert_array_equal(counts[:, others], healthy_counts[:, others])
-    for name in COUNTERS:
-        np.testing.assert_array_equal(counters[name][others], healthy_counters[name][others])
-    assert not counts[:, 1].any() and not states[:, 1].any()
-    # Such a step counts under Algorithm 4 too, whose other new starts are free: the other seeds would wait for it.
-    attempts = 2 * BUDGET
-    for name in ("chain_nonfinite_gradients", "chain_restarts", "chain_steps_made"):
-        assert counters[name][1] == attempts
-
-
-@pytest.mark.parametrize("rule", RULES)
 def test_a_gradient_near_overflow_brings_no_state_outside_the_space(rule):
     states, counts, _ = filler(rule).run(range(4), factors=np.full((TOO_LONG, 5), 1e38))
     for found, count in zip(states.reshape(-1, M, 2), counts.ravel(), strict=True):
         assert ((found[:count] >= Room.low) & (found[:count] <= Room.high)).all()
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_seed_finds_the_same_states_whatever_seeds_are_stacked_with_it(rule):
-    states, counts, counters = filler(rule).run(range(4))
-    of_two, counts_of_two, counters_of_two = filler(rule, (3, 1)).run(range(4))
-    np.testing.assert_array_equal(of_two, states[:, [3, 1]])
-    np.testing.assert_array_equal(counts_of_two, counts[:, [3, 1]])
-    for name in COUNTERS:
-        np.testing.assert_array_equal(counters_of_two[name], counters[name][[3, 1]])
 
 
 def test_a_full_chain_makes_all_its_steps_and_keeps_the_last_states():

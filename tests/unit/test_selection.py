@@ -36,11 +36,6 @@ def test_the_highest_mean_return_wins_in_control():
     assert choice["learning_rate"] == 0.01 and "highest wins" in choice["rule"]
 
 
-def test_other_metrics_do_not_count():
-    frame = pd.concat([sweep("test_rmse", **{"0_1": 1, "0_01": 2}), sweep("train_rmse", **{"0_1": 9, "0_01": 0})])
-    assert select_learning_rate(SUPERVISED, frame)["learning_rate"] == 0.1
-
-
 @pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
 def test_of_equal_rates_the_larger_wins(run, metric):
     assert select_learning_rate(run, sweep(metric, **{"0_01": 2, "0_1": 2}))["learning_rate"] == 0.1

@@ -27,13 +27,6 @@ def test_draws_differ_between_seeds_purposes_steps_and_inner_steps(purpose):
     assert len(np.unique(draws, axis=0)) == len(draws) == len(steps) * len(inners) * 6
 
 
-def test_no_draw_of_a_long_run_ever_repeats():
-    streams = Streams((0, 1))
-    draw = tf.function(lambda step: streams.integers(Purpose.UNIFORM_BATCH, (3,), 2**30, step=step), jit_compile=True)
-    draws = np.concatenate([draw(tf.constant(step)).numpy() for step in range(3000)])
-    assert len(np.unique(draws, axis=0)) == len(draws)
-
-
 def test_purposes_have_streams_of_their_own():
     streams = Streams((0, 7))
     draws = np.concatenate([streams.uniform(purpose, (3,), step=5).numpy() for purpose in Purpose])
