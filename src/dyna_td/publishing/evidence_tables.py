@@ -74,7 +74,7 @@ def controls_by_warm_up(facts: "Published") -> Table:
 
 
 def goal(facts: "Published") -> Table:
-    """Mean returns where the warm-up hides the goal and where it shows it, minus PrioritizedER's of the same warm-up."""
+    """Mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
     study = "goal"
     table = pd.read_csv(facts.root / "reference" / study / "curves.csv").set_index(["panel", "curve", "metric"])
     panels = facts.plan.studies[study].panels

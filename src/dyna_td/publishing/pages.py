@@ -344,7 +344,7 @@ def readings_of(facts: Published, number: int) -> list[tuple[str, str]]:
 
 
 def test_cells(test: pd.Series, plan: Plan) -> list[str]:
-    """ "A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
+    """A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
     if test["expect"] == "computed":
         return [
             test["test"].replace("_", " "),
