@@ -184,10 +184,11 @@ def stack_seeds(seeds):
     return [seeds]
 
 
-def execute(run, progress, checkpoint):
+def execute(run, progress, checkpoint, watch=None):
     rows = [(seed, step, "test_rmse", CONSTANT * step) for seed in run.seeds for step in (0, 50, 100)]
     records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
-    return SimpleNamespace(records=records, states=None, cost={"diverged_seeds": {}, "remarks": {}})
+    cost = {"diverged_seeds": {}, "remarks": {}}
+    return SimpleNamespace(records=records, states=None, cost=cost, weights={})
 
 
 class RegressionProgram:

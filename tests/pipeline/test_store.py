@@ -128,7 +128,7 @@ def test_snakemake_has_nothing_to_train_where_all_runs_are_back(tmp_path, finish
         finish(run, source)
     store.keep(PLAN, figure.runs, source, directory)
     back = store.restore(PLAN, directory, tmp_path / "results")
-    assert {made.run for made in back.runs} == set(figure.runs)
+    assert {made.run for made in back.runs} == set(figure.runs), back
     done = snakemake("--dry-run", "--config", "scale=paper", "--", "figure_2")
     assert done.returncode == 0, done.stderr
     jobs = done.stdout + done.stderr
