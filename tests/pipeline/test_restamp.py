@@ -179,6 +179,8 @@ import pandas as pd
 
 from dyna_td.learning.regression import CONSTANT
 
+LARGEST_STACK = 20
+
 
 def stack_seeds(seeds):
     return [seeds]
