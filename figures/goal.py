@@ -53,7 +53,7 @@ class Pairs(Ranking):
         axes.set_yticks([-place for place in range(len(self.rows))], self.labels(tables))
         axes.tick_params(axis="y", labelsize=7)
         axes.set_ylim(1 - len(self.rows) - self.margins[0], self.margins[1])
-        axes.set_xlabel("mean return over learning\n(hollow: goal hidden, full: goal shown)")
+        axes.set_xlabel("mean return over learning\n(hollow: hidden, full: shown)")
 
     def describe(self, tables: Tables) -> str:
         row = self.row(tables, self.shown[0])
