@@ -55,8 +55,8 @@ def _draw_visits(axes: Axes, error: TDError, title: str) -> None:
     for name, (rule, colour) in RULES.items():
         shares = zero_crossing.visits(rule(error), STEPS, CHAINS)
         beta = fitted_exponent(shares[None], target[None])[0]
-        axes.plot(middle, CELLS * shares, color=colour, lw=1.2, label=f"{name}: {beta:.2f}")
-        print(f"{title}, {name}: exponent {beta:.2f}")
+        axes.plot(middle, CELLS * shares, color=colour, lw=1.2, label=f"{name}: {beta:z.2f}")
+        print(f"{title}, {name}: exponent {beta:z.2f}")
     axes.set(xlabel="state x", ylabel="density of visits", ylim=(0, 6.5), title=title)
     axes.legend(loc="upper center", fontsize=8, title=r"$\beta$ of $|\delta|^\beta$ that fits best", title_fontsize=8)
 

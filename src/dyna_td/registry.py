@@ -81,7 +81,7 @@ _LEARNED = number("learned", "model that completes the states of search control"
 _WARM_UP = {
     "warm_up_goal": number(
         "hidden",
-        "what the warm-up tells of the goal: hidden, shown (one episode) or natural",
+        "what the warm-up shows of the goal: hidden, shown (one episode) or natural",
         "ours",
         choices=("hidden", "shown", "natural"),
     )
@@ -127,7 +127,7 @@ AGENTS = {
         "IdealStates", on=SAMPLED_ENVIRONMENT, states_per_fill=1_000, search_every=10, queue_capacity=5_000
     ),
     "cubic_dqn": _ablation("CubicDQN", dyna=False),
-    # What the warm-up, or the model, tells of the goal.
+    # What the warm-up, or the model, shows of the goal.
     "er_warm_up": _warm_up("ERWarmUp", dyna=False),
     "prioritized_er_warm_up": _warm_up("PrioritizedERWarmUp", dyna=False, **_exponent(1.0, "paper")),
     "dyna_td_warm_up": _warm_up("DynaTDWarmUp", **_TERMINATION),

@@ -1,6 +1,6 @@
 """Ablations of how agents learn where episodes end: from their warm-up or from their model; the paper has none.
 
-`warm_up_goal` says what the warm-up tells of the goal. `hidden`: nothing, because each of its transitions into the goal
+`warm_up_goal` says what the warm-up shows of the goal. `hidden`: nothing, because each of its transitions into the goal
 is replaced by the seed's transition before. `shown`: the same, but its last transitions are one episode that a fixed
 policy leads to the goal. `natural`: whatever the random policy met. `termination` says whether search control and its
 model know the environment's rule or learn it.
