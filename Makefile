@@ -116,8 +116,9 @@ $(PEERS)/.installed: benchmarks/requirements.txt
 		$(PEERS)/bin/python -m pip install --quiet "$$requirement" < /dev/null || complete=no; \
 	done; test $$complete = no || touch $@; }
 
-lint: setup  ##! check style: Python and Snakefile
+lint: setup  ##! check style and types: Python and Snakefile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile
 	$(BIN)/snakemake --lint

@@ -1,0 +1,94 @@
+"""What to use, beyond the paper: each agent's return minus ER's on the panels of figures 4 and 12."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import pandas as pd
+import scipy
+from controls import LEARNED, NO_CHAIN, NO_MODEL
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from panels import Panel
+from style import CurveStyle, graded
+from tables import Tables, curve_rows, require_curve
+
+from dyna_td.pipeline.aggregate import LESS
+
+BASELINE = "er"
+ROWS = {
+    "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
+    "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
+    "laber": CurveStyle("LaBER", NO_MODEL),
+    "uniform_states": CurveStyle("true model: uniform states", NO_CHAIN),
+    "dyna_td": CurveStyle("true model: Dyna-TD", NO_CHAIN),
+    "uniform_states_learned": CurveStyle("learned: uniform states", LEARNED),
+    "dyna_td_learned": CurveStyle("learned: Dyna-TD", LEARNED),
+}
+
+
+@dataclass
+class Forest(Panel):
+    """A row for each agent: its return over learning minus ER's with a 95% interval, one dot for each n.
+
+    Attributes:
+      by_n: the letters in curves.csv of this environment's panels, by the label of their n.
+      is_left: whether the rows are named.
+    """
+
+    by_n: dict[str, str] = field(default_factory=dict)
+    is_left: bool = False
+
+    height: ClassVar[float] = 4.6  # inches
+    offset: ClassVar[float] = 0.22  # between the dots of a row, in rows
+
+    def check(self, tables: Tables, path: Path) -> None:
+        for letter in self.by_n.values():
+            for curve in ROWS:
+                require_curve(tables.curves, letter, curve, self.metric + LESS + BASELINE, path)
+
+    def row(self, tables: Tables, letter: str, curve: str) -> pd.Series:
+        """The last row of curves.csv for an agent's difference."""
+        return curve_rows(tables.curves, letter, curve, self.metric + LESS + BASELINE).iloc[-1]
+
+    def draw(self, axes: Axes, tables: Tables) -> None:
+        looks = self.style_table()
+        for place, (label, letter) in enumerate(self.by_n.items()):
+            for height, curve in enumerate(ROWS):
+                row = self.row(tables, letter, curve)
+                bar = scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"] if row["n"] > 1 else 0.0
+                y = self.offset * (1 - place) - height
+                axes.errorbar(row["mean"], y, xerr=bar, fmt="o", markersize=4, color=looks[label].colour)
+        axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
+        for height in range(len(ROWS) - 1):
+            axes.axhline(-0.5 - height, color="#EEEEEE", linewidth=0.8, zorder=0)
+        axes.set_yticks([-height for height in range(len(ROWS))], [style.label for style in ROWS.values()])
+        axes.tick_params(axis="y", length=0, labelleft=self.is_left)
+        for tick, style in zip(axes.get_yticklabels(), ROWS.values(), strict=True):
+            tick.set_color(style.colour)
+        axes.set_ylim(0.4 - len(ROWS), 0.6)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.set_xlabel("return minus ER's")
+
+    def style_table(self) -> dict[str, CurveStyle]:
+        return graded({label: label for label in self.by_n})
+
+    def legend(self) -> tuple[CurveStyle, ...]:
+        return tuple(self.style_table().values())
+
+    def describe(self, tables: Tables) -> str:
+        row = self.row(tables, next(iter(self.by_n.values())), next(iter(ROWS)))
+        return f"{row['n']:.0f} seeds, means over learning to environment step {row['step']:,.0f}"
+
+
+def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+    """One panel for each environment, with the dots of its n side by side."""
+    by_environment: dict[str, dict[str, str]] = {}
+    for letter, panel in declared.items():
+        environment, n = panel.title.split(", ")
+        by_environment.setdefault(environment, {})[n] = letter
+    shown = {}
+    for number, (environment, by_n) in enumerate(by_environment.items()):
+        letter = "abcd"[number]
+        shown[letter] = Forest(letter, environment, "return", by_n=by_n, is_left=number == 0)
+    return shown
