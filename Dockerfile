@@ -1,7 +1,7 @@
 # The environment of requirements.lock with the project in it.
-#   docker build --tag dyna_td:0.1.0 .
+#   docker build --build-arg COMMIT="$(git rev-parse HEAD)" --tag dyna_td:0.1.0 .
 #   docker run --rm --user "$(id -u)" --volume "$PWD/results:/dyna_td/results" dyna_td:0.1.0 figure_7
-FROM python:3.12-slim
+FROM python:3.11-slim
 
 # Whatever number the user has, there is a name and a place for caches.
 ENV USER=dyna HOME=/tmp PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
@@ -20,6 +20,10 @@ RUN python -m pip install --no-deps --no-build-isolation --editable . \
     && useradd --uid 1000 dyna \
     && mkdir results \
     && chmod a+rwx . results
+
+# For the JSON file of each result, because the image has no repository.
+ARG COMMIT=
+ENV DYNA_TD_COMMIT=${COMMIT}
 
 USER dyna
 ENTRYPOINT ["snakemake"]

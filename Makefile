@@ -55,6 +55,7 @@ all-figures: setup  ## every figure, at SCALE
 	@$(BIN)/snakemake all_figures --config scale=$(SCALE) $(QUIET)
 	@echo "wrote results/$(SCALE)/figure_1 to figure_14; next: make report SCALE=$(SCALE)"
 
+what_to_use:  ## prioritized replay and its alternatives on every benchmark (not in the paper)
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
 sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
 rates:  ## do the claims depend on learning rates? The same agents at equal ones (not in the paper)

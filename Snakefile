@@ -1,8 +1,9 @@
 """Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
 
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
-`snakemake controls`, `goal`, `sensitivity`, `rates` and `frozen`. Code is never an input: the digest of the code that can change a
-result is among the params, so a comment outdates nothing. PLAN reads experiments/ and answers for all runs and figures.
+`snakemake what_to_use`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`. Code is never an input: the digest of the
+code that can change a result is among the params, so a comment outdates nothing. PLAN reads experiments/ and answers for
+all runs and figures.
 """
 
 import os
@@ -34,7 +35,8 @@ def marked(picture, caption):
     return report(picture, caption=caption, category=f"Scale {SCALE}") if Path(picture).exists() else picture
 
 
-container: f"docker-daemon:dyna_td:{__version__}"  # built from the Dockerfile; used with --sdm apptainer
+# With --sdm apptainer; a file or an address: --config container=dyna_td.sif
+container: config.get("container", f"docker-daemon:dyna_td:{__version__}")
 
 
 onstart:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from dyna_td import cli
+from dyna_td.pipeline import provenance
 from dyna_td.pipeline.plans import load_plan
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +74,9 @@ def test_what_can_be_drawn_passes_the_check_without_a_word(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training):
+def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeypatch):
+    monkeypatch.setattr(provenance, "IS_CHECKOUT", False)
+    monkeypatch.setenv("DYNA_TD_COMMIT", "abc")  # as in the image
     settings = ["--learning-rate", "1e-2", "--hidden", "8x4", "--planning-updates", "30", "--warm-up-steps", "20"]
     shape = ["--steps", "250", "--evaluate-every", "100", "--seeds", "3,0-1"]
     assert cli.main(train(*settings, *shape, env="GridWorld", agent="prioritized_er")) == 0
@@ -85,7 +88,8 @@ def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training):
     details = json.loads(Path("x.json").read_text())
     assert details["settings"]["warm_up_steps"] == 20 and details["seeds"] == [0, 1, 3]
     assert details["train_seconds"] == 1.0 and details["peak_memory_mib"] == 10.0
-    assert {"versions", "cpu", "git_commit", "git_dirty", "source_digest", "csv_sha256"} <= set(details)
+    assert {"versions", "cpu", "git_dirty", "source_digest", "csv_sha256"} <= set(details)
+    assert details["git_commit"] == "abc"
 
 
 def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training):

@@ -47,10 +47,13 @@ def seeds(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        found += range(first, last + 1) if 0 <= last - first < MOST_SEEDS else [None]
+        found += range(first, last + 1) if first <= last else [None]
     if None in found or len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, not {text!r}")
+    if len(found) > MOST_SEEDS:
         raise argparse.ArgumentTypeError(
-            f"expected seeds such as 0-19 or 0,3,7, each once and at most {MOST_SEEDS:,}, not {text!r}"
+            f"expected at most {MOST_SEEDS:,} seeds in a job, not {len(found):,}: train 0-{MOST_SEEDS - 1} first, and "
+            "the others in jobs of their own"
         )
     return tuple(sorted(found))
 

@@ -40,8 +40,9 @@ def versions(*packages: str) -> dict[str, str | None]:
 
 
 def commit(checkout: Path | None = None) -> str | None:
-    """The commit that is checked out, here or in another folder, None outside of a git repository."""
-    return _git("rev-parse", "HEAD", checkout=checkout)
+    """The commit that is checked out, here or in another folder; in the image its own; None if there is none."""
+    own = None if checkout else os.environ.get("DYNA_TD_COMMIT")
+    return _git("rev-parse", "HEAD", checkout=checkout) or own or None
 
 
 def uncommitted(*folders: str) -> list[str] | None:

@@ -14,7 +14,7 @@ from dyna_td.pipeline.files import ROOT
 def plan_of(config: dict) -> plans.Plan:
     """The plan at the scale of `--config`; a mistake in it or in the YAML files ends Snakemake with one sentence."""
     for key in config:
-        in_one_sentence(require_choice, key, ["scale"], "key of --config")
+        in_one_sentence(require_choice, key, ["scale", "container"], "key of --config")
     return in_one_sentence(plans.load_plan, str(config.get("scale", "quick")))
 
 
