@@ -1,13 +1,13 @@
 """Seed k's numbers do not depend on which seeds share its job, and the same seeds give the same numbers.
 
-XLA rounds by the size of the stack, so every kind of program is compared in each size that the trainer compiles, to the
-last bit; benchmarks/packing.py compares more. The quick tier samples it; the program in Gymnasium stands in
-test_gym_program.py.
+XLA rounds by the size of the stack, so every size that the trainer compiles is compared, to the last bit. The thorough
+tier compares every environment with every kind of agent (benchmarks/packing.py), the quick tier samples it.
 """
 
 from dataclasses import replace
 
 import numpy as np
+import packing
 import pandas as pd
 import pytest
 import tensorflow as tf
@@ -23,21 +23,10 @@ CHAINS = {"chain_steps": 30, "model_start": 130}
 RUNS = {
     # With the paper's 4,000 examples XLA orders sums otherwise than with 300.
     **{f"{name} of 4,000": run_of("sin", name, (), 30, learning_rate=1e-2) for name in LEARNERS},
-    **{name: run_of("sin", name, (), 60, learning_rate=1e-2, examples=301) for name in LEARNERS},
-    "er": run_of("CartPole-v1", "er", (), 200, **CONTROL),
     "er with 64 units": run_of("MazeGridWorld", "er", (), 140, hidden=(64, 64), **CONTROL),
-    "prioritized_er": run_of("GridWorld", "prioritized_er", (), 200, **CONTROL),
     "schaul_prioritized_er": run_of("MazeGridWorld", "schaul_prioritized_er", (), 200, **CONTROL),
-    "laber": run_of("GridWorld", "laber", (), 200, **CONTROL),
-    "full_prioritized_er": run_of("Acrobot-v1", "full_prioritized_er", (), 200, **CONTROL),
     "figure 1c": run_of("MountainCar-v0", "full_prioritized_er", (), 200, hidden=(16, 16), **CONTROL),
     "dyna_td": run_of("GridWorld", "dyna_td", (), 160, **CONTROL, **CHAINS),
-    "dyna_td, langevin and learned": run_of(
-        "GridWorld", "dyna_td", (), 180, search_control="langevin", model="learned", **CONTROL, **CHAINS
-    ),
-    "dyna_frequency, algorithm_4": run_of(
-        "MountainCar-v0", "dyna_frequency", (), 160, search_control="algorithm_4", **CONTROL, **CHAINS
-    ),
 }
 QUICK = ("prioritized_l2 of 4,000", "dyna_td")
 
@@ -69,6 +58,12 @@ def test_every_compiled_size_has_the_numbers_of_twenty(name, request):
             np.testing.assert_array_equal(few[metric], value[first : first + size], err_msg=metric)
     if name.startswith("dyna"):
         assert (many["chain_states"] > 0).all()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", packing.cases(), ids=" ".join)
+def test_every_environment_and_kind_of_agent_has_the_numbers_of_twenty(case):
+    assert packing.differing_sizes(packing.cases()[case]) == []
 
 
 def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_too(monkeypatch):

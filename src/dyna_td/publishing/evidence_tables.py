@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dyna_td.pipeline import costs
 from dyna_td.settings import Run
 
 if TYPE_CHECKING:
@@ -94,6 +95,34 @@ def goal(facts: "Published") -> Table:
     tasks = [next(iter(panel.curves.values())) for panel in panels.values()]
     names = [f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}" for run in tasks]
     return ["agent", *(f"{name}: {end}" for name in names for end in ("hidden", "shown"))], rows
+
+
+def what_to_use(facts: "Published") -> Table:
+    """Returns minus ER's for each environment and n; then panels won and lost against ER, and processor time."""
+    study, baseline = "what_to_use", "er"
+    table = pd.read_csv(facts.root / "reference" / study / "curves.csv").set_index(["panel", "curve", "metric"])
+    panels = facts.plan.studies[study].panels
+    curves = list(next(iter(panels.values())).curves)
+    others = [curve for curve in curves if curve != baseline]
+    won, lost, seconds = (dict.fromkeys(curves, 0) for _ in range(3))
+    rows = []
+    for key, panel in panels.items():
+        run = panel.curves[baseline]
+        cells = [f"{table.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"]
+        for curve in others:
+            row = table.loc[(key, curve, f"return_less_{baseline}")]
+            mean, low, high = (f"{row[column]:+,.0f}" for column in ("mean", "low95", "high95"))
+            is_won, is_lost = row["low95"] > 0, row["high95"] < 0
+            won[curve] += is_won
+            lost[curve] += is_lost
+            cells.append(f"**{mean}** ({low} to {high})" if is_won or is_lost else f"{mean} ({low} to {high})")
+        for curve in curves:
+            cost = costs.read(facts.root / "reference" / "runs" / f"{panel.curves[curve].name}.json")
+            seconds[curve] += cost.core_seconds
+        rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", *cells])
+    rows.append(["panels won, lost", "", *(f"**{won[curve]}, {lost[curve]}**" for curve in others)])
+    rows.append(["processor time, ER: 1", *(f"{seconds[curve] / seconds[baseline]:.1f}" for curve in curves)])
+    return ["panel", *(f"`{curve}`" for curve in curves)], rows
 
 
 def _headings(facts: "Published") -> list[str]:

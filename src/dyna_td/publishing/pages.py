@@ -142,7 +142,7 @@ def fill(root: Path = ROOT) -> None:
         "docs/claims.md": (history, undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
-        "docs/beyond-the-paper.md": (controls, goal, by_warm_up, controls_by_warm_up),
+        "docs/beyond-the-paper.md": (what_to_use, controls, goal, by_warm_up, controls_by_warm_up),
         "docs/figures.md": (gallery,),
     }
     for page, parts in pages.items():
@@ -302,6 +302,11 @@ def undecided(facts: Published) -> str:
 def goal(facts: Published) -> str:
     """See `evidence_tables.goal`."""
     return _table(*evidence_tables.goal(facts))
+
+
+def what_to_use(facts: Published) -> str:
+    """See `evidence_tables.what_to_use`."""
+    return _table(*evidence_tables.what_to_use(facts))
 
 
 def by_warm_up(facts: Published) -> str:
