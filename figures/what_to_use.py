@@ -20,6 +20,7 @@ ROWS = {
     "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
     "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
     "laber": CurveStyle("LaBER", NO_MODEL),
+    "laber_unweighted": CurveStyle("LaBER, no weights", NO_MODEL),
     "uniform_states": CurveStyle("true model: uniform states", NO_CHAIN),
     "dyna_td": CurveStyle("true model: Dyna-TD", NO_CHAIN),
     "uniform_states_learned": CurveStyle("learned: uniform states", LEARNED),
