@@ -7,6 +7,7 @@ import pytest
 
 from dyna_td import cli
 from dyna_td.pipeline import finished, plans, results, verify
+from dyna_td.playing.policy import path_beside
 from dyna_td.publishing import handover, store
 
 PLAN = plans.load_plan("paper")
@@ -28,8 +29,10 @@ def told(monkeypatch):
 def stored(tmp_path, finish):
     """The folder of the results and that of the published runs."""
     source, directory = tmp_path / "results", tmp_path / "reference"
-    for run in RUNS:
-        finish(run, source)
+    csv = [finish(run, source) for run in RUNS][-1]
+    path_beside(csv).write_bytes(b"weights")
+    details = json.loads(results.provenance_json(csv).read_text()) | {"policy_sha256": results.checksum(b"weights")}
+    results.provenance_json(csv).write_text(json.dumps(details))
     assert set(store.keep(PLAN, PLAN.all_runs.values(), source, directory)) == set(RUNS)
     return source, directory
 
@@ -44,7 +47,7 @@ def test_runs_come_back_as_they_were_and_snakemake_is_told(stored, told, tmp_pat
     assert {made.run for made in back.runs} == set(RUNS) == {made.run for made in told} and not back.left_out
     expected, found = files_of(source), files_of(tmp_path / "again")
     not_shown = results.states_csv(results.run_csv("paper", UNSAMPLED.name, source)).relative_to(source)
-    assert set(found) == set(expected) - {not_shown}
+    assert set(found) == set(expected) - {not_shown} and b"weights" in found.values()
     assert verify.faults(PLAN, tmp_path / "again")[1] == []
     for path in found:
         read = json.loads if path.suffix == ".json" else bytes

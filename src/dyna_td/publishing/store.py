@@ -11,6 +11,7 @@ from dyna_td.pipeline import aggregate, finished, provenance, results
 from dyna_td.pipeline.files import write_whole
 from dyna_td.pipeline.finished import Finished
 from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.playing.policy import path_beside
 from dyna_td.publishing import handover, reference
 from dyna_td.settings import Run
 
@@ -70,6 +71,10 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
             else:
                 with write_whole(at) as file:
                     file.write(f"{_as_json(json.loads(path.read_bytes()))}\n")
+        policy = path_beside(files[f"{run.name}.csv"])
+        if run.name in plan.runs and policy.exists():  # studies would double the size of the repository
+            with write_whole(reference.stored(f"{run.name}.policy.npz", directory), "wb") as file:
+                file.write(policy.read_bytes())
     return kept
 
 
@@ -92,6 +97,9 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, outdated: bool
     files = {name: path for name, path in _files(plan, run, target).items() if not path.exists()}
     if f"{run.name}.csv" not in files:
         return
+    policy = f"{run.name}.policy.npz"
+    if reference.stored(policy, directory).exists():
+        files = {policy: path_beside(files[f"{run.name}.csv"]), **files}
     try:
         tables = {name: reference.read_table(name, directory) for name in files if name.endswith(".csv")}
     except UserError as error:
