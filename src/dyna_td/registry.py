@@ -9,6 +9,7 @@ import sys
 from dataclasses import Field, dataclass, field, make_dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.settings import (
@@ -56,7 +57,7 @@ class Agent:
 
     path: str
     dyna: bool = False
-    numbers: dict[str, object] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
     on: str = "any"
 
 
@@ -215,8 +216,8 @@ def adopt(agent: str | type) -> str:
     AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
     _settings_type.cache_clear()
     top = sys.modules[own.__module__.partition(".")[0]]
-    if getattr(top, "__file__", None):  # a notebook has none
-        place = Path(top.__file__)
+    if source := getattr(top, "__file__", None):  # a notebook has none
+        place = Path(source)
         code_digest.PACKAGES.setdefault(
             top.__name__, place.parent if place.stem == "__init__" else place.with_suffix("")
         )
@@ -241,7 +242,7 @@ def _settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
             shared = kind.__dataclass_fields__[name]
             value = field(default=value, metadata=shared.metadata)
         own[name] = (name, type(value.default), number(value.default, **value.metadata))
-    made = make_dataclass(kind.__name__, own.values(), bases=(kind,), frozen=True)
+    made: Any = make_dataclass(kind.__name__, own.values(), bases=(kind,), frozen=True)
     made.__reduce__ = lambda settings: (_rebuilt, (agent, box_actions, dict(vars(settings))))  # pickles
     return made
 
@@ -258,7 +259,7 @@ def agents_on(environment: str) -> list[str]:
     return [name for name, agent in AGENTS.items() if agent.on in here]
 
 
-def require_environment(environment: object) -> str:
+def require_environment(environment: Any) -> str:
     """Returns `environment` if it can be trained on: one of `ENVIRONMENTS`, or any that Gymnasium can make.
 
     Raises:
@@ -287,8 +288,8 @@ def require_agent(agent: object, environment: str) -> str:
 
 def all_settings() -> dict[str, str]:
     """Every setting's meaning by its name, for `--help`."""
-    kinds = [RegressionSettings, DQNSettings, DDPGSettings, SearchControlSettings]
-    kinds += [_settings_type(agent, box_actions=False) for agent in AGENTS]
+    kinds: list[type[Settings | SearchControlSettings]] = [RegressionSettings, DQNSettings, DDPGSettings]
+    kinds += [SearchControlSettings, *(_settings_type(agent, box_actions=False) for agent in AGENTS)]
     every = [setting for kind in kinds for setting in kind.__dataclass_fields__.values() if setting.metadata]
     return {setting.name: setting.metadata["meaning"] for setting in reversed(every)}
 
@@ -338,7 +339,7 @@ def work(run: Run) -> int:
     return updates + chains
 
 
-def load(path: str) -> type:
+def load(path: str) -> Any:
     """The class that "module:class" names."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
