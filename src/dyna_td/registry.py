@@ -195,7 +195,7 @@ def adopt(agent: str | type) -> str:
     It extends one of `dyna_td.agents`, whose settings it has; `numbers`, a dictionary in it, adds its own (`Agent`).
 
     Raises:
-      UserError: it cannot be imported, or is no agent.
+      UserError: it cannot be imported, is no agent, or its source is not found.
     """
     from dyna_td.pipeline import code_digest
     from dyna_td.pipeline.quiet_import import import_quietly
@@ -213,14 +213,19 @@ def adopt(agent: str | type) -> str:
     by_path = {known.path: known for known in reversed(AGENTS.values()) if known.path != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     numbers = {**bases[0].numbers, **getattr(own, "numbers", {})}
-    AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
-    _settings_type.cache_clear()
     top = sys.modules[own.__module__.partition(".")[0]]
     if source := getattr(top, "__file__", None):  # a notebook has none
         place = Path(source)
         code_digest.PACKAGES.setdefault(
             top.__name__, place.parent if place.stem == "__init__" else place.with_suffix("")
         )
+    if _with_source(name) and not code_digest.has_source(name):
+        raise UserError(
+            f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__}, at the top of a "
+            ".py file, and an __init__.py in each folder of its package."
+        )
+    AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
+    _settings_type.cache_clear()
     return name
 
 

@@ -74,6 +74,13 @@ def reached(entries: Iterable[str]) -> set[Definition]:
     return found
 
 
+def has_source(entry: str) -> bool:
+    """Whether `entry` ("module:name") is a definition of this project, or of the user's own code, in its source."""
+    module, name = Definition(*entry.split(":"))
+    home = _module(module)
+    return home is not None and name.partition(".")[0] in home.definitions
+
+
 @cache
 def _module(name: str) -> "_Module | None":
     """The module of this project called `name`, None for any other name."""
@@ -97,6 +104,7 @@ class _Module:
 
     def __init__(self, name: str, path: Path):
         self.name = name
+        self.place = [*name.split("."), *(["__init__"] if path.stem == "__init__" else [])]
         self.definitions: dict[str, list[ast.stmt]] = {}
         body = ast.parse(path.read_text(encoding="utf-8")).body
         self.imports = self.bound_by(body)
@@ -111,12 +119,14 @@ class _Module:
             if isinstance(node, ast.Import):
                 bound |= {(each.asname or each.name): each.name for each in node.names if _module(each.name)}
             elif isinstance(node, ast.ImportFrom):
-                for each in node.names:  # this project has no relative imports
-                    inside = f"{node.module}.{each.name}"
+                above = self.place[: -node.level] if node.level else []  # a user's import can be relative
+                source = ".".join(filter(None, [*above, node.module]))
+                for each in node.names:
+                    inside = f"{source}.{each.name}"
                     if _module(inside):
                         bound[each.asname or each.name] = inside
-                    elif _module(node.module):
-                        bound[each.asname or each.name] = f"{node.module}:{each.name}"
+                    elif _module(source):
+                        bound[each.asname or each.name] = f"{source}:{each.name}"
         return bound
 
     def resolve(self, dotted: str, imports: dict[str, str]) -> Definition | None:
