@@ -9,6 +9,7 @@ import sys
 from dataclasses import Field, dataclass, field, make_dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.settings import (
@@ -56,7 +57,7 @@ class Agent:
 
     path: str
     dyna: bool = False
-    numbers: dict[str, object] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
     on: str = "any"
 
 
@@ -194,7 +195,7 @@ def adopt(agent: str | type) -> str:
     It extends one of `dyna_td.agents`, whose settings it has; `numbers`, a dictionary in it, adds its own (`Agent`).
 
     Raises:
-      UserError: it cannot be imported, or is no agent.
+      UserError: it cannot be imported, is no agent, or its source is not found.
     """
     from dyna_td.pipeline import code_digest
     from dyna_td.pipeline.quiet_import import import_quietly
@@ -212,14 +213,19 @@ def adopt(agent: str | type) -> str:
     by_path = {known.path: known for known in reversed(AGENTS.values()) if known.path != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     numbers = {**bases[0].numbers, **getattr(own, "numbers", {})}
-    AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
-    _settings_type.cache_clear()
     top = sys.modules[own.__module__.partition(".")[0]]
-    if getattr(top, "__file__", None):  # a notebook has none
-        place = Path(top.__file__)
+    if source := getattr(top, "__file__", None):  # a notebook has none
+        place = Path(source)
         code_digest.PACKAGES.setdefault(
             top.__name__, place.parent if place.stem == "__init__" else place.with_suffix("")
         )
+    if _with_source(name) and not code_digest.has_source(name):
+        raise UserError(
+            f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__}, at the top of a "
+            ".py file, and an __init__.py in each folder of its package."
+        )
+    AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
+    _settings_type.cache_clear()
     return name
 
 
@@ -241,7 +247,7 @@ def _settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
             shared = kind.__dataclass_fields__[name]
             value = field(default=value, metadata=shared.metadata)
         own[name] = (name, type(value.default), number(value.default, **value.metadata))
-    made = make_dataclass(kind.__name__, own.values(), bases=(kind,), frozen=True)
+    made: Any = make_dataclass(kind.__name__, own.values(), bases=(kind,), frozen=True)
     made.__reduce__ = lambda settings: (_rebuilt, (agent, box_actions, dict(vars(settings))))  # pickles
     return made
 
@@ -258,7 +264,7 @@ def agents_on(environment: str) -> list[str]:
     return [name for name, agent in AGENTS.items() if agent.on in here]
 
 
-def require_environment(environment: object) -> str:
+def require_environment(environment: Any) -> str:
     """Returns `environment` if it can be trained on: one of `ENVIRONMENTS`, or any that Gymnasium can make.
 
     Raises:
@@ -287,8 +293,8 @@ def require_agent(agent: object, environment: str) -> str:
 
 def all_settings() -> dict[str, str]:
     """Every setting's meaning by its name, for `--help`."""
-    kinds = [RegressionSettings, DQNSettings, DDPGSettings, SearchControlSettings]
-    kinds += [_settings_type(agent, box_actions=False) for agent in AGENTS]
+    kinds: list[type[Settings | SearchControlSettings]] = [RegressionSettings, DQNSettings, DDPGSettings]
+    kinds += [SearchControlSettings, *(_settings_type(agent, box_actions=False) for agent in AGENTS)]
     every = [setting for kind in kinds for setting in kind.__dataclass_fields__.values() if setting.metadata]
     return {setting.name: setting.metadata["meaning"] for setting in reversed(every)}
 
@@ -338,7 +344,7 @@ def work(run: Run) -> int:
     return updates + chains
 
 
-def load(path: str) -> type:
+def load(path: str) -> Any:
     """The class that "module:class" names."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)

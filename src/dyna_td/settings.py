@@ -7,7 +7,7 @@ Defaults are the paper's main settings. A source is `paper`, `code` (the release
 import math
 import reprlib
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dyna_td.errors import UserError
 
@@ -20,13 +20,14 @@ def number(default, meaning: str, source: str, least: float = 0, most: float = L
     return field(default=default, metadata=metadata)
 
 
-def checked(setting: Field, value: object, name: str = "") -> object:
+def checked(setting: Field, value: Any, name: str = "") -> Any:
     """`value` in the setting's type: 5e4 becomes a whole number, a list a tuple.
 
     Raises:
       UserError: for another type, or a value out of bounds.
     """
-    default, limits = setting.default, setting.metadata
+    default: Any = setting.default
+    limits = setting.metadata
     if isinstance(default, tuple):
         is_good = isinstance(value, list | tuple) and 0 < len(value) <= 8
         is_good = is_good and all(_is_whole(part) and 0 < part <= 10_000 for part in value)
@@ -46,11 +47,11 @@ def checked(setting: Field, value: object, name: str = "") -> object:
     return tuple(map(int, value)) if isinstance(default, tuple) else type(default)(value)
 
 
-def _is_finite(value: object) -> bool:
+def _is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: Any) -> bool:
     return _is_finite(value) and float(value).is_integer()
 
 
@@ -215,7 +216,7 @@ class Run:
 
     environment: str
     agent: str
-    settings: Settings
+    settings: Any  # `Settings` of a type that agent and environment have: `registry.settings_type`
     seeds: tuple[int, ...]
     steps: int
     evaluate_every: int = 500

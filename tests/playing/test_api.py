@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dyna_td
-from dyna_td import cli
+from dyna_td import cli, registry
 from dyna_td.errors import UserError
 from dyna_td.playing.policy import load_policy
 
@@ -54,3 +54,25 @@ def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp
 def test_a_mistake_is_one_sentence(arguments, words):
     with pytest.raises(UserError, match=words):
         dyna_td.train(*arguments)
+
+
+AGENT = "from dyna_td.agents.er import ER\n\n\nclass Mine(ER):\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "agent"),
+    [
+        ({"bare_folder/mine.py": AGENT}, "bare_folder.mine:Mine"),
+        ({"again/__init__.py": "from again.mine import Mine\n", "again/mine.py": AGENT}, "again:Mine"),
+    ],
+)
+def test_an_agent_whose_source_is_not_found_is_a_mistake(tmp_path, monkeypatch, files, agent):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", os.getcwd())])
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    where = f"{next(iter(files)).partition('/')[0]}.mine:Mine"
+    with pytest.raises(UserError, match=f"^the source of agent {agent} is not found: expected {where}, "):
+        registry.adopt(agent)
+    assert agent not in registry.AGENTS

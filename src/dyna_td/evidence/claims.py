@@ -179,8 +179,9 @@ def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
     )
     given = {key: content[key] for key in _AS_GIVEN if key in content}
     test = MeasuredTest(content.get("label", panel), plus, minus, **given)
-    for compared in test.terms if test.over else ():
-        _require_metrics(test.over, compared.run)
+    if test.over:
+        for compared in test.terms:
+            _require_metrics(test.over, compared.run)
     return test
 
 
@@ -203,6 +204,7 @@ def term_at(text: str, metric: str | None, plan: Plan) -> Term:
 
 
 def _require_metrics(metrics: str, run: Run | None) -> str:
-    for name in metrics.split("+") if run else ():
-        require_metric(name, run.environment, [run.agent])
+    if run:
+        for name in metrics.split("+"):
+            require_metric(name, run.environment, [run.agent])
     return metrics

@@ -28,13 +28,21 @@ _DIGITS = 9  # of studentized deviations: a tie must not depend on the order in 
 
 
 class Tests:
-    """What an effect may be, by the one-sided `p_above` and `p_below` of a subclass."""
+    """What an effect may be, by the one-sided `p_above` and `p_below` of a subclass: arrays [...], or numbers."""
 
-    def p_inside(self, low: float, high: float) -> np.ndarray:
+    def p_above(self, bound: float) -> np.ndarray | float:
+        """One-sided p-value against "the effect is at most `bound`"."""
+        raise NotImplementedError
+
+    def p_below(self, bound: float) -> np.ndarray | float:
+        """One-sided p-value against "the effect is at least `bound`"."""
+        raise NotImplementedError
+
+    def p_inside(self, low: float, high: float) -> np.ndarray | float:
         """Against "the effect is not in (low, high)", [...]: for finite ends, equivalence by two one-sided tests."""
         return self.p_above(low) if high == np.inf else np.maximum(self.p_above(low), self.p_below(high))
 
-    def p_outside(self, low: float, high: float) -> np.ndarray:
+    def p_outside(self, low: float, high: float) -> np.ndarray | float:
         """Against "the effect is in [low, high]", [...]: a one-sided test at each end that is finite."""
         return self.p_below(low) if high == np.inf else np.minimum(self.p_below(low), self.p_above(high))
 
@@ -84,7 +92,7 @@ def estimate(*samples: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
     n may differ from sample to sample, the leading shape may not. `resamples` is one less than a multiple of 40.
     """
     parts = [_resample(np.asarray(sample, np.float64), k, resamples) for k, sample in enumerate(samples)]
-    means, variances, shifts, resampled = (sum(column) for column in zip(*parts, strict=True))
+    means, variances, shifts, resampled = (sum(column, np.zeros([])) for column in zip(*parts, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):
         deviations = shifts / np.sqrt(resampled)
     # 0 / 0: the resample is constant and its mean is the sample's.

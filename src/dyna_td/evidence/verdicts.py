@@ -15,6 +15,7 @@ each of its tests, and is not corrected. So a test can stay undecided although i
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,7 @@ _LEAST_RANKED = 6  # seeds with which an exact test of ranks can decide
 _LEAST_SECONDS = 1.0  # of training: shorter ones are too short to be timed
 
 Read = Callable[[Run], Measured | None]
+_Found = dict[Term, Measured]  # the results of all curves of a test
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
         estimated = [k for k in group if outcomes[k].p_supported is not None]
         both = ([getattr(outcomes[k], name) for k in estimated] for name in ("p_supported", "p_contradicted"))
         for k, p, q in zip(estimated, *corrected(claim.combine, *both), strict=True):
-            outcomes[k] = _decided(outcomes[k], claim.tests[k], claim.combine, float(p), float(q), len(estimated))
+            test = claim.tests[k]
+            assert isinstance(test, MeasuredTest)  # a computed test estimates nothing
+            outcomes[k] = _decided(outcomes[k], test, claim.combine, float(p), float(q), len(estimated))
     return combined(claim.combine, [outcomes[k].verdict for k in counted]), outcomes
 
 
@@ -152,12 +156,12 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
         return Outcome(verdict, check.effect, window="exact", sources="current", note=check.note)
     if absent := _absent(test, read):
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
-    measured = {term.run: read(term.run) for term in test.terms}
+    measured = {term: found for term in test.terms if term.run and (found := read(term.run))}
     if test.expect == "more_often":
-        outcome = _proportion_outcome(test, plan, read)
+        outcome = _proportion_outcome(test, measured, plan, read)
     else:
         outcome = {"share_below": _cost_outcome}.get(test.expect, _mean_outcome)(test, measured)
-    outcome = _with_stuck(outcome, test, plan, read)
+    outcome = _with_stuck(outcome, test, measured, plan, read)
     return replace(outcome, sources=weakest({found.sources for found in measured.values()}))
 
 
@@ -166,20 +170,21 @@ def _absent(test: MeasuredTest, read: Read) -> str:
     figures = sorted({term.figure for term in test.terms if term.run is None})
     if figures:
         return f"{', '.join(figures)} is not available yet"
-    runs = dict.fromkeys(term.run.name for term in test.terms if read(term.run) is None)
+    runs = dict.fromkeys(term.run.name for term in test.terms if term.run and read(term.run) is None)
     return f"missing: {', '.join(runs)}" if runs else ""
 
 
-def _mean_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
+def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     """The outcome by where the mean of the comparison lies."""
     plus, minus = _scores(test, measured)
     samples, left_out = _samples(plus, minus)
-    facts = {"n": "+".join(str(len(sample)) for sample in samples), "window": _window(test, measured)}
+    facts: dict[str, Any] = {"n": "+".join(str(len(sample)) for sample in samples), "window": _window(test, measured)}
     facts["pairing"] = "paired" if len(samples) == 1 else "unpaired"
     facts["note"] = f"left out, not finite: seed {', '.join(map(str, left_out))}" if left_out else ""
     if not all(map(len, samples)):
         return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, **facts)
     fewest = min(map(len, samples))
+    found: statistics.FewSeeds | statistics.Estimate
     if fewest < statistics.FEW:
         sides = ([values.drop(left_out, errors="ignore").to_numpy() for values in side] for side in (plus, minus))
         found = statistics.estimate_few(*sides)
@@ -189,13 +194,12 @@ def _mean_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
     ends = [*found.interval(), *(found.interval(2 * statistics.LEVEL) if test.expect == "equivalent" else ())]
     iqm = sum(map(statistics.interquartile_mean, samples))
     effect, iqm, *ends = (float(np.expm1(number) if test.relative else number) for number in (found.effect, iqm, *ends))
-    names = ("low95", "high95", "low90", "high90")
+    facts |= zip(("low95", "high95", "low90", "high90"), ends, strict=False)
     low, high = test.region
     inside = found.p_inside(low, high)
     return Outcome(
         "undecided",
         effect,
-        **dict(zip(names, ends, strict=False)),
         iqm=iqm,
         p_supported=float(inside) if test.expect == "equivalent" else _doubled(inside),
         p_contradicted=_doubled(found.p_outside(low, high)),
@@ -207,12 +211,12 @@ def _mean_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
     )
 
 
-def _scores(test: MeasuredTest, measured: dict[Run, Measured]) -> tuple[list[pd.Series], list[pd.Series]]:
+def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list[pd.Series]]:
     """The scores of the items of plus and of minus by seed, logarithms if the comparison is relative."""
     budget = common_seconds(measured.values()) if test.window == "equal_seconds" else 0.0
 
     def one(term: Term) -> pd.Series:
-        values = score(measured[term.run], term.metric, test.window, test.over, budget)
+        values = score(measured[term], term.metric, test.window, test.over, budget)
         if test.above is not None:
             values = (values > test.above).where(values.notna()).astype(float)
         if test.best is not None:
@@ -243,29 +247,32 @@ def _improvement(plus: list[pd.Series], minus: list[pd.Series], samples: list[np
     return statistics.probability_of_improvement(samples[0], [0.0]) if minus and len(samples) == 1 else np.nan
 
 
-def _stuck(term: Term, metric: str, plan: Plan, read: Read, share: float = STUCK) -> tuple[int, int, float]:
+def _stuck(
+    term: Term, own: Measured, metric: str, plan: Plan, read: Read, share: float = STUCK
+) -> tuple[int, int, float]:
     """Stuck seeds of a curve, all its seeds, and the score below which they are stuck; NaN counts as stuck."""
     figure, panel, _ = term.path.split("/")
     found = [measured for run in plan.drawn[figure].panels[panel].curves.values() if (measured := read(run))]
     bound = stuck_below(found, metric, share)
-    values = score(read(term.run), metric, "final")
+    values = score(own, metric, "final")
     return int((~(values >= bound)).sum()), len(values), bound
 
 
-def _with_stuck(outcome: Outcome, test: MeasuredTest, plan: Plan, read: Read) -> Outcome:
+def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, plan: Plan, read: Read) -> Outcome:
     """The outcome with the share of stuck seeds, if the test compares the returns of two curves."""
     if test.metrics != ["return"] or [len(item) for side in (test.plus, test.minus) for item in side] != [1, 1]:
         return outcome
     (((plus,),), ((minus,),)) = test.plus, test.minus
-    shares = (hits / of for hits, of, _ in (_stuck(term, "return", plan, read) for term in (plus, minus)))
-    return replace(outcome, **dict(zip(("stuck_plus", "stuck_minus"), shares, strict=True)))
+    found = (_stuck(term, measured[term], "return", plan, read) for term in (plus, minus))
+    stuck_plus, stuck_minus = (hits / of for hits, of, _ in found)
+    return replace(outcome, stuck_plus=stuck_plus, stuck_minus=stuck_minus)
 
 
-def _proportion_outcome(test: MeasuredTest, plan: Plan, read: Read) -> Outcome:
+def _proportion_outcome(test: MeasuredTest, measured: _Found, plan: Plan, read: Read) -> Outcome:
     """The outcome of Fisher's exact test: are more seeds of plus stuck?"""
     (((plus,),), ((minus,),)) = test.plus, test.minus
     (hits, of, bound), (others, of_others, _) = (
-        _stuck(term, term.metric, plan, read, test.margin) for term in (plus, minus)
+        _stuck(term, measured[term], term.metric, plan, read, test.margin) for term in (plus, minus)
     )
     counts = (hits, of, others, of_others)
     p, q = map(_doubled, statistics.fisher_exact(*counts))
@@ -281,18 +288,18 @@ def _proportion_outcome(test: MeasuredTest, plan: Plan, read: Read) -> Outcome:
         fewest=min(of, of_others),
         n=f"{of}+{of_others}",
         pairing="unpaired",
-        window=_window(test, {test.terms[0].run: read(test.terms[0].run)}),
+        window=_window(test, {plus: measured[plus]}),
         note=f"{hits} of {of} against {others} of {of_others} below {bound:.4g}",
     )
 
 
-def _cost_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
+def _cost_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     """The outcome by the share of the training seconds that plus needs beyond minus: one job each, so no interval."""
     if min(found.detail("train_seconds") for found in measured.values()) < _LEAST_SECONDS:
         return Outcome("undecided", n="1+1 jobs", window="whole run", note="too short a training to be timed")
     plus, minus = (
-        measured[term.run].detail("train_seconds") / measured[term.run].detail("trained_seeds") / term.run.steps
-        for ((term,),) in (test.plus, test.minus)
+        found.detail("train_seconds") / found.detail("trained_seeds") / found.run.steps
+        for found in (measured[term] for ((term,),) in (test.plus, test.minus))
     )
     share = 1.0 - minus / plus
     verdict = "supported" if share < test.margin else "contradicted"
@@ -300,15 +307,15 @@ def _cost_outcome(test: MeasuredTest, measured: dict[Run, Measured]) -> Outcome:
     return Outcome(verdict, share, n="1+1 jobs", window="whole run", note=note)
 
 
-def _doubled(p: float) -> float:
+def _doubled(p: np.ndarray | float) -> float:
     """The two-sided p-value of a test that is asked in both directions."""
     return min(1.0, 2.0 * float(p))
 
 
-def _window(test: MeasuredTest, measured: dict[Run, Measured]) -> str:
+def _window(test: MeasuredTest, measured: _Found) -> str:
     """The window and the steps of this run in it; a short run can have no evaluation there."""
     if test.window == "equal_seconds":
         return f"{test.window} to {common_seconds(measured.values()):.3g} s"
-    run = test.terms[0].run
-    steps = steps_in(run, test.window, sorted(measured[run].records["step"].unique()))
+    first = measured[test.terms[0]]
+    steps = steps_in(first.run, test.window, sorted(first.records["step"].unique()))
     return f"{test.window} {steps[0]}..{steps[-1]}" if steps else f"{test.window}, without an evaluation"

@@ -1,6 +1,7 @@
 """From runs to curves: statistics over seeds at every evaluation."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -171,7 +172,7 @@ def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.Data
         yield summarise(values.reset_index().assign(step=panel.curves[curve].steps)).assign(curve=curve)
 
 
-def _exact(metric: str, points: list[tuple[int, float]], n: int = 1) -> pd.DataFrame:
+def _exact(metric: str, points: Any, n: int = 1) -> pd.DataFrame:
     """Numbers without spread, (step, value) each, in the columns of measured curves."""
     points = pd.DataFrame(points, columns=["step", "mean"])
     mean = points["mean"]

@@ -43,12 +43,12 @@ def seconds(text: str) -> float:
 
 def seeds(text: str) -> tuple[int, ...]:
     """`0-19`, `0,3,7` or a mixture, each seed once."""
-    found = []
+    found: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        found += range(first, last + 1) if first <= last else [None]
-    if None in found or len(set(found)) < len(found):
+        found += range(first, last + 1) if first <= last else [-1]
+    if -1 in found or len(set(found)) < len(found):
         raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, not {text!r}")
     if len(found) > MOST_SEEDS:
         raise argparse.ArgumentTypeError(

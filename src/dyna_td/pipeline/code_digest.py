@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dyna_td.pipeline.files import IS_CHECKOUT, PACKAGE, ROOT
 
@@ -74,6 +74,13 @@ def reached(entries: Iterable[str]) -> set[Definition]:
     return found
 
 
+def has_source(entry: str) -> bool:
+    """Whether `entry` ("module:name") is a definition of this project, or of the user's own code, in its source."""
+    module, name = Definition(*entry.split(":"))
+    home = _module(module)
+    return home is not None and name.partition(".")[0] in home.definitions
+
+
 @cache
 def _module(name: str) -> "_Module | None":
     """The module of this project called `name`, None for any other name."""
@@ -82,7 +89,14 @@ def _module(name: str) -> "_Module | None":
         return None
     stem = PACKAGES[package].joinpath(*parts)
     path = next((path for path in (stem / "__init__.py", stem.with_suffix(".py")) if path.is_file()), None)
-    return path and _Module(name, path)
+    return _Module(name, path) if path else None
+
+
+def _home(name: str) -> "_Module":
+    """The module that holds a definition of this project."""
+    module = _module(name)
+    assert module, f"{name} is no module of this project"
+    return module
 
 
 class _Module:
@@ -90,6 +104,7 @@ class _Module:
 
     def __init__(self, name: str, path: Path):
         self.name = name
+        self.place = [*name.split("."), *(["__init__"] if path.stem == "__init__" else [])]
         self.definitions: dict[str, list[ast.stmt]] = {}
         body = ast.parse(path.read_text(encoding="utf-8")).body
         self.imports = self.bound_by(body)
@@ -99,17 +114,19 @@ class _Module:
 
     def bound_by(self, body: Iterable[ast.stmt]) -> dict[str, str]:
         """This project's names that imports among the statements bind, as "module" or "module:name"."""
-        bound = {}
+        bound: dict[str, str] = {}
         for node in body:
             if isinstance(node, ast.Import):
                 bound |= {(each.asname or each.name): each.name for each in node.names if _module(each.name)}
             elif isinstance(node, ast.ImportFrom):
-                for each in node.names:  # this project has no relative imports
-                    inside = f"{node.module}.{each.name}"
+                above = self.place[: -node.level] if node.level else []  # a user's import can be relative
+                source = ".".join(filter(None, [*above, node.module]))
+                for each in node.names:
+                    inside = f"{source}.{each.name}"
                     if _module(inside):
                         bound[each.asname or each.name] = inside
-                    elif _module(node.module):
-                        bound[each.asname or each.name] = f"{node.module}:{each.name}"
+                    elif _module(source):
+                        bound[each.asname or each.name] = f"{source}:{each.name}"
         return bound
 
     def resolve(self, dotted: str, imports: dict[str, str]) -> Definition | None:
@@ -124,7 +141,7 @@ class _Module:
         if not target or rest:
             return None
         module, name = target.split(":")
-        home = _module(module)
+        home = _home(module)
         if name in home.definitions:
             return Definition(module, name)
         return home.resolve(name, home.imports) if name in home.imports else None
@@ -143,9 +160,10 @@ def _defined(statement: ast.stmt) -> Iterator[str]:
 def _statements(definition: Definition) -> list[ast.stmt]:
     """The statements of a definition: a method's own, a class's with all its methods."""
     name, _, method = definition.name.partition(".")
-    statements = _module(definition.module).definitions[name]
+    statements = _home(definition.module).definitions[name]
     if method:
-        return [each for each in statements[-1].body if isinstance(each, _FUNCTIONS) and each.name == method]
+        owner: Any = statements[-1]  # a class, or a function with a class in it
+        return [each for each in owner.body if isinstance(each, _FUNCTIONS) and each.name == method]
     return statements
 
 
@@ -164,14 +182,15 @@ def _methods(definition: Definition) -> Iterator[tuple[str, Definition]]:
 
 
 def _resolved(definition: Definition, base: ast.expr) -> Definition | None:
-    home = _module(definition.module)
+    home = _home(definition.module)
     return home.resolve(ast.unparse(base), home.imports)
 
 
 @cache
 def _written(definition: Definition) -> tuple[str, tuple[Definition, ...], frozenset[str]]:
     """A definition's text, with `_0__0`, `_1__0`, ... for other definitions; these; and the names that it may call."""
-    home, references, lines = _module(definition.module), [], []
+    home, lines = _home(definition.module), []
+    references: list[Definition] = []
     names: set[str] = set()
     for statement in _statements(definition):
         node = copy.deepcopy(statement)
@@ -226,7 +245,7 @@ class _Canonical(ast.NodeTransformer):
     def _field(self, statement: ast.stmt) -> ast.stmt:
         """A field of a tuple or a dataclass, without its type: its name and its order count."""
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
-            return ast.Expr(ast.List([ast.Constant(statement.target.id)], ast.Load()))
+            return ast.Expr(ast.List([ast.Constant(ast.unparse(statement.target))], ast.Load()))
         return statement
 
     def visit_FunctionDef(self, node):
@@ -329,7 +348,7 @@ class _Canonical(ast.NodeTransformer):
 
     def _placeholder(self, reference: Definition) -> str:
         """`_k__p`: the p-th name that the k-th reference defines; a definition's own name becomes `_ownp`."""
-        place = [*_defined(_module(reference.module).definitions[reference.name][0])].index(reference.name)
+        place = [*_defined(_home(reference.module).definitions[reference.name][0])].index(reference.name)
         if reference == (self.own.module, self.own.name.partition(".")[0]):
             return f"_own{place}"
         self.references.append(reference)

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dyna_td.errors import UserError
 
@@ -20,7 +20,7 @@ LONGEST_NAME = 230  # bytes, where file systems allow 255: temporary files, and 
 @contextlib.contextmanager
 def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
     """Opens `path` for writing text (w) or bytes (wb): its old contents stay until the block ends without exception."""
-    as_text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    as_text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_of(path)
     try:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -88,7 +89,7 @@ def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple
 def agrees(planned: Run, details: dict, code: bool = True) -> bool:
     """Whether a run's JSON file with these `details` tells of the planned settings, and of the `code` that is here."""
     settings = details.get("settings")
-    rate = settings.get("learning_rate") if isinstance(settings, dict) else None
+    rate: Any = settings.get("learning_rate") if isinstance(settings, dict) else None
     asked = results.describe(planned.with_learning_rate(rate) if planned.sweep else planned)
     is_other_code = code and details.get("source_digest") != asked["source_digest"]
     return not is_other_code and not differences(planned, details, {**asked, "run": planned.name})

@@ -40,7 +40,7 @@ def _dimensions(environment: str) -> tuple[int, int]:
     import envs  # imported late, because Gymnasium takes a moment
 
     made = envs.make(environment)
-    sizes = math.prod(made.observation_space.shape), math.prod(made.action_space.shape)
+    sizes = math.prod(made.observation_space.shape or ()), math.prod(made.action_space.shape or ())
     made.close()
     return sizes
 

@@ -7,7 +7,7 @@ A run whose learning rate is swept is preceded by one run per rate, on selection
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from dyna_td.registry import (
     require_environment,
     settings_type,
 )
-from dyna_td.settings import Run, checked
+from dyna_td.settings import Run, Settings, checked
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
@@ -51,8 +51,8 @@ class Panel:
 
     metric: str
     curves: dict[str, Run]
-    closed_form: str | None = None
-    states: dict[str, str] | None = None
+    closed_form: str = ""
+    states: dict[str, str] = field(default_factory=dict)
     against: str = "step"
     baselines: tuple[str, ...] = ()
 
@@ -252,7 +252,7 @@ def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):
         raise UserError(f"metric {metric} is not drawn against {against}: crashes are, against driving_steps, alone.")
-    states = panel.get("states")
+    states = panel.get("states", {})
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
     is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which one agent makes, in the end
@@ -288,7 +288,7 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
     return run
 
 
-def _sweep(kind: type, rates: list, extent: dict) -> tuple[float, ...]:
+def _sweep(kind: type[Settings], rates: list, extent: dict) -> tuple[float, ...]:
     """The learning rates of a sweep, as many as the scale tries."""
     rates = [checked(kind.__dataclass_fields__["learning_rate"], rate) for rate in rates]
     if len(rates) < 2 or len({f"{rate:g}" for rate in rates}) < len(rates):

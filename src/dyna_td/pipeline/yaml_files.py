@@ -7,6 +7,7 @@ import re
 import reprlib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import yaml
@@ -82,13 +83,15 @@ def _order(error: jsonschema.ValidationError) -> tuple:
 
 def _sentence(error: jsonschema.ValidationError) -> str:
     place = ".".join(str(part) for part in error.absolute_path) or "the file"
+    schema: Any = error.schema
+    instance: Any = error.instance
     if error.validator == "additionalProperties":
-        allowed = list(error.schema["properties"])
-        unknown = next(key for key in error.instance if key not in allowed)
+        allowed = list(schema["properties"])
+        unknown = next(key for key in instance if key not in allowed)
         nearest = difflib.get_close_matches(str(unknown), allowed, n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
         return f"unknown key {unknown!r} in {place}: {hint}allowed are {', '.join(allowed)}."
-    found = reprlib.repr(error.instance)
-    description = error.schema.get("description")
-    problem = f"expected {description}" if description else error.message.replace(repr(error.instance), "it")
+    found = reprlib.repr(instance)
+    description = schema.get("description")
+    problem = f"expected {description}" if description else error.message.replace(repr(instance), "it")
     return f"{place} is {found}: {problem}."

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -84,9 +85,10 @@ def play(
 
 def _as_declared(action, environment: gymnasium.Env):
     """The action in the environment's own bounds and type; vectors come in [-1, 1]."""
-    space = environment.action_space
+    space: Any = environment.action_space
     if isinstance(space, gymnasium.spaces.Discrete):
         return int(action)
+    # A Box, because `envs.make` allows no other.
     scaled = space.low + (np.nan_to_num(action).reshape(space.shape) + 1.0) / 2.0 * (space.high - space.low)
     return (scaled if space.dtype.kind == "f" else np.rint(scaled)).astype(space.dtype)
 
@@ -102,13 +104,14 @@ class _Pictures:
 
     def after_step(self, ended: bool = False) -> None:
         """Shows the picture, if it is due."""
-        if self._show and (ended or self._steps % self._every == 0):
+        if ended or self._steps % self._every == 0:
             self._capture_frame()
         self._steps += 1
 
     def _capture_frame(self) -> None:
         """Named as highway-env calls it, between the pictures of two decisions."""
-        self._show(np.asarray(self._environment.unwrapped.render()))
+        if self._show:
+            self._show(np.asarray(self._environment.unwrapped.render()))
 
 
 def rate_of(environment: gymnasium.Env) -> float:

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,9 @@ def run_of(policy: Policy, seed: int) -> Run:
             f"--explain shows Dyna agents on {', '.join(PLANES)}, but this policy is that of {agent} on {environment}."
         )
     kind = registry.settings_type(environment, agent)
-    numbers = {name: tuple(value) if isinstance(value, list) else value for name, value in about["settings"].items()}
+    numbers: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in about["settings"].items()
+    }
     known = {setting.name for setting in fields(kind)}
     settings = kind(**{name: value for name, value in numbers.items() if name in known})
     return Run(environment, agent, settings, (seed,), about["steps"], about["evaluate_every"])
@@ -93,7 +96,7 @@ def look(program, step: int) -> Look:
     """A look at the first seed of a program; changes nothing in it."""
     agent, random = program.agent, np.random.default_rng(step)
     states, value, error = _maps(program, random)
-    drawn = random.choice(len(states), SHOWN, p=error / error.sum()) if error.sum() > 0 else []
+    drawn: np.ndarray | list[int] = random.choice(len(states), SHOWN, p=error / error.sum()) if error.sum() > 0 else []
     width = (program.twin.high - program.twin.low) / CELLS
     ideal = states[drawn] + (random.random((len(drawn), 2)) - 0.5) * width
     places = _ages(agent, random, int(agent.replay.size))
@@ -139,7 +142,8 @@ def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
     from dyna_td.agents.dyna import Dyna
     from dyna_td.search.rules import RULES
 
-    control, visited = agent.search_control, []
+    control = agent.search_control
+    visited: list[np.ndarray] = []
     if type(agent).search is not Dyna.search:  # which makes no chain
         return np.zeros([0, 2]), np.zeros([0, 2])
     rule = RULES[agent.settings.search_control](control.space, control.visited, agent.settings)

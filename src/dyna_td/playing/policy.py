@@ -8,6 +8,7 @@ axis first: `q.kernel0` [S, out, in] and `q.bias0` [S, out], ... of deep Q-learn
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.files import write_whole
 
 NETWORKS = ("actor", "q")  # of a learner; the one that acts
-_ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
+_ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
 _ABOUT = "about"
 
 

@@ -56,7 +56,7 @@ def as_text(table: pd.DataFrame) -> str:
 
 def other_machines(plan: Plan, figures: list[str], directory: Path, published: Path) -> str:
     """The CPUs and versions of published runs that differ from those of their fresh twins, in words, each once."""
-    found = {}
+    found: dict[str, None] = {}
     for name in figures:
         for run in plan.figure(name).runs:
             csv, there = results.run_csv(plan.scale, run.name, directory), reference.read_details(run.name, published)

@@ -3,7 +3,7 @@
 Each function returns headings and rows for `pages`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +71,7 @@ def controls_by_warm_up(facts: "Published") -> Table:
     """The same for the agents of the study controls, n = 10."""
     curves = facts.plan.studies[_CONTROLS[0]].panels[_CONTROLS[1]].curves
     published = {f"`{name}`": run for name, run in curves.items() if _csv(facts, run).exists()}
-    return _headings(facts), _strata(facts, published)
+    return _headings(facts), list(_strata(facts, published))
 
 
 def goal(facts: "Published") -> Table:
@@ -131,7 +131,7 @@ def _headings(facts: "Published") -> list[str]:
     return ["agent", *names]
 
 
-def _strata(facts: "Published", runs: dict[str, Run]) -> Iterable[list[str]]:
+def _strata(facts: "Published", runs: dict[str, Run]) -> Iterator[list[str]]:
     scores = {name: mean_returns(facts, run) for name, run in runs.items()}
     own = next(score for name, score in scores.items() if name.strip("`") in ("Dyna-TD", "dyna_td"))
     for name, score in scores.items():

@@ -41,7 +41,8 @@ def draw(figure: str, directory: Path, output: Path) -> Path:
         states = reference.states_csv(figure, directory)
         if states.exists():
             results.states_csv(curves).write_bytes(reference.read_compressed(states))
-        command = [sys.executable, SCRIPT, figure, "--curves", curves, "--scale", scale, "--output", png]
+        command: list[str | Path] = [sys.executable, SCRIPT, figure, "--curves", curves]
+        command += ["--scale", scale, "--output", png]
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         drawn = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
     if drawn.returncode:

@@ -22,8 +22,10 @@ def replace(path: Path, parts: dict[str, str]) -> None:
     for part, content in parts.items():
         begin, end = marks(part)
         place = f"{re.escape(begin)}\n.*?{re.escape(end)}"
-        text, count = re.subn(place, lambda _, new=f"{begin}\n{content}{end}": new, text, flags=re.DOTALL)
+        around = re.split(place, text, flags=re.DOTALL)
+        count = len(around) - 1
         if count != 1:
             raise UserError(f"{path} has {count} places for {part}, expected 1: put {begin} and {end} on lines there.")
+        text = f"{begin}\n{content}{end}".join(around)
     with write_whole(path) as file:
         file.write(text)

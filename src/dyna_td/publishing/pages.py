@@ -174,7 +174,7 @@ def answer(facts: Published) -> str:
 
 def results(facts: Published) -> str:
     """The mean return over learning of each agent on each benchmark, with Student's 95% interval over seeds."""
-    rows = {}
+    rows: dict[str, dict[int, list[str]]] = {}
     for panel in (panel for name in ("figure_4", "figure_12") for panel in facts.plan.figures[name].panels.values()):
         found = {curve: _mean_return(facts, panel.curves[curve]) for curve in AGENTS if curve in panel.curves}
         best = max(mean for mean, _ in found.values())

@@ -103,7 +103,7 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
         results.require_complete(stored(csv, directory), records, run, "make reference")
         sources = "published" if finished.agrees(run, details, code=False) else "other"
         states = f"{run.name}.states.csv" if "states_sha256" in details else None
-        read_states = states and (lambda: pd.read_csv(io.BytesIO(read_table(states, directory))))
+        read_states = (lambda: pd.read_csv(io.BytesIO(read_table(states, directory)))) if states else None
         return Measured(run, records, details, "make reference", sources, read_states)
 
     return read

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import docutils.core
 import docutils.utils
@@ -33,7 +33,7 @@ from dyna_td.publishing import pages, reference
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 _PNG = b"\x89PNG\r\n\x1a\n"
-_CAPTION_SETTINGS = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
+_CAPTION_SETTINGS: dict[str, Any] = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
 _CAPTION_SETTINGS |= {"halt_level": 2, "report_level": 5}  # a warning is a mistake in the caption
 PAGE = Path("docs") / "report.html"  # the published report, from the project's folder
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
@@ -54,7 +54,7 @@ class Sources(NamedTuple):
 def render(content: dict) -> str:
     """The page of what `collect` found; equal contents give equal bytes."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
-    strict = {"autoescape": True, "undefined": jinja2.StrictUndefined}
+    strict: dict[str, Any] = {"autoescape": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
     return environment.get_template("report.html.jinja").render(content)
 

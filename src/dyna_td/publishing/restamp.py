@@ -21,6 +21,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -84,7 +85,7 @@ def last_step(run: Run) -> int:
 def crowded(run: Run) -> tuple[Run, dict]:
     """`run`, short, with a buffer and a queue that are soon full and a model that soon learns; and what is changed."""
     numbers = {name: value for name, value in CROWDED.items() if name in vars(run.settings)}
-    short = {"steps": CROWDED_STEPS, "evaluate_every": CROWDED_STEPS // 4, "sweep": ()}
+    short: dict[str, Any] = {"steps": CROWDED_STEPS, "evaluate_every": CROWDED_STEPS // 4, "sweep": ()}
     return replace(run, **short, settings=replace(run.settings, **numbers)), {**short, "settings": numbers}
 
 
@@ -124,7 +125,7 @@ def train_beginning(run: Run, until: int, measures: bool, companions: bool = Tru
     if not companions:
         trainer.WIDTHS = range(2, trainer.LARGEST_STACK + 1)
     beginning = replace(run, seeds=tuple(seed for seed in trainer.stack_seeds(run.seeds)[0] if seed in run.seeds))
-    stop = _UntilStep(until)
+    stop: Any = _UntilStep(until)  # in the place of a checkpoint
     try:
         if measures:
             return trainer.execute(beginning, stop.show, stop).records
@@ -191,7 +192,7 @@ def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[s
     until, rate = last_step(made.run), made.trained.settings.learning_rate
     trained = made.table.details.get("trained_seeds", 0)
     begin = partial(train_beginning, until=until, companions=trained > made.table.records["seed"].nunique())
-    sweep = [begin(made.candidate, measures=False).assign(learning_rate=rate)] if made.sweep else []
+    sweep = [begin(made.candidate, measures=False).assign(learning_rate=rate)] if made.candidate else []
     new = [*sweep, begin(made.trained, measures=True)]
     old = []
     for table, records in zip(made.tables, new, strict=True):

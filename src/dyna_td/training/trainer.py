@@ -4,7 +4,7 @@ import itertools
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from dyna_td.training.program import make_program
 from dyna_td.training.progress import Progress
 
 LARGEST_STACK = 20  # seeds in one program
-WIDTHS = (4, 8, 16, 20)  # the sizes of stacks that are compiled, which agree to the last bit
+WIDTHS: Sequence[int] = (4, 8, 16, 20)  # the sizes of stacks that are compiled, which agree to the last bit
 SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; cutting training into pieces changes no number
 
 tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
