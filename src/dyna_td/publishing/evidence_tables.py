@@ -104,7 +104,8 @@ def what_to_use(facts: "Published") -> Table:
     panels = facts.plan.studies[study].panels
     curves = list(next(iter(panels.values())).curves)
     others = [curve for curve in curves if curve != baseline]
-    won, lost, seconds = (dict.fromkeys(curves, 0) for _ in range(3))
+    won, lost = dict.fromkeys(curves, 0), dict.fromkeys(curves, 0)
+    seconds = dict.fromkeys(curves, 0.0)
     rows = []
     for key, panel in panels.items():
         run = panel.curves[baseline]
@@ -118,7 +119,7 @@ def what_to_use(facts: "Published") -> Table:
             cells.append(f"**{mean}** ({low} to {high})" if is_won or is_lost else f"{mean} ({low} to {high})")
         for curve in curves:
             cost = costs.read(facts.root / "reference" / "runs" / f"{panel.curves[curve].name}.json")
-            seconds[curve] += cost.core_seconds
+            seconds[curve] += cost.core_seconds if cost else np.nan
         rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", *cells])
     rows.append(["panels won, lost", "", *(f"**{won[curve]}, {lost[curve]}**" for curve in others)])
     rows.append(["processor time, ER: 1", *(f"{seconds[curve] / seconds[baseline]:.1f}" for curve in curves)])
