@@ -80,16 +80,24 @@ def _same(narrow: dict[str, np.ndarray], wide: dict[str, np.ndarray]) -> bool:
 
 
 def main(environments: list[str]) -> int:
-    """Prints a row an environment and agent; the exit status is 1 if a size differs."""
-    print("| environment | agent | steps | sizes that differ from 20 |\n|---|---|---|---|")
-    found = []
+    """Prints a row for each environment and a column for each agent; the exit status is 1 if a size differs."""
+    by_environment: dict[str, dict[str, Run]] = {}
     for (environment, agent), run in cases().items():
+        by_environment.setdefault(environment, {})[agent] = run
+    shown, is_equal = None, True
+    for environment, runs in by_environment.items():
         if environments and environment not in environments:
             continue
-        differing = differing_sizes(run)
-        found += differing
-        print(f"| {environment} | {agent} | {run.steps} | {', '.join(map(str, differing)) or 'none'} |", flush=True)
-    return int(bool(found))
+        if shown != list(runs):
+            shown = list(runs)
+            print(f"\n| | {' | '.join(shown)} |\n|{'---|' * (len(shown) + 1)}")
+        print(f"| {environment}", end="", flush=True)
+        for run in runs.values():
+            differing = differing_sizes(run)
+            is_equal = is_equal and not differing
+            print(f" | {' '.join(map(str, differing)) or 'equal'}", end="", flush=True)
+        print(" |", flush=True)
+    return int(not is_equal)
 
 
 if __name__ == "__main__":
