@@ -58,16 +58,19 @@ class Forest(Panel):
             for height, curve in enumerate(ROWS):
                 row = self.row(tables, letter, curve)
                 bar = scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"] if row["n"] > 1 else 0.0
-                y = self.offset * (1 - place) - height
-                axes.errorbar(row["mean"], y, xerr=bar, fmt="o", markersize=4, color=looks[label].colour)
+                y = self.offset * ((len(self.by_n) - 1) / 2 - place) - height
+                axes.plot([row["mean"] - bar, row["mean"] + bar], [y, y], color=looks[label].colour)
+                axes.plot(row["mean"], y, "o", markersize=4, color=looks[label].colour, label=label)
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
         for height in range(len(ROWS) - 1):
             axes.axhline(-0.5 - height, color="#EEEEEE", linewidth=0.8, zorder=0)
-        axes.set_yticks([-height for height in range(len(ROWS))], [style.label for style in ROWS.values()])
-        axes.tick_params(axis="y", length=0, labelleft=self.is_left)
-        for tick, style in zip(axes.get_yticklabels(), ROWS.values(), strict=True):
-            tick.set_color(style.colour)
         axes.set_ylim(0.4 - len(ROWS), 0.6)
+        axes.set_yticks([-height for height in range(len(ROWS))], ["" for _ in ROWS])
+        axes.tick_params(axis="y", length=0)
+        if self.is_left:
+            axes.set_yticklabels([style.label for style in ROWS.values()], fontsize=8)
+            for tick, style in zip(axes.get_yticklabels(), ROWS.values(), strict=True):
+                tick.set_color(style.colour)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlabel("return minus ER's")
 
