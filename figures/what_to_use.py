@@ -16,6 +16,7 @@ from tables import Tables, curve_rows, require_curve
 from dyna_td.pipeline.aggregate import LESS
 
 BASELINE = "er"
+LABELS = ("n = 5", "n = 10", "n = 30")
 ROWS = {
     "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
     "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
@@ -33,19 +34,19 @@ class Forest(Panel):
     """A row for each agent: its return over learning minus ER's with a 95% interval, one dot for each n.
 
     Attributes:
-      by_n: the letters in curves.csv of this environment's panels, by the label of their n.
+      by_n: the panels of this environment in curves.csv, by the label of their n: letter and curves.
       is_left: whether the rows are named.
     """
 
-    by_n: dict[str, str] = field(default_factory=dict)
+    by_n: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     is_left: bool = False
 
     height: ClassVar[float] = 4.6  # inches
     offset: ClassVar[float] = 0.22  # between the dots of a row, in rows
 
     def check(self, tables: Tables, path: Path) -> None:
-        for letter in self.by_n.values():
-            for curve in ROWS:
+        for letter, curves in self.by_n.values():
+            for curve in filter(curves.__contains__, ROWS):
                 require_curve(tables.curves, letter, curve, self.metric + LESS + BASELINE, path)
 
     def row(self, tables: Tables, letter: str, curve: str) -> pd.Series:
@@ -54,8 +55,10 @@ class Forest(Panel):
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         looks = self.style_table()
-        for place, (label, letter) in enumerate(self.by_n.items()):
+        for place, (label, (letter, curves)) in enumerate(self.by_n.items()):
             for height, curve in enumerate(ROWS):
+                if curve not in curves:
+                    continue
                 row = self.row(tables, letter, curve)
                 bar = scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"] if row["n"] > 1 else 0.0
                 y = self.offset * ((len(self.by_n) - 1) / 2 - place) - height
@@ -75,22 +78,23 @@ class Forest(Panel):
         axes.set_xlabel("return minus ER's")
 
     def style_table(self) -> dict[str, CurveStyle]:
-        return graded({label: label for label in self.by_n})
+        return graded({label: label for label in LABELS})
 
     def legend(self) -> tuple[CurveStyle, ...]:
-        return tuple(self.style_table().values())
+        return tuple(self.style_table()[label] for label in self.by_n)
 
     def describe(self, tables: Tables) -> str:
-        row = self.row(tables, next(iter(self.by_n.values())), next(iter(ROWS)))
+        letter, _ = next(iter(self.by_n.values()))
+        row = self.row(tables, letter, next(iter(ROWS)))
         return f"{row['n']:.0f} seeds, means over learning to environment step {row['step']:,.0f}"
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     """One panel for each environment, with the dots of its n side by side."""
-    by_environment: dict[str, dict[str, str]] = {}
+    by_environment: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
     for letter, panel in declared.items():
         environment, n = panel.title.split(", ")
-        by_environment.setdefault(environment, {})[n] = letter
+        by_environment.setdefault(environment, {})[n] = letter, panel.curves
     shown = {}
     for number, (environment, by_n) in enumerate(by_environment.items()):
         letter = "abcd"[number]

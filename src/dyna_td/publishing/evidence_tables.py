@@ -103,27 +103,33 @@ def what_to_use(facts: "Published") -> Table:
     table = pd.read_csv(facts.root / "reference" / study / "curves.csv").set_index(["panel", "curve", "metric"])
     panels = facts.plan.studies[study].panels
     curves = list(next(iter(panels.values())).curves)
-    others = [curve for curve in curves if curve != baseline]
-    won, lost = dict.fromkeys(curves, 0), dict.fromkeys(curves, 0)
-    seconds = dict.fromkeys(curves, 0.0)
+    found: dict[str, list[tuple[bool, bool, float]]] = {curve: [] for curve in curves}  # won, lost, cost / ER's
     rows = []
     for key, panel in panels.items():
         run = panel.curves[baseline]
         cells = [f"{table.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"]
-        for curve in others:
+        for curve in curves[1:]:
+            if curve not in panel.curves:
+                cells.append("-")
+                continue
             row = table.loc[(key, curve, f"return_less_{baseline}")]
             mean, low, high = (f"{row[column]:+,.0f}" for column in ("mean", "low95", "high95"))
-            is_won, is_lost = row["low95"] > 0, row["high95"] < 0
-            won[curve] += is_won
-            lost[curve] += is_lost
-            cells.append(f"**{mean}** ({low} to {high})" if is_won or is_lost else f"{mean} ({low} to {high})")
-        for curve in curves:
-            cost = costs.read(facts.root / "reference" / "runs" / f"{panel.curves[curve].name}.json")
-            seconds[curve] += cost.core_seconds if cost else np.nan
+            is_won, is_lost = bool(row["low95"] > 0), bool(row["high95"] < 0)
+            found[curve].append(
+                (is_won, is_lost, _core_seconds(facts, panel.curves[curve]) / _core_seconds(facts, run))
+            )
+            cells.append(f"{f'**{mean}**' if is_won or is_lost else mean} ({low} to {high})")
         rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", *cells])
-    rows.append(["panels won, lost", "", *(f"**{won[curve]}, {lost[curve]}**" for curve in others)])
-    rows.append(["processor time, ER: 1", *(f"{seconds[curve] / seconds[baseline]:.1f}" for curve in curves)])
+    outcomes = [list(zip(*found[curve], strict=True)) for curve in curves[1:]]
+    counts = [f"**{sum(won)}, {sum(lost)}** of {len(won)}" for won, lost, _ in outcomes]
+    rows.append(["panels won, lost", "", *counts])
+    rows.append(["processor time, ER: 1", "1.0", *(f"{np.median(ratios):.1f}" for *_, ratios in outcomes)])
     return ["panel", *(f"`{curve}`" for curve in curves)], rows
+
+
+def _core_seconds(facts: "Published", run: Run) -> float:
+    cost = costs.read(facts.root / "reference" / "runs" / f"{run.name}.json")
+    return cost.core_seconds if cost else np.nan
 
 
 def _headings(facts: "Published") -> list[str]:
