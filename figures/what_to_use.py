@@ -13,19 +13,19 @@ from panels import Panel
 from style import CurveStyle, graded
 from tables import Tables, curve_rows, require_curve
 
-from dyna_td.pipeline.aggregate import LESS
+from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "er"
-LABELS = ("n = 5", "n = 10", "n = 30")
+LABELS = ("n = 5", "n = 10", "n = 30")  # updates a step
 ROWS = {
-    "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
-    "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
+    "prioritized_er": CurveStyle("PrioritizedER (the paper's)", NO_MODEL),
+    "schaul_prioritized_er": CurveStyle("PER (Schaul et al.)", NO_MODEL),
     "laber": CurveStyle("LaBER", NO_MODEL),
-    "laber_unweighted": CurveStyle("LaBER, no weights", NO_MODEL),
+    "laber_unweighted": CurveStyle("LaBER without weights", NO_MODEL),
     "uniform_states": CurveStyle("true model: uniform states", NO_CHAIN),
     "dyna_td": CurveStyle("true model: Dyna-TD", NO_CHAIN),
-    "uniform_states_learned": CurveStyle("learned: uniform states", LEARNED),
-    "dyna_td_learned": CurveStyle("learned: Dyna-TD", LEARNED),
+    "uniform_states_learned": CurveStyle("learned model: uniform states", LEARNED),
+    "dyna_td_learned": CurveStyle("learned model: Dyna-TD", LEARNED),
 }
 
 
@@ -75,7 +75,11 @@ class Forest(Panel):
             for tick, style in zip(axes.get_yticklabels(), ROWS.values(), strict=True):
                 tick.set_color(style.colour)
         axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.set_xlabel("return minus ER's")
+        own = [
+            curve_rows(tables.curves, letter, BASELINE, self.metric + OVER_LEARNING) for letter, _ in self.by_n.values()
+        ]
+        levels = ", ".join(f"{rows['mean'].iloc[-1]:,.0f}" for rows in own)
+        axes.set_xlabel(f"return minus ER's, 95% interval\n(ER: {levels}); right is better", fontsize=8)
 
     def style_table(self) -> dict[str, CurveStyle]:
         return graded({label: label for label in LABELS})
