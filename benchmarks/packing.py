@@ -1,8 +1,8 @@
 """Does a seed get the same bytes in every size of stack that is compiled? Prints the table of docs/performance.md.
 
-Each size of `trainer.WIDTHS`, and 2, 5, 8, 11, 14 and 17 where there is no twin, is trained and compared with 20 seeds, to
-the last bit: every variable with a seed axis and every metric. All take half an hour of one core; name environments for
-less.
+Each size that `trainer.widths_of` names, and 2, 5, 8, 11, 14 and 17 where there is no twin, is trained and compared with
+20 seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core; name
+environments for less. The rule of Algorithm 4 is compiled for 20 seeds only.
 """
 
 import sys
@@ -15,18 +15,18 @@ import tensorflow as tf
 from dyna_td import registry
 from dyna_td.settings import Run
 from dyna_td.training.program import make_program
-from dyna_td.training.trainer import LARGEST_STACK, WIDTHS
+from dyna_td.training.trainer import LARGEST_STACK, widths_of
 
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 300, "target_period": 50}
 CHAINS = {"chain_steps": 30, "states_per_fill": 10, "queue_capacity": 200, "model_start": 130}
-AGENTS = {  # on environments with a twin: every way of learning, and every rule of search control
+AGENTS = {  # on environments with a twin: every way of learning, and the rules of search control
     "er": {},
     "prioritized_er": {},
     "full_prioritized_er": {},
     "laber": {},
     "dyna_td": {},
     "dyna_td, learned model": {"model": "learned", "search_control": "langevin"},
-    "dyna_frequency": {"search_control": "algorithm_4"},
+    "dyna_frequency": {},
 }
 ELSEWHERE = {"Pendulum-v1": ("er", "prioritized_er", "dyna_td")}  # action vectors, which DDPG learns
 STEPS = 400
@@ -57,7 +57,7 @@ def _run(environment: str, agent: str, **chosen) -> Run:
 
 def differing_sizes(run: Run) -> list[int]:
     """The sizes of stacks in which a seed's numbers are not those that it has among 20."""
-    sizes = WIDTHS[:-1] if registry.has_twin(run.environment) else range(2, LARGEST_STACK, 3)
+    sizes = widths_of(run)[:-1] if registry.has_twin(run.environment) else range(2, LARGEST_STACK, 3)
     widest = list(_numbers(run, LARGEST_STACK))
     return [size for size in sizes if not all(map(_same, _numbers(run, size), widest))]
 

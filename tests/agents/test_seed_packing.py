@@ -93,6 +93,8 @@ def test_stacks_hold_every_seed_once_and_companions_fill_them_to_a_size_that_is_
         assert longer[: len(stack)] == stack and len(longer) in WIDTHS and len(set(longer)) == len(longer)
         assert set(longer) & set(seeds) == set(stack) & set(seeds)
     assert stacks_of(run_of("Pendulum-v1", "er", seeds)) == stacks  # a companion would need an environment
+    of_algorithm_4 = stacks_of(run_of("CartPole-v1", "dyna_td", seeds, search_control="algorithm_4"))
+    assert {len(stack) for stack in of_algorithm_4} == {LARGEST_STACK}
 
 
 @pytest.mark.parametrize(

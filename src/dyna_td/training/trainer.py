@@ -311,17 +311,22 @@ def stacks_of(run: Run) -> list[tuple[int, ...]]:
     Seed k's numbers must not depend on its neighbours, to the last bit. Whether the compiler rounds a product and a sum
     once or twice depends on the lengths of small arrays: in the twins of MountainCar with 2 seeds and of CartPole with
     5 or 6, and in the mean move of Dyna agents with 5 to 15. So only a few sizes are compiled, which are known to
-    agree: tests/agents/test_seed_packing.py.
+    agree: benchmarks/packing.py.
     """
     stacks = stack_seeds(run.seeds)
     if not has_twin(run.environment):
         return stacks
     others = [seed for seed in range(len(run.seeds) + LARGEST_STACK) if seed not in run.seeds]
-    widths = [next(width for width in WIDTHS if width >= len(stack)) for stack in stacks]
+    widths = [next(width for width in widths_of(run) if width >= len(stack)) for stack in stacks]
     return [
         stack + tuple(seed for seed in others if seed not in stack)[: width - len(stack)]
         for stack, width in zip(stacks, widths, strict=True)
     ]
+
+
+def widths_of(run: Run) -> Sequence[int]:
+    """The sizes of stacks that are compiled for `run`; of Algorithm 4's rule one, as 4 and 8 differ on Acrobot."""
+    return WIDTHS[-1:] if getattr(run.settings, "search_control", "") == "algorithm_4" else WIDTHS
 
 
 def peak_memory_bytes() -> int:
