@@ -1,8 +1,8 @@
 """Does a seed get the same bytes in every size of stack that is compiled? Prints the table of docs/performance.md.
 
-Each size that `trainer.widths_of` names, and 2, 5, 8, 11, 14 and 17 where there is no twin, is trained and compared with
-20 seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core; name
-environments for less. The rule of Algorithm 4 is compiled for 20 seeds only.
+Each size that `trainer.widths_of` names, and 2, 5, 8, 11, 14 and 17 where there is no twin, is trained and compared
+with 20 seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core;
+name environments for less. The rule of Algorithm 4 is compiled for 20 seeds only.
 """
 
 import sys
