@@ -102,5 +102,6 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     shown = {}
     for number, (environment, by_n) in enumerate(by_environment.items()):
         letter = "abcd"[number]
-        shown[letter] = Forest(letter, environment, "return", by_n=by_n, is_left=number == 0)
+        curves = declared[letter].curves
+        shown[letter] = Forest(letter, environment, "return", curves, by_n=by_n, is_left=number == 0)
     return shown

@@ -129,7 +129,8 @@ def test_snakemake_has_nothing_to_train_where_all_runs_are_back(tmp_path, finish
     figure = PLAN.figure("figure_2")
     for run in figure.runs:
         finish(run, source)
-    store.keep(PLAN, figure.runs, source, directory)
+    assert all(finished.read(PLAN, run, source).is_current for run in figure.runs)
+    assert store.keep(PLAN, figure.runs, source, directory) == figure.runs
     back = store.restore(PLAN, directory, tmp_path / "results")
     assert {made.run for made in back.runs} == set(figure.runs), back
     done = snakemake("--dry-run", "--config", "scale=paper", "--", "figure_2")
