@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 from dataclasses import Field, dataclass, field, make_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -225,7 +224,7 @@ def adopt(agent: str | type) -> str:
             ".py file, and an __init__.py in each folder of its package."
         )
     AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
-    _settings_type.cache_clear()
+    _settings_type_of.pop(name, None)  # those of other agents stay: runs with them must stay equal
     return name
 
 
@@ -234,8 +233,17 @@ def settings_type(environment: str, agent: str) -> type[Settings]:
     return RegressionSettings if is_supervised(environment) else _settings_type(agent, has_box_actions(environment))
 
 
-@cache
+_settings_type_of: dict[str, dict[bool, type[ControlSettings]]] = {}  # by agent, and whether actions are vectors
+
+
 def _settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
+    known = _settings_type_of.setdefault(agent, {})
+    if box_actions not in known:
+        known[box_actions] = _make_settings_type(agent, box_actions)
+    return known[box_actions]
+
+
+def _make_settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
     declared = AGENTS[agent]
     kinds = (DDPGSettings, DDPGDynaSettings) if box_actions else (DQNSettings, DynaSettings)
     kind = kinds[declared.dyna]

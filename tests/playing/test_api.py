@@ -76,3 +76,10 @@ def test_an_agent_whose_source_is_not_found_is_a_mistake(tmp_path, monkeypatch, 
     with pytest.raises(UserError, match=f"^the source of agent {agent} is not found: expected {where}, "):
         registry.adopt(agent)
     assert agent not in registry.AGENTS
+
+
+def test_a_new_agent_leaves_the_runs_of_others_equal(monkeypatch):
+    before = registry.settings_type("GridWorld", "prioritized_er")()
+    monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
+    registry.adopt("dyna_td.agents.laber:LaBER")
+    assert registry.settings_type("GridWorld", "prioritized_er")() == before
