@@ -34,19 +34,19 @@ class Forest(Panel):
     """A row for each agent: its return over learning minus ER's with a 95% interval, one dot for each n.
 
     Attributes:
-      by_n: the panels of this environment in curves.csv, by the label of their n: letter and curves.
+      by_n: the panels of this environment in curves.csv, by the label of their n.
       is_left: whether the rows are named.
     """
 
-    by_n: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    by_n: dict[str, str] = field(default_factory=dict)
     is_left: bool = False
 
     height: ClassVar[float] = 4.6  # inches
     offset: ClassVar[float] = 0.22  # between the dots of a row, in rows
 
     def check(self, tables: Tables, path: Path) -> None:
-        for letter, curves in self.by_n.values():
-            for curve in filter(curves.__contains__, ROWS):
+        for letter in self.by_n.values():
+            for curve in ROWS:
                 require_curve(tables.curves, letter, curve, self.metric + LESS + BASELINE, path)
 
     def row(self, tables: Tables, letter: str, curve: str) -> pd.Series:
@@ -55,10 +55,8 @@ class Forest(Panel):
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         looks = self.style_table()
-        for place, (label, (letter, curves)) in enumerate(self.by_n.items()):
+        for place, (label, letter) in enumerate(self.by_n.items()):
             for height, curve in enumerate(ROWS):
-                if curve not in curves:
-                    continue
                 row = self.row(tables, letter, curve)
                 bar = scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"] if row["n"] > 1 else 0.0
                 y = self.offset * ((len(self.by_n) - 1) / 2 - place) - height
@@ -75,9 +73,8 @@ class Forest(Panel):
             for tick, style in zip(axes.get_yticklabels(), ROWS.values(), strict=True):
                 tick.set_color(style.colour)
         axes.xaxis.set_major_locator(MaxNLocator(5))
-        own = [
-            curve_rows(tables.curves, letter, BASELINE, self.metric + OVER_LEARNING) for letter, _ in self.by_n.values()
-        ]
+        metric = self.metric + OVER_LEARNING
+        own = [curve_rows(tables.curves, letter, BASELINE, metric) for letter in self.by_n.values()]
         levels = ", ".join(f"{rows['mean'].iloc[-1]:,.0f}" for rows in own)
         axes.set_xlabel(f"return minus ER's, 95% interval\n(ER: {levels}); right is better", fontsize=8)
 
@@ -88,17 +85,16 @@ class Forest(Panel):
         return tuple(self.style_table()[label] for label in self.by_n)
 
     def describe(self, tables: Tables) -> str:
-        letter, _ = next(iter(self.by_n.values()))
-        row = self.row(tables, letter, next(iter(ROWS)))
+        row = self.row(tables, self.letter, next(iter(ROWS)))
         return f"{row['n']:.0f} seeds, means over learning to environment step {row['step']:,.0f}"
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     """One panel for each environment, with the dots of its n side by side."""
-    by_environment: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
+    by_environment: dict[str, dict[str, str]] = {}
     for letter, panel in declared.items():
         environment, n = panel.title.split(", ")
-        by_environment.setdefault(environment, {})[n] = letter, panel.curves
+        by_environment.setdefault(environment, {})[n] = letter
     shown = {}
     for number, (environment, by_n) in enumerate(by_environment.items()):
         letter = "abcd"[number]

@@ -109,9 +109,6 @@ def what_to_use(facts: "Published") -> Table:
         run = panel.curves[baseline]
         cells = [f"{table.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"]
         for curve in curves[1:]:
-            if curve not in panel.curves:
-                cells.append("-")
-                continue
             row = table.loc[(key, curve, f"return_less_{baseline}")]
             mean, low, high = (f"{row[column]:+,.0f}" for column in ("mean", "low95", "high95"))
             is_won, is_lost = bool(row["low95"] > 0), bool(row["high95"] < 0)
