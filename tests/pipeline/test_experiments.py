@@ -64,6 +64,14 @@ def test_selection_seeds_are_never_reported(scale):
         assert not any(set(candidate.seeds) & set(run.seeds) or candidate.sweep for candidate in candidates)
 
 
+def test_each_sweep_has_selection_seeds_of_its_own():
+    plan = replace(load_plan("paper"), shared_selection_seeds={})
+    swept = [run for run in plan.all_runs.values() if run.sweep]
+    seeds = [seed for run in swept for seed in plan.selection_runs(run)[0].seeds]
+    assert len(seeds) == len(set(seeds)) == 20 * len(swept)
+    assert min(seeds) >= 1000 and max(seeds) < 10**6  # what `--seeds` takes
+
+
 def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
     edit(experiments_copy / "figure_9.yaml", "seeds: 50", "seeds: 3")
     edit(experiments_copy / "figure_9.yaml", "steps: 50000", "steps: 700")

@@ -8,8 +8,10 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
+from zlib import crc32
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline import results
@@ -38,7 +40,8 @@ STUDIES = tuple(
     if path.stem not in FIGURES_OF_THE_PAPER and "\npanels:" in path.read_text(encoding="utf-8")
 )
 LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
-FIRST_SELECTION_SEED = 1000  # reported seeds are 0, 1, ...; the two sets never meet
+# Reported seeds are 0, 1, ...; selection seeds begin at 1000, in blocks of 100, one for each sweep.
+FIRST_SELECTION_SEED, SELECTION_BLOCK, LAST_SELECTION_SEED = 1000, 100, 999_999
 
 
 @dataclass(frozen=True)
@@ -110,12 +113,14 @@ class Plan:
       figures: the available figures of the paper by name, in its order.
       selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
       studies: the available studies by name.
+      shared_selection_seeds: the same for the first edition's sweeps, which share seeds, by a pattern of run names.
     """
 
     scale: str
     figures: dict[str, Figure]
     selection_seeds: dict[str, int]
     studies: dict[str, Figure]
+    shared_selection_seeds: dict[str, int] = field(default_factory=dict)
 
     @property
     def drawn(self) -> dict[str, Figure]:
@@ -128,9 +133,18 @@ class Plan:
         return {name for name, figure in self.drawn.items() if figure.shows_states}
 
     def selection_runs(self, run: Run) -> list[Run]:
-        """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed."""
-        count = self.selection_seeds[kind_of(run.environment)]
-        seeds = tuple(range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + count))
+        """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed.
+
+        Each sweep has seeds of its own, so that one odd seed cannot decide several sweeps.
+        """
+        first, count = FIRST_SELECTION_SEED, self.selection_seeds[kind_of(run.environment)]
+        shared = [count for pattern, count in self.shared_selection_seeds.items() if fnmatch(run.name, pattern)]
+        if shared:
+            count = shared[0]
+        else:
+            blocks = (LAST_SELECTION_SEED + 1 - first) // SELECTION_BLOCK
+            first += SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
+        seeds = tuple(range(first, first + count))
         return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
 
     @cached_property
@@ -195,7 +209,8 @@ class Plan:
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     """Reads every `figure_N.yaml` of `directory`, and the studies, at `scale`; raises UserError for any mistake."""
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
-    extents = scales[require_choice(scale, scales, "scale")]
+    extents = dict(scales[require_choice(scale, scales, "scale")])
+    shared = extents.pop("shared_selection_seeds", {})
 
     def read(names: Iterable[str]) -> dict[str, Figure]:
         paths = {name: Path(directory) / f"{name}.yaml" for name in names}
@@ -203,7 +218,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
 
     figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
     _refuse_conflicts((figures | studies).values())
-    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies)
+    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies, shared)
 
 
 def kind_of(environment: str) -> str:
