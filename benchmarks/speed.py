@@ -142,7 +142,7 @@ def measure_roundabout(repeats: int) -> Iterator[dict]:
         "20 together": [Roundabout() for _ in range(20)],
         "highway_env": [RoundaboutEnv(configuration)],
     }
-    times = {name: time_chunks(partial(drive, alike), DECISIONS, repeats)[1] for name, alike in environments.items()}
+    times = {name: time_chunks(partial(drive, built), DECISIONS, repeats)[1] for name, built in environments.items()}
     print("\nroundabout: milliseconds per decision of one environment")
     for name, value in times.items():
         print(f"{name:>14}{value / 1e3:8.2f}{times['highway_env'] / value:8.1f} times highway-env's own speed")

@@ -129,7 +129,7 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
 
 
 def _in_one_line(error: BaseException) -> str:
-    told = " ".join(str(error).split()).rstrip(".")
+    words = " ".join(str(error).split()).rstrip(".")
     if isinstance(error, SystemExit):  # its text is a number
-        return f"SystemExit {told}"
-    return told or type(error).__name__
+        return f"SystemExit {words}"
+    return words or type(error).__name__

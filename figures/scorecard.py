@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 
 from dyna_td.publishing.pages import LETTERS, THEMES, Published, counts
 
-COLOURS = {"supported": "#0072B2", "contradicted": "#D55E00"}  # told apart by colour-blind eyes, too
+COLOURS = {"supported": "#0072B2", "contradicted": "#D55E00"}  # colour-blind readers see the difference
 PALE = "#D9D9D9"  # of all other verdicts
 INK, SOFT_INK = "#222222", "#555555"
 

@@ -96,12 +96,12 @@ def agrees(planned: Run, details: dict, code: bool = True) -> bool:
 
 
 def differences(run: Run, details: dict, asked: dict) -> list[str]:
-    """The keys of `asked` that `details` tell otherwise, but for the code's digest; see `results.describe`.
+    """The keys of `asked` that differ in `details`, except the code's digest; see `results.describe`.
 
     A setting of `run` that `details` does not know had its default.
     """
     asked = json.loads(json.dumps(asked))
     defaults = json.loads(json.dumps({setting.name: setting.default for setting in fields(run.settings)}))
     settings = details.get("settings", {})
-    told = {**details, "settings": {**defaults, **settings} if isinstance(settings, dict) else settings}
-    return [key for key in asked if key != "source_digest" and told.get(key) != asked[key]]
+    written = {**details, "settings": {**defaults, **settings} if isinstance(settings, dict) else settings}
+    return [key for key in asked if key != "source_digest" and written.get(key) != asked[key]]

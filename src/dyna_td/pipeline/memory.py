@@ -47,8 +47,8 @@ def _dimensions(environment: str) -> tuple[int, int]:
 
 def _free() -> int | None:
     """Bytes that this process may still take, None where the system does not say."""
-    told = Path("/proc/meminfo")
-    match = re.search(r"MemAvailable:\s+(\d+) kB", told.read_text()) if told.exists() else None
+    table = Path("/proc/meminfo")
+    match = re.search(r"MemAvailable:\s+(\d+) kB", table.read_text()) if table.exists() else None
     free = int(match[1]) * 1024 if match else None
     limit = Path("/sys/fs/cgroup/memory.max")
     if free is not None and limit.exists() and (text := limit.read_text().strip()).isdigit():

@@ -40,8 +40,8 @@ def _share(text: str) -> float:
 def _play(options: argparse.Namespace) -> None:
     policy = load_policy(options.policy)
     if options.seed is not None and options.seed not in policy.seeds:
-        told = ", ".join(map(str, policy.seeds))
-        raise UserError(f"--seed is {options.seed}, but {options.policy} has the seeds {told}.")
+        known = ", ".join(map(str, policy.seeds))
+        raise UserError(f"--seed is {options.seed}, but {options.policy} has the seeds {known}.")
     seeds = policy.seeds if options.seed is None else (options.seed,)
     if options.explain:
         _explain(policy, seeds[0], options.explain)
@@ -89,5 +89,5 @@ def _explain(policy: Policy, seed: int, path: Path) -> None:
     if path.suffix not in (".png", ".gif", ".mp4"):
         raise UserError(f"--explain is {str(path)!r}, expected a name that ends in .png, .gif or .mp4.")
     require_writable(path)
-    explain.write(policy, seed, path, lambda told: print(told, flush=True))
+    explain.write(policy, seed, path, lambda line: print(line, flush=True))
     print(path)

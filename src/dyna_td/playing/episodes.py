@@ -78,8 +78,8 @@ def play(
     except UserError:
         raise
     except Exception as error:  # whatever a foreign environment raises
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {told}.") from error
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error
     return Episode(total, length, info)
 
 

@@ -169,12 +169,12 @@ def _restamp(options: argparse.Namespace) -> None:
     witnesses = list({made.run.name: made for made in witness_of.values()}.values())
     stamped = []
     try:
-        for witness, told in restamp.confirm(witnesses, plan.scale, checkout, options.cores):
-            older = f" as {options.against} makes here" if "compared_with_sources_of" in told else ""
-            print(f"{witness.run.name}: the same numbers up to step {told['last_step']:,}{older}", flush=True)
+        for witness, fact in restamp.confirm(witnesses, plan.scale, checkout, options.cores):
+            older = f" as {options.against} makes here" if "compared_with_sources_of" in fact else ""
+            print(f"{witness.run.name}: the same numbers up to step {fact['last_step']:,}{older}", flush=True)
             kind = [made for made in outdated if witness_of[made.run.name].run.name == witness.run.name]
             for made in kind:
-                restamp.stamp(made, told)
+                restamp.stamp(made, fact)
             stamped += kind
     finally:  # what is stamped stays so, and the next restamp goes on with the others
         handover.tell_snakemake(plan.scale, [*current, *stamped], options.results)

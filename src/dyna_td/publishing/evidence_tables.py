@@ -12,6 +12,8 @@ import pandas as pd
 from scipy import stats
 
 from dyna_td.pipeline import costs
+from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
+from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ Table = tuple[list[str], list[list[str]]]
 # The panels of GridWorld's benchmark, by n.
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
 _CONTROLS = ("controls", "b")
+_SELECTION_SEEDS = 20  # of a sweep that was repeated
 
 
 def history(facts: "Published") -> Table:
@@ -122,6 +125,31 @@ def what_to_use(facts: "Published") -> Table:
     rows.append(["panels won, lost", "", *counts])
     rows.append(["processor time, ER: 1", "1.0", *(f"{np.median(ratios):.1f}" for *_, ratios in outcomes)])
     return ["panel", *(f"`{curve}`" for curve in curves)], rows
+
+
+def selection(facts: "Published") -> Table:
+    """For each sweep on 20 seeds: the chosen rate, and how often five or twenty seeds would choose another.
+
+    Seeds are drawn from the sweep's own with replacement (bootstrap).
+    """
+    found: dict[str, dict[int, str]] = {}  # cells by task and agent, and n
+    for run in facts.plan.all_runs.values():
+        csv = facts.root / "reference" / "runs" / f"{run.name}.selection.csv.xz"
+        if not run.sweep or is_supervised(run.environment) or not csv.exists():
+            continue
+        sweep = pd.read_csv(csv)
+        if sweep["seed"].nunique() == _SELECTION_SEEDS:
+            rate = select_learning_rate(run, sweep)["learning_rate"]
+            other = [share_of_other_choices(run, sweep, count) for count in (5, _SELECTION_SEEDS)]
+            task = run.environment.partition("-")[0] + (", 16x16" if run.settings.hidden == (16, 16) else "")
+            words = [f"`{run.agent}`"]
+            if exponent := getattr(run.settings, "priority_exponent", None):
+                words.append(f"exponent {exponent:g}")
+            cells = found.setdefault(f"{task}: {', '.join(words)}", {})
+            cells[run.settings.planning_updates] = f"{rate:g}; {other[0]:.0%}, {other[1]:.0%}"
+    counts = sorted({n for cells in found.values() for n in cells})
+    rows = [[label, *(cells.get(n, "") for n in counts)] for label, cells in sorted(found.items())]
+    return ["sweep", *(f"n = {n}" for n in counts)], rows
 
 
 def _core_seconds(facts: "Published", run: Run) -> float:

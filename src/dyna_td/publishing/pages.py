@@ -142,7 +142,7 @@ def fill(root: Path = ROOT) -> None:
         "docs/claims.md": (history, undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
-        "docs/beyond-the-paper.md": (what_to_use, controls, goal, by_warm_up, controls_by_warm_up),
+        "docs/beyond-the-paper.md": (what_to_use, controls, goal, by_warm_up, controls_by_warm_up, selection),
         "docs/figures.md": (gallery,),
     }
     for page, parts in pages.items():
@@ -307,6 +307,11 @@ def goal(facts: Published) -> str:
 def what_to_use(facts: Published) -> str:
     """See `evidence_tables.what_to_use`."""
     return _table(*evidence_tables.what_to_use(facts))
+
+
+def selection(facts: Published) -> str:
+    """See `evidence_tables.selection`."""
+    return _table(*evidence_tables.selection(facts))
 
 
 def by_warm_up(facts: Published) -> str:

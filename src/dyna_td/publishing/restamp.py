@@ -251,6 +251,6 @@ def stamp(made: Finished, facts: dict) -> None:
     """Writes today's digest into the JSON files of a run, and the `facts` of its witness under `restamped`."""
     for table in made.tables:
         past = {"source_digest": table.details.get("source_digest"), "git_commit": provenance.commit(), **facts}
-        told = {**table.details, **table.asked, "restamped": [*table.details.get("restamped", []), past]}
+        details = {**table.details, **table.asked, "restamped": [*table.details.get("restamped", []), past]}
         with handover.times_kept([results.provenance_json(table.csv)]):
-            results.write_details(table.csv, told)
+            results.write_details(table.csv, details)

@@ -139,9 +139,9 @@ def _compress(path: Path, content: bytes) -> None:
         file.write(lzma.compress(content, preset=9))
 
 
-def _as_json(told: object, indent: str = "") -> str:
-    """`told` as JSON, with a line for each entry of a mapping, and lists on one line."""
-    if not isinstance(told, dict) or not told:
-        return json.dumps(told, allow_nan=False)
-    entries = [f"{indent} {json.dumps(key)}: {_as_json(value, f'{indent} ')}" for key, value in told.items()]
+def _as_json(value: object, indent: str = "") -> str:
+    """`value` as JSON, with a line for each entry of a mapping, and lists on one line."""
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value, allow_nan=False)
+    entries = [f"{indent} {json.dumps(key)}: {_as_json(entry, f'{indent} ')}" for key, entry in value.items()]
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"

@@ -44,8 +44,8 @@ class _Lines(_Shown):
         self.last = now
         rate = (done - self.begun) / max(now - self.start, 1e-9)
         left = f"{(total - done) / rate:,.0f} s left" if rate else "time left unknown"
-        told = [f"{self.label}: {done:,} of {total:,} steps", f"{rate:,.0f} steps/s", left]
-        print(", ".join([*told, self.latest] if self.latest else told), file=self.stream, flush=True)
+        words = [f"{self.label}: {done:,} of {total:,} steps", f"{rate:,.0f} steps/s", left]
+        print(", ".join([*words, self.latest] if self.latest else words), file=self.stream, flush=True)
 
 
 class _Bar(_Shown):
