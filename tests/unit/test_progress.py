@@ -14,21 +14,31 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("begun", "done", "total", "told"),
+    ("begun", "done", "total", "line"),
     [
-        (0, 2000, 2000, "2,000 of 2,000 steps, 200 steps/s, 0 s left"),  # the last line is always told
+        (0, 2000, 2000, "2,000 of 2,000 steps, 200 steps/s, 0 s left"),  # the last line is always shown
         (600, 800, 1000, "800 of 1,000 steps, 20 steps/s, 10 s left"),  # an earlier training's steps are no speed
         (0, 0, 100, "0 of 100 steps, 0 steps/s, time left unknown"),
     ],
 )
-def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun, done, total, told):
+def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun, done, total, line):
     clock = iter([0.0, 10.0])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     stream = io.StringIO()
     with progress.progress("sin/l2", stream) as show:
         show(begun, total)
         show(done, total)
-    assert stream.getvalue() == f"sin/l2: compiling\nsin/l2: {told}\n"
+    assert stream.getvalue() == f"sin/l2: compiling\nsin/l2: {line}\n"
+
+
+def test_a_training_that_slows_down_has_its_latest_speed(monkeypatch):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    with progress.progress("sin/l2", stream) as show:
+        for done in (0, 5000, *range(5010, 5500, 10)):  # a fast warm-up, then one step a second
+            show(done, 10_000)
+    assert ", 1 steps/s, 4," in stream.getvalue().splitlines()[-1]
 
 
 def test_the_latest_mean_return_goes_with_the_progress():

@@ -20,7 +20,7 @@ class _Shown:
 
     def __init__(self, label: str, stream):
         self.label, self.stream = label, stream
-        self.start = self.last = self.begun = None  # the first call starts the clock: compilation came before it
+        self.last = self.done = self.rate = None  # the first call starts the clock: compilation came before it
 
     def watch(self, records: pd.DataFrame) -> None:
         """Notes the mean return, or else error, of the latest evaluation among records (seed, step, metric, value)."""
@@ -37,14 +37,16 @@ class _Lines(_Shown):
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if self.start is None:
-            self.start, self.last, self.begun = now, now, done
+        if self.last is None:
+            self.last, self.done = now, done
         if now - self.last < SECONDS_BETWEEN_LINES and done < total:
             return
-        self.last = now
-        rate = (done - self.begun) / max(now - self.start, 1e-9)
-        left = f"{(total - done) / rate:,.0f} s left" if rate else "time left unknown"
-        words = [f"{self.label}: {done:,} of {total:,} steps", f"{rate:,.0f} steps/s", left]
+        rate = (done - self.done) / max(now - self.last, 1e-9)
+        # Smoothed as tqdm does it: the steps before learning are fast and say little of those to come.
+        self.rate = rate if self.rate is None else 0.7 * self.rate + 0.3 * rate
+        self.last, self.done = now, done
+        left = f"{(total - done) / self.rate:,.0f} s left" if self.rate else "time left unknown"
+        words = [f"{self.label}: {done:,} of {total:,} steps", f"{self.rate:,.0f} steps/s", left]
         print(", ".join([*words, self.latest] if self.latest else words), file=self.stream, flush=True)
 
 
