@@ -17,7 +17,8 @@ from matplotlib.ticker import MaxNLocator
 from rendering import save
 
 from dyna_td.errors import UserError
-from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES, Published
+from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES
+from dyna_td.publishing.published import Published
 
 COLOURS = {"supported": "#0072B2", "contradicted": "#C24F00"}  # as in the scorecard
 GREY = "#6F6F6F"  # of all other verdicts

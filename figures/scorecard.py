@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
-from dyna_td.publishing.pages import LETTERS, THEMES, Published, counts
+from dyna_td.publishing.pages import LETTERS, THEMES, counts
+from dyna_td.publishing.published import Published
 
 COLOURS = {"supported": "#0072B2", "contradicted": "#D55E00"}  # colour-blind readers see the difference
 PALE = "#D9D9D9"  # of all other verdicts

@@ -1,6 +1,7 @@
-"""Generated parts of a text that is otherwise written by hand, each between two comments that name it."""
+"""Generated parts of a page that is otherwise written by hand, each between two comments that name it; tables."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from dyna_td.errors import UserError
@@ -29,3 +30,14 @@ def replace(path: Path, parts: dict[str, str]) -> None:
         text = f"{begin}\n{content}{end}".join(around)
     with write_whole(path) as file:
         file.write(text)
+
+
+def escaped(text: str) -> str:
+    """`text` with bars that do not end a cell of a table, and asterisks that begin no emphasis."""
+    return text.replace("|", "&#124;").replace("*", "&#42;").replace("<", "&lt;")
+
+
+def table(head: list[str], rows: Iterable[list[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"

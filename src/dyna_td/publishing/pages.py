@@ -4,21 +4,19 @@ Nothing is judged here: verdicts are those of claims.csv and readings.csv. The r
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dyna_td.evidence.findings import Finding, load_findings
-from dyna_td.pipeline import costs as measured_costs
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import Figure, Plan, load_plan
+from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.pipeline.yaml_files import read_checked
-from dyna_td.publishing import evidence_tables, marked_text
+from dyna_td.publishing import marked_text, tables
+from dyna_td.publishing.marked_text import escaped, table
+from dyna_td.publishing.published import AGENTS, Published
 from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
@@ -32,14 +30,6 @@ THEMES = {  # the claims by what they are about, and what shows it
     "MuJoCo, roundabout, maze": (range(37, 45), "figures 6, 13, 14"),
     "Theory on a trained Q": (range(45, 48), "study frozen"),
 }
-AGENTS = {
-    "er": "ER",
-    "prioritized_er": "PrioritizedER",
-    "dyna_td": "Dyna-TD",
-    "dyna_td_learned": "Dyna-TD, learned model",
-    "dyna_value": "Dyna-Value",
-    "dyna_frequency": "Dyna-Frequency",
-}
 NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
 NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 NAMES |= {"cubic": "Cubic", "power4": "Power4"}
@@ -48,101 +38,23 @@ DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
-@dataclass(frozen=True)
-class Published:
-    """The published facts: reference/ and experiments/ below `root`.
-
-    `verdicts_in` is the folder of claims.csv and readings.csv, if they are not the published ones.
-    """
-
-    root: Path = ROOT
-    verdicts_in: Path | None = None
-
-    @property
-    def folder(self) -> Path:
-        """Where claims.csv and readings.csv are."""
-        return self.verdicts_in or self.root / "reference"
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The plan of the paper's scale."""
-        return load_plan("paper", self.root / "experiments")
-
-    @cached_property
-    def stated(self) -> dict[int, dict]:
-        """The claims as claims.yaml states them, by number."""
-        content = read_checked(self.root / "experiments" / "claims.yaml", "claims")
-        return {claim["number"]: claim for claim in content["claims"]}
-
-    @cached_property
-    def findings(self) -> dict[int, Finding]:
-        """The findings by the number of their claim."""
-        return load_findings(self.stated, self.root / "experiments")
-
-    @cached_property
-    def card(self) -> pd.DataFrame:
-        """The rows of claims.csv; an empty cell is an empty text."""
-        return pd.read_csv(self.folder / "claims.csv", dtype=str, keep_default_na=False)
-
-    @cached_property
-    def verdicts(self) -> dict[int, str]:
-        """Each claim's verdict by its number."""
-        rows = self.card[self.card["row"] == "claim"]
-        return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
-
-    def tests(self, number: int) -> pd.DataFrame:
-        """The rows of a claim's tests."""
-        return self.card[(self.card["claim"] == str(number)) & (self.card["row"] != "claim")]
-
-    @cached_property
-    def met_goal(self) -> dict[int, bool]:
-        """By seed, whether GridWorld's random warm-up reached the goal (reference/warm_up.csv)."""
-        table = pd.read_csv(self.root / "reference" / "warm_up.csv")
-        return dict(zip(table["seed"], (table["goals"] > 0).tolist(), strict=True))
-
-    @cached_property
-    def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, whether only the window differs; or empty."""
-        path = self.folder / "readings.csv"
-        if not path.exists():
-            return pd.DataFrame(columns=["claim", "reading", "verdict", "window"])
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        declared = read_checked(self.root / "experiments" / "readings.yaml", "readings")["readings"]
-        windows = {reading["name"] for reading in declared if "window" in reading}
-        rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
-        return rows.assign(claim=rows["claim"].astype(int), window=rows["reading"].isin(windows))
-
-    @cached_property
-    def turned(self) -> pd.DataFrame:
-        """The readings under which a claim that was judged has another verdict."""
-        rows = self.readings[self.readings["verdict"] != "not run"]
-        return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
-
-    def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
-        """The published jobs of `figures`, see `jobs_of`."""
-        return jobs_of(figures, lambda job: measured_costs.read(self.root / "reference" / "runs" / f"{job}.json"))
-
-
-def jobs_of(figures: Iterable[Figure], measured: Callable[[str], measured_costs.Cost | None]) -> pd.DataFrame:
-    """The minutes of processor time and the MiB of each measured job of `figures`, once: a run, or the sweep before it.
-
-    This is what core-minutes are, on every page.
-    """
-    found = {job: cost for job in measured_costs.jobs_of(figures) if (cost := measured(job))}
-    rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
-    return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)
-
-
 def fill(root: Path = ROOT) -> None:
     """Writes every generated part into its page."""
     facts = Published(root)
     pages = {
         "README.md": (scorecard, answer, results, figures),
         "docs/README.md": (answer,),
-        "docs/claims.md": (history, undecided, claims),
+        "docs/claims.md": (tables.history, tables.undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
-        "docs/beyond-the-paper.md": (what_to_use, controls, goal, by_warm_up, controls_by_warm_up, selection),
+        "docs/beyond-the-paper.md": (
+            tables.what_to_use,
+            tables.controls,
+            tables.goal,
+            tables.by_warm_up,
+            tables.controls_by_warm_up,
+            tables.selection,
+        ),
         "docs/figures.md": (gallery,),
     }
     for page, parts in pages.items():
@@ -185,7 +97,7 @@ def results(facts: Published) -> str:
         row = dict(zip(found, cells, strict=True))
         rows.setdefault(environment, {})[n] = [environment, str(n), *(row.get(curve, "") for curve in AGENTS)]
     ordered = [of_n[n] for of_n in rows.values() for n in sorted(of_n)]
-    return _table(["environment", "n", *AGENTS.values()], ordered)
+    return table(["environment", "n", *AGENTS.values()], ordered)
 
 
 def figures(facts: Published) -> str:
@@ -197,7 +109,7 @@ def figures(facts: Published) -> str:
         minutes = _two_digits(facts.jobs([figure])["minutes"].sum())
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
         rows.append([picture, shows, verdicts, f"`make {name}`", minutes])
-    return _table(["figure", "shows", "claims", "command", "core-minutes"], rows)
+    return table(["figure", "shows", "claims", "command", "core-minutes"], rows)
 
 
 def gallery(facts: Published) -> str:
@@ -242,13 +154,13 @@ def deviations(facts: Published) -> str:
     rows = []
     for row in content:
         anchor = f'<a id="deviation-{row["number"]}"></a>{row["number"]}'
-        rows.append([anchor, *(_escaped(row[key]) or "-" for key in ("what", "paper", "code", "here", "other"))])
-    return _table(["#", "what", "paper", "released code", "here", "other reading"], rows)
+        rows.append([anchor, *(escaped(row[key]) or "-" for key in ("what", "paper", "code", "here", "other"))])
+    return table(["#", "what", "paper", "released code", "here", "other reading"], rows)
 
 
 def costs(facts: Published) -> str:
     """A line for each figure and study, see `cost_rows`."""
-    return _table(COST_HEADINGS, cost_rows(facts.plan, facts.jobs))
+    return table(COST_HEADINGS, cost_rows(facts.plan, facts.jobs))
 
 
 def cost_rows(plan: Plan, jobs_of: Callable[[list[Figure]], pd.DataFrame]) -> list[list[str]]:
@@ -265,65 +177,6 @@ def cost_rows(plan: Plan, jobs_of: Callable[[list[Figure]], pd.DataFrame]) -> li
     return lines
 
 
-def controls(facts: Published) -> str:
-    """A line for each agent of the study: its return minus Dyna-TD's, and where its states lie on GridWorld."""
-    table = pd.read_csv(facts.root / "reference" / "controls" / "curves.csv").set_index(["panel", "metric", "curve"])
-    columns = {
-        "MountainCar": ("a", "return_less_dyna_td", "{:+,.0f}", 1),
-        "GridWorld": ("b", "return_less_dyna_td", "{:+,.0f}", 1),
-        "distance to p&#42;, 1e-4": ("c", "distance_uniform_over_learning", "{:.2f}", 1e4),
-        "entropy, nats": ("d", "entropy_10_over_learning", "{:.2f}", 1),
-    }
-
-    def cell(curve: str, panel: str, metric: str, form: str, factor: float) -> str:
-        if (panel, metric, curve) not in table.index:
-            return "0" if curve == "dyna_td" else "-"
-        row = table.loc[(panel, metric, curve)]
-        mean, low, high = (form.format(factor * row[key]) for key in ("mean", "low95", "high95"))
-        return f"{mean} ({low} to {high})" if "less" in metric else mean
-
-    curves = [curve for panel, metric, curve in table.index if (panel, metric) == ("d", "entropy_10_over_learning")]
-    rows = [[f"`{curve}`", *(cell(curve, *at) for at in columns.values())] for curve in curves]
-    return _table(["agent", *columns], rows)
-
-
-def history(facts: Published) -> str:
-    """How claims changed, see `evidence_tables`."""
-    head, rows = evidence_tables.history(facts)
-    return _table(head, [[_escaped(cell) for cell in row] for row in rows])
-
-
-def undecided(facts: Published) -> str:
-    """What would decide the undecided claims."""
-    head, rows = evidence_tables.undecided(facts)
-    return _table(head, [[_escaped(cell) for cell in row] for row in rows])
-
-
-def goal(facts: Published) -> str:
-    """See `evidence_tables.goal`."""
-    return _table(*evidence_tables.goal(facts))
-
-
-def what_to_use(facts: Published) -> str:
-    """See `evidence_tables.what_to_use`."""
-    return _table(*evidence_tables.what_to_use(facts))
-
-
-def selection(facts: Published) -> str:
-    """See `evidence_tables.selection`."""
-    return _table(*evidence_tables.selection(facts))
-
-
-def by_warm_up(facts: Published) -> str:
-    """GridWorld's returns by the luck of the warm-up."""
-    return _table(*evidence_tables.by_warm_up(facts, AGENTS))
-
-
-def controls_by_warm_up(facts: Published) -> str:
-    """The same of the controls."""
-    return _table(*evidence_tables.controls_by_warm_up(facts))
-
-
 def counts(facts: Published) -> dict[str, int]:
     """The number of claims of each verdict, of those that occur."""
     found = list(facts.verdicts.values())
@@ -332,15 +185,15 @@ def counts(facts: Published) -> dict[str, int]:
 
 def _claim(facts: Published, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
-    sentence = f"**{verdict.capitalize()}.** {_escaped(stated['text'])} ({stated['place']})"
+    sentence = f"**{verdict.capitalize()}.** {escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
     tests = facts.tests(number)
-    rows = [[_escaped(cell) for cell in test_cells(test, facts.plan)] for _, test in tests.iterrows()]
-    lines += _table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
+    rows = [[escaped(cell) for cell in test_cells(test, facts.plan)] for _, test in tests.iterrows()]
+    lines += table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
     if finding and finding.verdict == verdict:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
-        lines += [f"- *{heading}.* {_linked(_escaped(text))}" for heading, text in parts.items()]
-    lines += [f"- *Was {change['verdict']}.* {_escaped(change['why'])}" for change in stated.get("history", ())]
+        lines += [f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()]
+    lines += [f"- *Was {change['verdict']}.* {escaped(change['why'])}" for change in stated.get("history", ())]
     lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
     return lines if lines[-1] == "" else [*lines, ""]
 
@@ -372,7 +225,7 @@ def test_cells(test: pd.Series, plan: Plan) -> list[str]:
     name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
     verdict = f"{test['verdict']}{' (beside)' if test['row'] == 'beside' else ''}"
     decide = f": {test['to_decide']}" if test["to_decide"] and test["row"] == "test" else ""
-    return [name, f"{effect}{note}", evidence_tables.beside_the_mean(test), test["n"], f"{verdict}{decide}"]
+    return [name, f"{effect}{note}", tables.beside_the_mean(test), test["n"], f"{verdict}{decide}"]
 
 
 def _task(label: str, plan: Plan) -> str:
@@ -401,7 +254,7 @@ def _effect(test: pd.Series) -> str:
 
 def _mean_return(facts: Published, run: Run) -> tuple[float, float]:
     """The mean return over the evaluations after the warm-up, and half its interval."""
-    seeds = evidence_tables.mean_returns(facts, run)
+    seeds = tables.mean_returns(facts, run)
     return seeds.mean(), stats.t.ppf(0.975, len(seeds) - 1) * seeds.sem()
 
 
@@ -409,17 +262,7 @@ def _two_digits(minutes: float) -> str:
     return "none" if not minutes else "< 0.1" if minutes < 0.1 else f"{float(f'{minutes:.2g}'):g}"
 
 
-def _escaped(text: str) -> str:
-    """`text` with bars that do not end a cell of a table, and asterisks that begin no emphasis."""
-    return text.replace("|", "&#124;").replace("*", "&#42;").replace("<", "&lt;")
-
-
 def _linked(text: str) -> str:
     """`text` with links to the claims and deviations that it names."""
     text = re.sub(r"\b(claim) (\d+)\b", r"[\1 \2](#claim-\2)", text)
     return re.sub(r"\b(deviation) (\d+)\b", r"[\1 \2](deviations.md#deviation-\2)", text)
-
-
-def _table(head: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"

@@ -30,6 +30,7 @@ from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import pages, reference
+from dyna_td.publishing.published import Published, jobs_of
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -127,7 +128,7 @@ def deviations() -> dict:
     return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
 
 
-def _facts(plan: Plan, stated: list[Claim], folder: Path) -> pages.Published | None:
+def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Published | None:
     """The verdicts in `folder`, None if there are none; a UserError for damaged tables."""
     csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
     if not csv.exists():
@@ -135,10 +136,10 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> pages.Published | N
     scorecard.read_card(csv, stated, remedy)
     if readings.beside(csv).exists():
         readings.read_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
-    return pages.Published(verdicts_in=folder)
+    return Published(verdicts_in=folder)
 
 
-def _claim(claim: Claim, facts: pages.Published, plan: Plan) -> dict:
+def _claim(claim: Claim, facts: Published, plan: Plan) -> dict:
     """A claim as the page shows it; a finding only where it explains this verdict at the paper's scale."""
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
     parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
@@ -239,7 +240,7 @@ def _embedded(png: Path) -> str:
 
 
 def _costs(plan: Plan, found: Sources) -> list[list[str]]:
-    return pages.cost_rows(plan, partial(pages.jobs_of, measured=lambda job: costs.read(found.job(job).absolute())))
+    return pages.cost_rows(plan, partial(jobs_of, measured=lambda job: costs.read(found.job(job).absolute())))
 
 
 def _provenance(plan: Plan, found: Sources) -> list[tuple[str, str]]:

@@ -1,11 +1,7 @@
-"""Tables of docs/claims.md and docs/beyond-the-paper.md: how claims changed, what is open, and returns by warm-up.
-
-Each function returns headings and rows for `pages`.
-"""
+"""Tables of docs/claims.md and docs/beyond-the-paper.md, in Markdown."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,35 +9,33 @@ from scipy import stats
 
 from dyna_td.pipeline import costs
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
+from dyna_td.publishing.marked_text import escaped, table
+from dyna_td.publishing.published import AGENTS, Published
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
-if TYPE_CHECKING:
-    from dyna_td.publishing.pages import Published
-
-Table = tuple[list[str], list[list[str]]]
 # The panels of GridWorld's benchmark, by n.
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
 _CONTROLS = ("controls", "b")
 _SELECTION_SEEDS = 20  # of a sweep that was repeated
 
 
-def history(facts: "Published") -> Table:
+def history(facts: Published) -> str:
     """A line for each earlier wording or verdict of a claim."""
     rows = []
     for number, stated in facts.stated.items():
         for change in stated.get("history", ()):
             words = [_one_line(change.get("text", "the same")), _one_line(stated["text"]) if "text" in change else "-"]
             verdicts = [change["verdict"], facts.verdicts[number]]
-            rows.append([f"[{number}](#claim-{number})", *verdicts, _one_line(change["why"]), *words])
-    return ["claim", "was", "is", "reason of the change", "wording before", "wording now"], rows
+            rows.append([f"[{number}](#claim-{number})", *verdicts, *map(escaped, (_one_line(change["why"]), *words))])
+    return table(["claim", "was", "is", "reason of the change", "wording before", "wording now"], rows)
 
 
-def undecided(facts: "Published") -> Table:
+def undecided(facts: Published) -> str:
     """A line for each undecided claim: the seeds that would decide it, or why none would."""
     rows = facts.card[(facts.card["row"] == "claim") & (facts.card["verdict"] == "undecided")]
-    lines = [[f"[{row['claim']}](#claim-{row['claim']})", row["to_decide"]] for _, row in rows.iterrows()]
-    return ["claim", "the test on which it depends, and what would decide it"], lines
+    lines = [[f"[{row['claim']}](#claim-{row['claim']})", escaped(row["to_decide"])] for _, row in rows.iterrows()]
+    return table(["claim", "the test on which it depends, and what would decide it"], lines)
 
 
 def beside_the_mean(test: pd.Series) -> str:
@@ -61,26 +55,48 @@ def beside_the_mean(test: pd.Series) -> str:
     return "; ".join(parts)
 
 
-def by_warm_up(facts: "Published", names: dict[str, str]) -> Table:
+def by_warm_up(facts: Published) -> str:
     """GridWorld's returns by whether the random warm-up reached the goal, for each agent and n; see `warm_up_goals`."""
     rows = []
     for n, (figure, key) in _BENCHMARK.items():
         curves = facts.plan.figures[figure].panels[key].curves
-        rows += [[str(n), *row] for row in _strata(facts, {names[c]: curves[c] for c in names if c in curves})]
-    return ["n", *_headings(facts)], rows
+        rows += [[str(n), *row] for row in _strata(facts, {AGENTS[c]: curves[c] for c in AGENTS if c in curves})]
+    return table(["n", *_headings(facts)], rows)
 
 
-def controls_by_warm_up(facts: "Published") -> Table:
+def controls_by_warm_up(facts: Published) -> str:
     """The same for the agents of the study controls, n = 10."""
     curves = facts.plan.studies[_CONTROLS[0]].panels[_CONTROLS[1]].curves
     published = {f"`{name}`": run for name, run in curves.items() if _csv(facts, run).exists()}
-    return _headings(facts), list(_strata(facts, published))
+    return table(_headings(facts), _strata(facts, published))
 
 
-def goal(facts: "Published") -> Table:
+def controls(facts: Published) -> str:
+    """A line for each agent of the study: its return minus Dyna-TD's, and where its states lie on GridWorld."""
+    means = facts.curves("controls")
+    columns = {
+        "MountainCar": ("a", "return_less_dyna_td", "{:+,.0f}", 1),
+        "GridWorld": ("b", "return_less_dyna_td", "{:+,.0f}", 1),
+        "distance to p&#42;, 1e-4": ("c", "distance_uniform_over_learning", "{:.2f}", 1e4),
+        "entropy, nats": ("d", "entropy_10_over_learning", "{:.2f}", 1),
+    }
+
+    def cell(curve: str, panel: str, metric: str, form: str, factor: float) -> str:
+        if (panel, curve, metric) not in means.index:
+            return "0" if curve == "dyna_td" else "-"
+        row = means.loc[(panel, curve, metric)]
+        mean, low, high = (form.format(factor * row[key]) for key in ("mean", "low95", "high95"))
+        return f"{mean} ({low} to {high})" if "less" in metric else mean
+
+    curves = [curve for panel, curve, metric in means.index if (panel, metric) == ("d", "entropy_10_over_learning")]
+    rows = [[f"`{curve}`", *(cell(curve, *at) for at in columns.values())] for curve in curves]
+    return table(["agent", *columns], rows)
+
+
+def goal(facts: Published) -> str:
     """Mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
     study = "goal"
-    table = pd.read_csv(facts.root / "reference" / study / "curves.csv").set_index(["panel", "curve", "metric"])
+    means = facts.curves(study)
     panels = facts.plan.studies[study].panels
     curves = next(iter(panels.values())).curves
     rows = []
@@ -90,29 +106,29 @@ def goal(facts: "Published") -> Table:
             for end in ("", "_shown"):
                 baseline = f"prioritized_er{end}"
                 own = f"{curve}{end}" == baseline
-                row = table.loc[(panel, f"{curve}{end}", f"return_{'over_learning' if own else f'less_{baseline}'}")]
+                row = means.loc[(panel, f"{curve}{end}", f"return_{'over_learning' if own else f'less_{baseline}'}")]
                 sign = "" if own else "+"
                 mean, low, high = (f"{row[key]:{sign},.0f}" for key in ("mean", "low95", "high95"))
                 cells.append(f"({mean})" if own else f"{mean} ({low} to {high})")
         rows.append([f"`{curve}`", *cells])
     tasks = [next(iter(panel.curves.values())) for panel in panels.values()]
     names = [f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}" for run in tasks]
-    return ["agent", *(f"{name}: {end}" for name in names for end in ("hidden", "shown"))], rows
+    return table(["agent", *(f"{name}: {end}" for name in names for end in ("hidden", "shown"))], rows)
 
 
-def what_to_use(facts: "Published") -> Table:
+def what_to_use(facts: Published) -> str:
     """Returns minus ER's for each environment and n; then panels won and lost against ER, and processor time."""
     study, baseline = "what_to_use", "er"
-    table = pd.read_csv(facts.root / "reference" / study / "curves.csv").set_index(["panel", "curve", "metric"])
+    means = facts.curves(study)
     panels = facts.plan.studies[study].panels
     curves = list(next(iter(panels.values())).curves)
     found: dict[str, list[tuple[bool, bool, float]]] = {curve: [] for curve in curves}  # won, lost, cost / ER's
     rows = []
     for key, panel in panels.items():
         run = panel.curves[baseline]
-        cells = [f"{table.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"]
+        cells = [f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"]
         for curve in curves[1:]:
-            row = table.loc[(key, curve, f"return_less_{baseline}")]
+            row = means.loc[(key, curve, f"return_less_{baseline}")]
             mean, low, high = (f"{row[column]:+,.0f}" for column in ("mean", "low95", "high95"))
             is_won, is_lost = bool(row["low95"] > 0), bool(row["high95"] < 0)
             found[curve].append(
@@ -124,10 +140,10 @@ def what_to_use(facts: "Published") -> Table:
     counts = [f"**{sum(won)}, {sum(lost)}** of {len(won)}" for won, lost, _ in outcomes]
     rows.append(["panels won, lost", "", *counts])
     rows.append(["processor time, ER: 1", "1.0", *(f"{np.median(ratios):.1f}" for *_, ratios in outcomes)])
-    return ["panel", *(f"`{curve}`" for curve in curves)], rows
+    return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
 
 
-def selection(facts: "Published") -> Table:
+def selection(facts: Published) -> str:
     """For each sweep on 20 seeds: the chosen rate, and how often five or twenty seeds would choose another.
 
     Seeds are drawn from the sweep's own with replacement (bootstrap).
@@ -149,21 +165,21 @@ def selection(facts: "Published") -> Table:
             cells[run.settings.planning_updates] = f"{rate:g}; {other[0]:.0%}, {other[1]:.0%}"
     counts = sorted({n for cells in found.values() for n in cells})
     rows = [[label, *(cells.get(n, "") for n in counts)] for label, cells in sorted(found.items())]
-    return ["sweep", *(f"n = {n}" for n in counts)], rows
+    return table(["sweep", *(f"n = {n}" for n in counts)], rows)
 
 
-def _core_seconds(facts: "Published", run: Run) -> float:
+def _core_seconds(facts: Published, run: Run) -> float:
     cost = costs.read(facts.root / "reference" / "runs" / f"{run.name}.json")
     return cost.core_seconds if cost else np.nan
 
 
-def _headings(facts: "Published") -> list[str]:
+def _headings(facts: Published) -> list[str]:
     met, missed = (sum(facts.met_goal[seed] is is_met for seed in range(20)) for is_met in (True, False))
     names = [f"goal met, {met} seeds", "minus Dyna-TD", f"not met, {missed} seeds", "minus Dyna-TD"]
     return ["agent", *names]
 
 
-def _strata(facts: "Published", runs: dict[str, Run]) -> Iterator[list[str]]:
+def _strata(facts: Published, runs: dict[str, Run]) -> Iterator[list[str]]:
     scores = {name: mean_returns(facts, run) for name, run in runs.items()}
     own = next(score for name, score in scores.items() if name.strip("`") in ("Dyna-TD", "dyna_td"))
     for name, score in scores.items():
@@ -174,14 +190,14 @@ def _strata(facts: "Published", runs: dict[str, Run]) -> Iterator[list[str]]:
         yield [name, *cells]
 
 
-def mean_returns(facts: "Published", run: Run) -> pd.Series:
+def mean_returns(facts: Published, run: Run) -> pd.Series:
     """The mean return over learning of each seed, from the published run."""
     records = pd.read_csv(_csv(facts, run))
     records = records[(records["metric"] == "return") & (records["step"] >= run.settings.warm_up_steps)]
     return records.groupby("seed")["value"].mean()
 
 
-def _csv(facts: "Published", run: Run) -> Path:
+def _csv(facts: Published, run: Run) -> Path:
     return facts.root / "reference" / "runs" / f"{run.name}.csv.xz"
 
 

@@ -1,0 +1,112 @@
+"""The published facts, reference/ and experiments/, as the pages and their tables read them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td.evidence.findings import Finding, load_findings
+from dyna_td.pipeline import costs as measured_costs
+from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.plans import Figure, Plan, load_plan
+from dyna_td.pipeline.yaml_files import read_checked
+
+AGENTS = {
+    "er": "ER",
+    "prioritized_er": "PrioritizedER",
+    "dyna_td": "Dyna-TD",
+    "dyna_td_learned": "Dyna-TD, learned model",
+    "dyna_value": "Dyna-Value",
+    "dyna_frequency": "Dyna-Frequency",
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published facts: reference/ and experiments/ below `root`.
+
+    `verdicts_in` is the folder of claims.csv and readings.csv, if they are not the published ones.
+    """
+
+    root: Path = ROOT
+    verdicts_in: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where claims.csv and readings.csv are."""
+        return self.verdicts_in or self.root / "reference"
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the paper's scale."""
+        return load_plan("paper", self.root / "experiments")
+
+    @cached_property
+    def stated(self) -> dict[int, dict]:
+        """The claims as claims.yaml states them, by number."""
+        content = read_checked(self.root / "experiments" / "claims.yaml", "claims")
+        return {claim["number"]: claim for claim in content["claims"]}
+
+    @cached_property
+    def findings(self) -> dict[int, Finding]:
+        """The findings by the number of their claim."""
+        return load_findings(self.stated, self.root / "experiments")
+
+    @cached_property
+    def card(self) -> pd.DataFrame:
+        """The rows of claims.csv; an empty cell is an empty text."""
+        return pd.read_csv(self.folder / "claims.csv", dtype=str, keep_default_na=False)
+
+    @cached_property
+    def verdicts(self) -> dict[int, str]:
+        """Each claim's verdict by its number."""
+        rows = self.card[self.card["row"] == "claim"]
+        return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
+
+    def curves(self, name: str) -> pd.DataFrame:
+        """The published curves of a figure or study, by panel, curve and metric."""
+        return pd.read_csv(self.root / "reference" / name / "curves.csv").set_index(["panel", "curve", "metric"])
+
+    def tests(self, number: int) -> pd.DataFrame:
+        """The rows of a claim's tests."""
+        return self.card[(self.card["claim"] == str(number)) & (self.card["row"] != "claim")]
+
+    @cached_property
+    def met_goal(self) -> dict[int, bool]:
+        """By seed, whether GridWorld's random warm-up reached the goal (reference/warm_up.csv)."""
+        table = pd.read_csv(self.root / "reference" / "warm_up.csv")
+        return dict(zip(table["seed"], (table["goals"] > 0).tolist(), strict=True))
+
+    @cached_property
+    def readings(self) -> pd.DataFrame:
+        """The verdicts of other readings: claim, reading, verdict, whether only the window differs; or empty."""
+        path = self.folder / "readings.csv"
+        if not path.exists():
+            return pd.DataFrame(columns=["claim", "reading", "verdict", "window"])
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        declared = read_checked(self.root / "experiments" / "readings.yaml", "readings")["readings"]
+        windows = {reading["name"] for reading in declared if "window" in reading}
+        rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
+        return rows.assign(claim=rows["claim"].astype(int), window=rows["reading"].isin(windows))
+
+    @cached_property
+    def turned(self) -> pd.DataFrame:
+        """The readings under which a claim that was judged has another verdict."""
+        rows = self.readings[self.readings["verdict"] != "not run"]
+        return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
+
+    def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
+        """The published jobs of `figures`, see `jobs_of`."""
+        return jobs_of(figures, lambda job: measured_costs.read(self.root / "reference" / "runs" / f"{job}.json"))
+
+
+def jobs_of(figures: Iterable[Figure], measured: Callable[[str], measured_costs.Cost | None]) -> pd.DataFrame:
+    """The minutes of processor time and the MiB of each measured job of `figures`, once: a run, or the sweep before it.
+
+    This is what core-minutes are, on every page.
+    """
+    found = {job: cost for job in measured_costs.jobs_of(figures) if (cost := measured(job))}
+    rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
+    return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)
