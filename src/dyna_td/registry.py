@@ -205,8 +205,8 @@ def adopt(agent: str | type) -> str:
     try:
         own = agent if isinstance(agent, type) else load(agent)
     except (Exception, SystemExit) as error:  # whatever a foreign module raises
-        told = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise UserError(f"agent {name} cannot be imported: {told}; the working directory is looked in, too.") from error
+        words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error
     if not (isinstance(own, type) and issubclass(own, er)):
         raise UserError(f"agent {name} is none: expected a class that extends one of dyna_td.agents.")
     by_path = {known.path: known for known in reversed(AGENTS.values()) if known.path != name}
