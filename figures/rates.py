@@ -1,10 +1,10 @@
-"""Rates, beyond the paper: the agents of figures 13, 4, 12 and 1c at equal learning rates."""
+"""Rates, beyond the paper: the agents of figures 13, 4 and 12 at equal learning rates."""
 
 from dots import Levels
 from panels import Panel
-from style import BEYOND, CURVES, REPLAY
+from style import BEYOND, CURVES
 
-ROUNDABOUT = ("dyna_td_learned", "prioritized_er", "er")
+LEARNED = "dyna_td_learned"  # in the roundabout
 BENCHMARKS = ("dyna_td", "dyna_value", "dyna_frequency", "prioritized_er", "er")
 COLUMNS = 3
 RATES = ", full dots: learning rate 0.001, hollow: swept"
@@ -25,9 +25,8 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     for number, (letter, panel) in enumerate(declared.items()):
         places = {curve: agent_and_rate(curve, panel.curves) for curve in panel.curves}
         agents = {agent for agent, _ in places.values()}
-        looks = CURVES | (REPLAY if "full_prioritized_er" in agents else {})
-        looks |= BEYOND | {"dyna_td_learned": BEYOND["dyna_td_frozen"]}
-        order = [agent for agent in (*ROUNDABOUT[:1], *BENCHMARKS, "full_prioritized_er") if agent in agents]
+        looks = CURVES | BEYOND | {LEARNED: BEYOND["dyna_td_frozen"]}
+        order = [agent for agent in (LEARNED, *BENCHMARKS) if agent in agents]
         rows = {agent: looks[agent] for agent in order}
         is_left = number % COLUMNS == 0
         note = RATES if any(is_swept for _, is_swept in places.values()) else ""

@@ -187,7 +187,8 @@ def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():
     draw.add_published("figure_4", shown, "paper")
     assert not any(panel.published for panel in shown)
     draw.add_published("figure_4", shown, "quick")
-    assert {"dyna_td", "prioritized_er"} <= set(shown[0].published) and "er" not in shown[0].published  # another rate
+    published = set(shown[0].published)
+    assert {"dyna_td", "er"} <= published and "prioritized_er" not in published  # another rate
     assert shown[0].published["dyna_td"]["step"].max() == 50_000
 
 
