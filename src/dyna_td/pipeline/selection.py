@@ -26,7 +26,7 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
     Raises:
       UserError: if no rate has a finite score.
     """
-    metric, higher = _criterion(run)
+    metric, higher = ("test_rmse", False) if is_supervised(run.environment) else ("return", True)
     values = sweep[sweep["metric"] == metric].groupby("learning_rate")["value"]
     scores = {rate: float(np.mean(group.to_numpy())) for rate, group in values}
     finite = {rate: score for rate, score in scores.items() if np.isfinite(score)}
@@ -46,14 +46,9 @@ def share_of_other_choices(run: Run, sweep: pd.DataFrame, count: int, draws: int
 
     The seeds are drawn from the sweep's own with replacement (bootstrap). Arguments as of `select_learning_rate`.
     """
-    metric, higher = _criterion(run)
+    metric = select_learning_rate(run, sweep)["metric"]
     values = sweep[sweep["metric"] == metric].groupby(["seed", "learning_rate"])["value"].mean().unstack()
-    scores = np.nan_to_num(values.to_numpy() if higher else -values.to_numpy(), nan=-np.inf)  # [S, rates]
+    scores = np.nan_to_num(values.to_numpy() if metric == "return" else -values.to_numpy(), nan=-np.inf)  # [S, rates]
     drawn = np.random.default_rng(0).integers(len(scores), size=(draws, count))
     choices = scores[drawn].mean(axis=1).argmax(axis=1)
     return float(np.mean(choices != scores.mean(axis=0).argmax()))
-
-
-def _criterion(run: Run) -> tuple[str, bool]:
-    """The metric that selects a learning rate, and whether more of it is better."""
-    return ("test_rmse", False) if is_supervised(run.environment) else ("return", True)
