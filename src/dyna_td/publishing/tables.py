@@ -159,8 +159,8 @@ def selection(facts: Published) -> str:
             other = [share_of_other_choices(run, sweep, count) for count in (5, _SELECTION_SEEDS)]
             task = run.environment.partition("-")[0] + (", 16x16" if run.settings.hidden == (16, 16) else "")
             words = [f"`{run.agent}`"]
-            if exponent := getattr(run.settings, "priority_exponent", None):
-                words.append(f"exponent {exponent:g}")
+            if "exponent" in run.agent:
+                words.append(f"exponent {run.settings.priority_exponent:g}")
             cells = found.setdefault(f"{task}: {', '.join(words)}", {})
             cells[run.settings.planning_updates] = f"{rate:g}; {other[0]:.0%}, {other[1]:.0%}"
     counts = sorted({n for cells in found.values() for n in cells})
