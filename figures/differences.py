@@ -79,7 +79,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
             if environment in tests:
                 _draw_test(axes, heights[row], tests[environment])
         axes.set_xlabel("difference of returns")
-        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         for claim in claims[::2]:
