@@ -80,8 +80,8 @@ def lines(card: pd.DataFrame, claims: list[Claim]) -> list[str]:
     texts = {claim.number: textwrap.shorten(claim.text, 70) for claim in claims}
     judged = [number for number in texts if rows.loc[number, "verdict"] != VERDICTS[-1]]
     judged.sort(key=lambda number: ("contradicted", "undecided", "supported").index(rows.loc[number, "verdict"]))
-    lines = [(number, verdict_words(rows.loc[number]), effect_words(rows.loc[number])) for number in judged]
-    return [f"{number:3}  {verdict:20}  {effect:32}  {texts[number]}" for number, verdict, effect in lines]
+    parts = [(number, verdict_words(rows.loc[number]), effect_words(rows.loc[number])) for number in judged]
+    return [f"{number:3}  {verdict:20}  {effect:32}  {texts[number]}" for number, verdict, effect in parts]
 
 
 def count_words(card: pd.DataFrame) -> str:

@@ -150,7 +150,7 @@ def selection(facts: Published) -> str:
     """
     found: dict[str, dict[int, str]] = {}  # cells by task and agent, and n
     for run in facts.plan.all_runs.values():
-        csv = facts.root / "reference" / "runs" / f"{run.name}.selection.csv.xz"
+        csv = _csv(facts, run, ".selection")
         if not run.sweep or is_supervised(run.environment) or not csv.exists():
             continue
         sweep = pd.read_csv(csv)
@@ -197,8 +197,8 @@ def mean_returns(facts: Published, run: Run) -> pd.Series:
     return records.groupby("seed")["value"].mean()
 
 
-def _csv(facts: Published, run: Run) -> Path:
-    return facts.root / "reference" / "runs" / f"{run.name}.csv.xz"
+def _csv(facts: Published, run: Run, kind: str = "") -> Path:
+    return facts.root / "reference" / "runs" / f"{run.name}{kind}.csv.xz"
 
 
 def _interval(values: pd.Series, sign: bool = False) -> str:
