@@ -285,4 +285,4 @@ def test_a_program_measures_its_q_at_the_last_step_alone_and_remarks_chains_with
     assert {"entropy_10", "variation_langevin"} < set(metrics) and set(states) == {"own", "langevin"}
     np.testing.assert_array_equal(metrics["variation_langevin"].numpy(), [0.5, 0.5])
     np.testing.assert_array_equal(states["langevin"][0], np.full((3, 2), 1500.0))
-    assert program.remarks() == {9: "seed 9: every step of its long chains by algorithm_4 led out of the space"}
+    assert program.remarks() == {9: "seed 9: its long chains by algorithm_4 started anew at every step"}

@@ -6,6 +6,7 @@ import tensorflow as tf
 from helpers import run_of, untrained
 
 from dyna_td.errors import UserError
+from dyna_td.pipeline.plans import make_settings
 from dyna_td.training.program import make_program
 
 WARM_UP = 600
@@ -56,8 +57,16 @@ def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts
 
 @pytest.mark.parametrize(
     ("environment", "settings"),
-    [("CartPole-v1", {"warm_up_goal": "shown"}), ("GridWorld", {"termination": "learned"})],
+    [
+        ("CartPole-v1", {"warm_up_goal": "shown"}),
+        ("GridWorld", {"termination": "learned"}),
+    ],
 )
 def test_what_cannot_be_shown_or_learned_is_refused(environment, settings):
     with pytest.raises(UserError):
         make_program(run_of(environment, "dyna_td_warm_up", **settings))
+
+
+def test_a_buffer_that_cannot_hold_the_warm_up_is_refused():
+    with pytest.raises(UserError, match="hold the whole warm-up"):
+        make_settings("GridWorld", "er_warm_up", {"warm_up_goal": "hidden", "buffer_capacity": 4999})

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import lambertw
 
 from dyna_td.errors import UserError
 from dyna_td.measures import hitting_times
@@ -93,12 +94,16 @@ def test_the_inequality_of_theorem_2_as_printed_is_refuted_at_unequal_rates():
 
 
 @pytest.mark.parametrize("initial, rate_ratio", [(1.01, 1.0), (2.0, 1.0), (100.0, 1.0), (2.0, 0.5), (7.0, 3.0)])
-def test_the_crossover_is_the_root_that_separates_the_faster_losses(initial, rate_ratio):
+def test_the_crossover_is_real_and_separates_the_faster_losses(initial, rate_ratio):
+    """The other root of f(epsilon_0) = f(delta_0), by Lambert's W; the paper's remark says that there is none."""
+
     def head_start(error):
         return np.log(initial / error) - rate_ratio * (1 / error - 1 / initial)
 
-    crossover = hitting_times.crossover_error(initial, rate_ratio)
+    other_side = -rate_ratio * np.exp(hitting_times.gap_function(initial, rate_ratio))
+    crossover = -rate_ratio / lambertw(other_side, k=-1).real
     assert crossover == pytest.approx(brentq(head_start, 1e-4 * rate_ratio, rate_ratio), rel=1e-6)
+    assert (initial, rate_ratio) != (2.0, 1.0) or round(crossover, 4) == 0.5693  # the caption of figure 7
     assert head_start(1.001 * crossover) > 0 > head_start(0.999 * crossover)
 
 

@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
+from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.measures import zero_crossing
 from dyna_td.measures.densities import fitted_exponent
 from dyna_td.measures.zero_crossing import CROSSING, JUMPING, RIPPLED
+from dyna_td.search import rules
+
+
+def test_its_constants_are_those_of_the_agents():
+    assert (DynaTD.smoothing, rules.LANGEVIN_STEP) == (zero_crossing.SMOOTHING, zero_crossing.LANGEVIN_STEP)
 
 
 @pytest.mark.parametrize("error", [CROSSING, JUMPING, RIPPLED])

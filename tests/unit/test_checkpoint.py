@@ -43,8 +43,8 @@ def test_there_is_none_before_the_first_and_after_the_end(path, capsys):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"source": "abd"}, "is of another source"),
-        ({"versions": {"numpy": "3"}, "settings": []}, "is of another settings, versions"),
+        ({"source": "abd"}, "belongs to a training with another source"),
+        ({"versions": {"numpy": "3"}, "settings": []}, "belongs to a training with another settings, versions"),
     ],
 )
 def test_one_of_another_training_is_refused_in_one_sentence(path, capsys, change, words):

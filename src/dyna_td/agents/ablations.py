@@ -60,8 +60,8 @@ class RandomSignEachStep(DynaTD):
 class RandomDirection(Dyna):
     """This is HC-Dyna with: a linear h of random direction, drawn for each fill; chains travel far, but at random.
 
-    Directions are isotropic in the units of the released rule: standard deviations of the visited states, or the one
-    unit that all parts of a state share.
+    Directions are isotropic where each coordinate is measured in standard deviations of the visited states. Coordinates
+    that share one unit stay as they are.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -83,7 +83,7 @@ class NoiseOnly(Dyna):
 
 
 class _WithoutChains(Dyna):
-    """This is HC-Dyna with: m states drawn at once in place of a chain; terminal states are not queued."""
+    """This is HC-Dyna with: m states drawn at once in place of a chain; without terminal ones, unless `queue_goals`."""
 
     def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         """`count` states for this environment step's fill, terminal ones included: [S, count, d]."""

@@ -9,7 +9,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.search.gradient import gradient
 from dyna_td.settings import DynaSettings
 
-# Counters of fills that climb the frequency, each with the counter of all fills that includes it.
+# Counters of the fills that climb the frequency, each beside the counter of all fills.
 COUNTED = {
     "frequency_steps_made": "chain_steps_made",
     "frequency_vanished_gradients": "chain_vanished_gradients",
@@ -20,7 +20,8 @@ COUNTED = {
 class DynaFrequency(Dyna):
     """This is HC-Dyna with: h(s) = ||grad V||^2 + ||Hessian V||_F^2 in half of the fills, h(s) = V(s) in the others.
 
-    A fair coin decides (released code). Chains that climb the frequency start in B_sc, those that climb V in B_er.
+    A fair coin decides once a fill. The released code tosses at each restart, too, and climbs the target network's
+    frequency (docs/deviations.md). Chains that climb the frequency start in B_sc, those that climb V in B_er.
     """
 
     def __init__(self, settings: DynaSettings, learner, streams: Streams, space, steps: int):

@@ -10,7 +10,7 @@ Where each line of Algorithm 4 stands:
     B_sc                                          `search.queue.StateQueue`
     the mixed mini-batches                        `agents.dyna.Dyna`
     n updates, and the target network after tau   `agents.er.ER.learn` and `learning.q_learning.DQN.improve`
-    for t                                         `training.twin_program.TwinProgram`
+    for t                                         `training.twin_program.TwinProgram`, in Gymnasium `GymProgram`
 
 docs/deviations.md lists the paper's symbols with their names here.
 """
@@ -40,7 +40,10 @@ class DynaTD(Dyna):
         return tf.math.log(tf.abs(y - self.learner.value(columns)) + tf.constant(self.smoothing, columns.dtype))
 
     def y_hat(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """The model's target of the greedy action, r + gamma max_a Q(s', a): states [S, d] -> [S]."""
+        """The model's target of the greedy action, states [S, d] -> [S]: r + gamma max_a Q_target(s', a).
+
+        `algorithm_4` bootstraps from Q itself. With DDPG, Q(s, pi(s)) takes the place of each maximum (Section 5).
+        """
         rows = state[:, None]
         action = self.learner.greedy(rows)
         next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))

@@ -1,9 +1,9 @@
 """Ablations of how agents learn where episodes end: from their warm-up or from their model; the paper has none.
 
-`warm_up_goal` says what the warm-up shows of the goal. `hidden`: nothing, because each of its transitions into the goal
-is replaced by the seed's transition before. `shown`: the same, but its last transitions are one episode that a fixed
-policy leads to the goal. `natural`: whatever the random policy met. `termination` says whether search control and its
-model know the environment's rule or learn it.
+`warm_up_goal` says what the warm-up shows of the goal. `natural`: whatever the random policy met. `hidden`: nothing,
+because the seed's previous transition replaces each transition into the goal. `shown`: the same, but 200 steps before
+the end a fixed policy walks one episode to the goal. `termination` says whether search control and its model know the
+environment's rule or learn it.
 """
 
 import copy

@@ -104,5 +104,5 @@ class LearnedModel(tf.Module):
 
 
 def make_model(settings: SearchControlSettings, streams: Streams, space) -> TrueModel | LearnedModel:
-    """The model that `settings.model` names; the true one takes the environment's twin as its space."""
+    """The model that `settings.model` names; for the true one, `space` is the environment's twin."""
     return TrueModel(space) if settings.model == "true" else LearnedModel(settings, streams, space)

@@ -16,7 +16,8 @@ ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
 _BLOCK_ACTIVATIONS = 6_400  # of one seed and layer in a block: the fastest value tried, half a MiB with 20 seeds
 _DECAY_OF_MEANS, _DECAY_OF_SQUARES, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # TensorFlow 1's beta_1, beta_2, epsilon
 # Up to 8 features are transposed one by one: XLA would fuse a whole transposition into the next product, which rounds
-# CartPole's 4 features differently. With more features the bits agree, and 90 compile four times as fast as a whole.
+# CartPole's 4 features differently. With more features the bits agree, and a whole transposition compiles faster: four
+# times as fast with 90.
 _MOST_SLICES = 8
 OUTPUT_LIMIT = 0.003  # output layers of value networks start in U(-0.003, 0.003) (paper, "Common settings")
 

@@ -1,4 +1,4 @@
-"""The supervised task and its learners (Section 3.3, appendix "High Power Loss Functions"; figures 1, 9, 10, 11).
+"""The supervised task and its learners (Section 3.3 and its appendices; figures 1, 9, 10, 11).
 
 Every learner is L2 with one change: the draw of its mini-batches, or its loss. Errors are e = f_theta(x) - y. Each seed
 has its own data and noise, which all learners share.

@@ -37,16 +37,16 @@ class Purpose(enum.IntEnum):
     CHAIN_NOISE = 13
     CHAIN_START = 14
     CHAIN_MODEL = 15
-    CHAIN_CRITERION = 16  # the choice of the criterion that a fill climbs
+    CHAIN_CRITERION = 16  # a fill's criterion, sign or direction
     SIMULATED_STATES = 17
     SIMULATED_EXPLORE = 18
     SIMULATED_ENVIRONMENT = 19
     IDEAL_ENVIRONMENT = 20
-    IDEAL_DRAWS = 21
+    IDEAL_DRAWS = 21  # of p*'s floor, and of LaBER's own draws
     OWN_DRAWS = 22
     BUFFER_DRAWS = 23
     RECENT_DRAWS = 24
-    CHAIN_RESTART = 25  # from the queue
+    CHAIN_RESTART = 25  # Dyna-Frequency's starts and restarts from the queue
     EXPLORE_NOISE = 26
 
 

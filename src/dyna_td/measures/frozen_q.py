@@ -73,7 +73,8 @@ class FrozenQ(tf.Module):
         points = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)  # [x, y, 2]
         by_cell = points.reshape(SIDE, POINTS, SIDE, POINTS, 2).swapaxes(1, 2)
         self.points = by_cell.reshape(-1, 2)  # cell number SIDE * column + row, POINTS^2 rows each
-        self.is_open = ~np.all(self.twin.is_terminal(by_cell.reshape(-1, POINTS**2, 2)), axis=1)  # not the goal
+        # The goal is not open; cells in the wall are.
+        self.is_open = ~np.all(self.twin.is_terminal(by_cell.reshape(-1, POINTS**2, 2)), axis=1)
 
     def measure(self, step: tf.Tensor) -> tuple[dict[str, np.ndarray], dict[str, tf.Tensor]]:
         """All measurements at the end of training.
@@ -142,7 +143,10 @@ class FrozenQ(tf.Module):
         return visits, tf.reshape(by_seed, [seeds, SNAPSHOTS * CHAINS, d])[:, :SHOWN]
 
     def _chain(self, kind: str, number: int) -> Callable:
-        """A function that takes a step of `kind` as `SearchControl.fill` does, but every state counts."""
+        """A function that takes a step of `kind` by its rule.
+
+        Every state counts, except where the chain starts anew. Parts of a gradient that are not finite become 0.
+        """
         name, step_size, through_y = KINDS[kind]
         rule, d = self._rule(name, step_size), self.twin.state_dim
 
@@ -268,7 +272,7 @@ class FrozenQ(tf.Module):
 def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error: np.ndarray) -> dict[str, np.ndarray]:
     """How closely visits [S, cells] follow |delta|: `online_error` for `algorithm_4`, `error` for the rest; each [S].
 
-    NaN where no state counts, because every step leads out of the space.
+    NaN where no state counts, because the chain starts anew at every step.
     """
     metrics = {"variation_uniform": densities.total_variation(1.0 / error.shape[1], densities.power_density(error))}
     for kind, counts in visits.items():

@@ -127,32 +127,6 @@ def gap_function(x: ArrayLike, rate_ratio: float = 1.0) -> np.ndarray:
     return -np.log(x) - rate_ratio / x
 
 
-def crossover_error(initial_error: float, rate_ratio: float = 1.0) -> float:
-    """epsilon_0 of Theorem 2 (i): the error below which the square loss arrives first.
-
-    It is the other root of f(epsilon_0) = f(delta_0), for example 0.5693 for delta_0 = 2 at equal rates. The paper's
-    remark says that no real solution exists. But with u = (eta / eta') / epsilon the equation reads -u exp(-u) =
-    -(eta / eta') exp(f(delta_0)), and the branch W_{-1} of Lambert's function solves it. The relative error is below
-    1e-6, largest where delta_0 is near eta / eta'.
-
-    Args:
-      initial_error: delta_0 > eta / eta'.
-      rate_ratio: eta / eta' > 0.
-
-    Raises:
-      UserError: if delta_0 <= eta / eta', where the theorem has no epsilon_0.
-    """
-    if not initial_error > rate_ratio:
-        raise UserError(
-            f"the initial error {initial_error:g} has no crossover: Theorem 2 (i) needs one above eta / eta' = "
-            f"{rate_ratio:g}; choose a larger initial error or a larger rate of the cubic loss."
-        )
-    argument = -rate_ratio * np.exp(gap_function(initial_error, rate_ratio))
-    # Rounding can carry the argument below W's branch point -1/e when delta_0 is within 1e-8 of eta / eta'.
-    argument = max(argument, np.nextafter(-np.exp(-1.0), 0.0))
-    return float(-rate_ratio / scipy.special.lambertw(argument, k=-1).real)
-
-
 def figure_7a() -> pd.DataFrame:
     """f(x) over x in [0.2, 5] at equal rates; metric `gap_function`, curve `f`."""
     x = np.linspace(0.2, 5.0, POINTS + 1)

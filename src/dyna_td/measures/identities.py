@@ -4,17 +4,18 @@ Each function answers one claim. Random cases come from fixed seeds, and nothing
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 
 import numpy as np
 import scipy  # loads its parts when they are used
 
 from dyna_td.measures import hitting_times
+from dyna_td.settings import SearchControlSettings
 
 _NETWORKS = 10  # random ones
 _STEP = 1e-30  # of complex differentiation, which has no rounding error to balance against
-_OF_SEARCH = ("search_control", "mixing_rate", "states_per_fill", "chain_steps", "full_chains", "search_every")
+_OF_SEARCH = [field.name for field in fields(SearchControlSettings) if field.name != "model"]
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,16 @@
 """Long chains that climb log |delta| in one dimension, where |delta| is known: the picture behind claim 45.
 
-Three errors on the unit interval. `CROSSING` changes its sign at 0.3: delta(x) = x - 0.3. Near such a zero the drift of
-log |delta| is 1 / x, with x the distance, so the Langevin diffusion dx = dt / x + sqrt(2) dB is a Bessel process of
-dimension 2, which never reaches 0 (Revuz and Yor, 1999, chapter XI): its chains stay on the side where they begin. A
+Three errors on the unit interval. `CROSSING` changes its sign at 0.3: delta(x) = x - 0.3. At a distance x from such a
+zero, the drift of log |delta| is 1 / x. The Langevin diffusion dx = dt / x + sqrt(2) dB is then a Bessel process of
+dimension 2. It never reaches 0 (Revuz and Yor, 1999, chapter XI), so its chains stay on the side where they begin. A
 chain with steps crosses by a jump over the zero. `JUMPING` has no zero, but jumps, as |delta| does where another action
 becomes the greedy one. The gradient does not show a jump, so no chain that follows it alone can tell the two sides.
 `RIPPLED` is smooth and has eight zeros, two or three steps of the usual size apart.
 
-The rules are those of `search.rules` in plain NumPy, with the visited states spread uniformly. Another, which the paper
-does not have, is the Metropolis-adjusted Langevin algorithm (Roberts and Tweedie, 1996). It accepts its steps such that
-|delta| is the stationary law at any step size.
+The rules are those of `search.rules` in plain NumPy, and every state inside counts. `released` has Sigma = 1, as on
+GridWorld, and never starts anew. `algorithm_4` has the variance of uniform states. A fourth rule is not in the paper:
+the Metropolis-adjusted Langevin algorithm (Roberts and Tweedie, 1996). Its acceptance makes |delta| the stationary law
+at any step size.
 """
 
 from collections.abc import Callable

@@ -29,7 +29,7 @@ from dyna_td.registry import (
     require_environment,
     settings_type,
 )
-from dyna_td.settings import Run, Settings, checked
+from dyna_td.settings import ControlSettings, Run, Settings, checked
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
@@ -323,7 +323,14 @@ def make_settings(environment: str, agent: str, numbers: dict):
         numbers = {"model": "learned", **numbers}
         if numbers["model"] == "true":
             raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
-    return kind(**{name: checked(known[name], value) for name, value in numbers.items()})
+    settings = kind(**{name: checked(known[name], value) for name, value in numbers.items()})
+    rewrites = getattr(settings, "warm_up_goal", "natural") != "natural"
+    if rewrites and isinstance(settings, ControlSettings) and settings.buffer_capacity < settings.warm_up_steps:
+        raise UserError(
+            f"buffer_capacity is {settings.buffer_capacity:,}, less than warm_up_steps, {settings.warm_up_steps:,}: "
+            "with a warm_up_goal the buffer has to hold the whole warm-up."
+        )
+    return settings
 
 
 def _refuse_conflicts(figures: Iterable[Figure]) -> None:

@@ -55,7 +55,7 @@ class SearchControl(tf.Module):
         gradient: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
         start: Callable[[tf.Tensor], tf.Tensor],
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Climbs until every seed has m states or its chain has made `chain_steps` steps.
+        """Climbs until every seed has m states or its chain has made `chain_steps` steps; full chains make them all.
 
         Args:
           step: the environment step.

@@ -23,8 +23,8 @@ class Proposal(NamedTuple):
     """A chain step that a rule proposes."""
 
     state: tf.Tensor  # [S, d]
-    leaves: tf.Tensor  # bool [S]: the chain has to start anew
-    is_flat: tf.Tensor  # bool [S]: the gradient is too short to be followed
+    leaves: tf.Tensor  # bool [S]: the chain starts anew: out of the box, or terminal or stuck under `released`
+    is_flat: tf.Tensor  # bool [S]: the gradient is shorter than VANISHED; `released` then drops it
 
 
 class Released:
@@ -67,7 +67,10 @@ class Released:
         return Proposal(moved, leaves, is_flat[:, 0])
 
     def accepts(self, distance, state, step):
-        """Whether the queue takes a state at this distance from the last accepted one: bool [S]."""
+        """Whether the queue takes a state at this distance from the last accepted one: bool [S].
+
+        `step` counts the chain's steps so far, int32 [S]; only `Langevin` needs it.
+        """
         return distance >= self.threshold
 
 

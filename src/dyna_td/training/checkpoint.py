@@ -84,7 +84,7 @@ class Checkpoint:
         if identity != self.identity:
             names = identity.keys() | self.identity.keys()
             differing = sorted(name for name in names if identity.get(name) != self.identity.get(name))
-            self._refuse(f"is of another {', '.join(differing).replace('_', ' ')}")
+            self._refuse(f"belongs to a training with another {', '.join(differing).replace('_', ' ')}")
             return None
         return arrays, facts
 

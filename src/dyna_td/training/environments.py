@@ -47,7 +47,10 @@ class EnvironmentStack:
         )
 
     def reset(self, purpose: int, step: int) -> np.ndarray:
-        """Starts an episode in every copy; `purpose` and `step` key a seed's many resets. float32 [S, C, d]."""
+        """Starts an episode in every copy: float32 [S, C, d].
+
+        `purpose` and `step` give each of a seed's resets its own random numbers.
+        """
         return np.stack(
             [
                 np.stack([self.reset_one(s, c, purpose, step) for c in range(len(copies))])

@@ -15,7 +15,7 @@ class FrozenProgram(TwinProgram):
         super().__init__(run)
         self.last_step = run.steps
         self.seeds = run.seeds
-        self.restless: dict[int, list[str]] = {}  # by seed, the kinds of chains that left the space at every step
+        self.restless: dict[int, list[str]] = {}  # by seed, the kinds of chains that start anew at every step
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """See `Program.measure`."""
@@ -30,8 +30,8 @@ class FrozenProgram(TwinProgram):
         return metrics | {name: tf.constant(value, tf.float32) for name, value in numbers.items()}, states | visited
 
     def remarks(self) -> dict[int, str]:
-        """See `Program.remarks`: chains that left the space at every step."""
+        """See `Program.remarks`: chains that start anew at every step."""
         return {
-            seed: f"seed {seed}: every step of its long chains by {', '.join(kinds)} led out of the space"
+            seed: f"seed {seed}: its long chains by {', '.join(kinds)} started anew at every step"
             for seed, kinds in self.restless.items()
         }

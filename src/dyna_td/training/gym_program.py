@@ -133,7 +133,7 @@ class GymProgram(Program):
     def _choose(self, state: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         return self.agent.learner.explore(state, step, step < self.settings.warm_up_steps)
 
-    def evaluate(self) -> dict[str, np.ndarray]:
+    def evaluate(self) -> dict[str, tf.Tensor]:
         """Metrics of the evaluated policy in environments of its own, each [S], the mean over episodes."""
         step = int(self.step)
         now = self.step.read_value()

@@ -13,8 +13,8 @@ from dyna_td.settings import Run
 class Program(tf.Module):
     """The compiled training of S seeds of one run.
 
-    Subclasses set `optimizers` and define two compiled functions: `train(steps)` takes that many steps (int32 scalar),
-    and `evaluate()` returns each metric as float32 [S] without changing anything.
+    Subclasses set `optimizers` and define two functions. `train(steps)` takes that many steps (int32 scalar).
+    `evaluate()` returns each metric as float32 [S], and changes nothing.
 
     Attributes:
       step: steps taken so far.

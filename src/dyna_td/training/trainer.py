@@ -283,12 +283,12 @@ class _Log:
 
 
 def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
-    """By diverged seed, the first step with parameters that are not finite, or with such errors in the supervised task.
+    """By diverged seed, the first step at which a parameter was not finite (in the supervised task: an error).
 
     A measurement of a healthy seed may be NaN: where all TD errors are 0, there is no p* to compare with.
     """
-    is_told = records["metric"] == "diverged"
-    is_bad = is_told & (records["value"] > 0) if is_told.any() else ~np.isfinite(records["value"])
+    is_flag = records["metric"] == "diverged"
+    is_bad = is_flag & (records["value"] > 0) if is_flag.any() else ~np.isfinite(records["value"])
     return {str(seed): int(step) for seed, step in records[is_bad].groupby("seed")["step"].min().items()}
 
 
@@ -325,7 +325,7 @@ def stacks_of(run: Run) -> list[tuple[int, ...]]:
 
 
 def widths_of(run: Run) -> Sequence[int]:
-    """The sizes of stacks that are compiled for `run`; of Algorithm 4's rule one, as 4 and 8 differ on Acrobot."""
+    """The sizes of stacks that are compiled for `run`: for `algorithm_4` one, because 4 and 8 differ on Acrobot."""
     return WIDTHS[-1:] if getattr(run.settings, "search_control", "") == "algorithm_4" else WIDTHS
 
 

@@ -39,7 +39,7 @@ class TwinProgram(Program):
         if run.environment == SAMPLED_ENVIRONMENT:
             self.sampling = SamplingDistributions(self.agent, self.streams, self.twin)
         self.episode_step = tf.Variable(tf.zeros([self.streams.count], tf.int32))
-        # The environments' states. The first reset is keyed by step -1, one after step t by t >= 0.
+        # The environments' states. Resets are keyed by a step: the first by -1, each later one by the step before it.
         self.environment_state = tf.Variable(compiled(lambda: self._reset(Purpose.RESET, -1)))
 
     @xla_function

@@ -1,8 +1,8 @@
 """Which seeds reach GridWorld's goal by chance in the random warm-up: `python -m dyna_td.training.warm_up_goals`.
 
 The warm-up depends on the seed alone, so it is the same for all agents, models and numbers of updates. Nothing is
-trained: 5,000 random steps of each seed take seconds. The output is reference/warm_up.csv, a row a seed: the episodes
-that ended at the goal, and the first step that did (empty if none).
+trained: 5,000 random steps of each seed take seconds. The output is reference/warm_up.csv, a row a seed: how many
+episodes reached the goal, and the step at which the first did (empty if none).
 """
 
 import sys
@@ -19,14 +19,13 @@ from dyna_td.training.twin_program import TwinProgram
 SEEDS = range(100)
 
 
-def warm_up_goals(seeds: Sequence[int], environment: str = "GridWorld") -> pd.DataFrame:
+def warm_up_goals(seeds: Sequence[int]) -> pd.DataFrame:
     """The columns seed, goals, first_goal_step (environment steps from 1 on; NaN if there is none)."""
-    settings = make_settings(environment, "er", {})
-    program = TwinProgram(
-        Run(environment, "er", settings, tuple(seeds), settings.warm_up_steps, settings.warm_up_steps)
-    )
-    program.train(tf.constant(settings.warm_up_steps))
-    ages = tf.range(settings.warm_up_steps)[::-1]  # the oldest transition first
+    settings = make_settings("GridWorld", "er", {})
+    steps = settings.warm_up_steps
+    program = TwinProgram(Run("GridWorld", "er", settings, tuple(seeds), steps=steps, evaluate_every=steps))
+    program.train(tf.constant(steps))
+    ages = tf.range(steps)[::-1]  # the oldest transition first
     places = tf.tile(program.agent.replay.place_of(ages)[None], [len(seeds), 1])
     reached = program.agent.replay.gather(places).terminated.numpy() > 0  # [S, steps]
     first = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, np.nan)
