@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pandas as pd
-import scipy
-from dots import Dots, few_ticks
+from dots import LEARNED, NO_CHAIN, NO_MODEL, Dots, few_ticks
 from matplotlib.axes import Axes
 from panels import Panel
-from style import FOREST_GREEN, CurveStyle
+from style import CurveStyle
 from tables import Tables
 
 from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
@@ -16,7 +15,7 @@ from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
 BASELINE = "dyna_td"
 
 # One row an agent, from top to bottom; agents of one colour answer one question.
-CHAIN, NO_CHAIN, RULE, LEARNED, NO_MODEL = "blue", "darkorange", "slategray", "purple", FOREST_GREEN
+CHAIN, RULE = "blue", "slategray"
 ROWS = {
     BASELINE: CurveStyle("Dyna-TD", "black"),
     "descend_td": CurveStyle("descend the TD error", CHAIN),
@@ -61,10 +60,10 @@ LABELS = {
 class Ranking(Dots):
     """One dot an agent, its score over the whole of learning, with a 95% interval over seeds.
 
-    A return is shown less Dyna-TD's own. The keys of `rows` are curves; those that the panel lacks are gaps.
+    Returns are shown minus Dyna-TD's. `rows` is keyed by curve; a curve that the panel lacks leaves a gap.
     """
 
-    is_left: bool = False  # whether the rows are named
+    is_named: bool = False  # whether the rows have names
 
     margins: ClassVar[tuple[float, float]] = (0.7, 0.7)
 
@@ -85,10 +84,10 @@ class Ranking(Dots):
         return pd.Series({"mean": 0.0, "n": 0}) if self.is_difference and key == BASELINE else row
 
     def half_width(self, row: pd.Series) -> float:
-        return scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"]
+        return row["high95"] - row["mean"]
 
     def labels(self, tables: Tables) -> list[str]:
-        return [style.label if self.is_left else "" for style in self.rows.values()]
+        return [style.label if self.is_named else "" for style in self.rows.values()]
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Dots with bars, and a line through Dyna-TD's dot."""
@@ -99,7 +98,7 @@ class Ranking(Dots):
             axes.set_xticks([-1000, -100, 0, 100], ["-1000", "-100", "0", "100"])
         else:
             few_ticks(axes, self.metric)
-        if not self.is_left:
+        if not self.is_named:
             self._name_groups(axes)
 
     def _name_groups(self, axes: Axes) -> None:
@@ -123,6 +122,6 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     curves = [curve for panel in declared.values() for curve in panel.curves]
     rows = ROWS | {curve: CurveStyle(curve, "gray") for curve in curves if curve not in ROWS}
     return {
-        letter: Ranking(*panel.basics, LABELS.get(panel.metric, panel.metric), rows, is_left=number % 2 == 0)
+        letter: Ranking(*panel.basics, LABELS.get(panel.metric, panel.metric), rows, is_named=number % 2 == 0)
         for number, (letter, panel) in enumerate(declared.items())
     }

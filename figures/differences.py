@@ -1,6 +1,7 @@
 """Draws the comparisons of the benchmarks, figures 4 and 12, with their intervals: `python figures/differences.py`.
 
-Each row is a test of a claim in claims.csv: which curve minus which, the mean over learning, its 95% interval.
+Each row is a test of a claim in claims.csv: which curve minus which, with the 95% interval. Tests that stand beside a
+claim, and do not count, are left out.
 """
 
 import argparse
@@ -17,10 +18,10 @@ from matplotlib.ticker import MaxNLocator
 from rendering import save
 
 from dyna_td.errors import UserError
-from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES
+from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES, WINDOWS
 from dyna_td.publishing.published import Published
 
-COLOURS = {"supported": "#0072B2", "contradicted": "#C24F00"}  # as in the scorecard
+COLOURS = {"supported": "#0072B2", "contradicted": "#C24F00"}
 GREY = "#6F6F6F"  # of all other verdicts
 ROW = 0.19  # inches
 
@@ -39,7 +40,7 @@ def comparisons(facts: Published) -> dict[Row, dict[str, pd.Series]]:
     for _, test in facts.card.iterrows():
         figures = {f"figure_{number}" for number in test["figure"].split()}
         if (
-            test["row"] == "claim"
+            test["row"] != "test"
             or test["unit"] != "reward"
             or not figures <= {"figure_4", "figure_12"}
             or not test["low95"]
@@ -52,7 +53,8 @@ def comparisons(facts: Published) -> dict[Row, dict[str, pd.Series]]:
         is_one = test["test"] == f"{figure}/{panel}"  # a comparison within a panel
         names = [NAMES[test[side].rpartition("/")[2]] for side in ("plus", "minus")] if is_one else []
         words = " minus ".join(names) or test["test"].partition(", ")[2].replace(" less ", " minus ")
-        row = Row(int(test["claim"]), words, n if is_one else 0)
+        part = WINDOWS.get(test["window"].partition(" ")[0])
+        row = Row(int(test["claim"]), ", ".join(filter(None, [words, part])), n if is_one else 0)
         found.setdefault(row, {})[environment] = test
     order = {row[:2]: place for place, row in reversed(list(enumerate(found)))}
     return dict(sorted(found.items(), key=lambda item: (item[0].claim, order[item[0][:2]], item[0].n)))
@@ -95,7 +97,10 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     seeds = sorted({test["n"] for tests in rows.values() for test in tests.values()})
     verdicts = ", ".join(f"{LETTERS[verdict]} {verdict}" for verdict in ("supported", "contradicted", "undecided"))
     scale = next(test["scale"] for tests in rows.values() for test in tests.values())
-    figure.suptitle("Which agent minus which: mean return over learning with its 95% interval", fontsize=10)
+    figure.suptitle(
+        "Differences of returns with 95% intervals: means over learning, unless the row says otherwise",
+        fontsize=10,
+    )
     figure.supxlabel(
         f"Bold numbers are claims. {verdicts}. Short black bars: the claim's margin. "
         f"Scale {scale}, {', '.join(seeds)} seeds.",

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
-import scipy
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import METRIC_LABELS, Panel
-from style import CurveStyle
+from style import FOREST_GREEN, CurveStyle
 from tables import Tables, curve_rows, require_curve
 
 from dyna_td.pipeline.aggregate import OVER_LEARNING
+
+NO_CHAIN, LEARNED, NO_MODEL = "darkorange", "purple", FOREST_GREEN  # agents of one colour answer one question
 
 
 @dataclass
@@ -129,7 +130,7 @@ class Levels(Dots):
         return min(curve_rows(tables.curves, self.letter, *self.place(curve))["step"].max() for curve in self.curves)
 
     def half_width(self, row: pd.Series) -> float:
-        return scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"]
+        return row["high95"] - row["mean"]
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         heights = {key: -place for place, key in enumerate(self.rows)}

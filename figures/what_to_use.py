@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
-import scipy
-from controls import LEARNED, NO_CHAIN, NO_MODEL
+from dots import LEARNED, NO_CHAIN, NO_MODEL
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import Panel
@@ -35,17 +34,18 @@ class Forest(Panel):
 
     Attributes:
       by_n: the panels of this environment in curves.csv, by the label of their n.
-      is_left: whether the rows are named.
+      is_named: whether the rows have names.
     """
 
     by_n: dict[str, str] = field(default_factory=dict)
-    is_left: bool = False
+    is_named: bool = False
 
     height: ClassVar[float] = 4.6  # inches
     offset: ClassVar[float] = 0.22  # between the dots of a row, in rows
 
     def check(self, tables: Tables, path: Path) -> None:
         for letter in self.by_n.values():
+            require_curve(tables.curves, letter, BASELINE, self.metric + OVER_LEARNING, path)
             for curve in ROWS:
                 require_curve(tables.curves, letter, curve, self.metric + LESS + BASELINE, path)
 
@@ -58,9 +58,8 @@ class Forest(Panel):
         for place, (label, letter) in enumerate(self.by_n.items()):
             for height, curve in enumerate(ROWS):
                 row = self.row(tables, letter, curve)
-                bar = scipy.stats.t.ppf(0.975, row["n"] - 1) * row["standard_error"] if row["n"] > 1 else 0.0
                 y = self.offset * ((len(self.by_n) - 1) / 2 - place) - height
-                axes.plot([row["mean"] - bar, row["mean"] + bar], [y, y], color=looks[label].colour)
+                axes.plot([row["low95"], row["high95"]], [y, y], color=looks[label].colour)
                 axes.plot(row["mean"], y, "o", markersize=4, color=looks[label].colour, label=label)
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
         for height in range(len(ROWS) - 1):
@@ -68,7 +67,7 @@ class Forest(Panel):
         axes.set_ylim(0.4 - len(ROWS), 0.6)
         axes.set_yticks([-height for height in range(len(ROWS))], ["" for _ in ROWS])
         axes.tick_params(axis="y", length=0)
-        if self.is_left:
+        if self.is_named:
             axes.set_yticklabels([style.label for style in ROWS.values()], fontsize=8)
             for tick, style in zip(axes.get_yticklabels(), ROWS.values(), strict=True):
                 tick.set_color(style.colour)
@@ -96,8 +95,8 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
         environment, n = panel.title.split(", ")
         by_environment.setdefault(environment, {})[n] = letter
     shown = {}
-    for number, (environment, by_n) in enumerate(by_environment.items()):
-        letter = "abcd"[number]
+    for environment, by_n in by_environment.items():
+        letter = next(iter(by_n.values()))
         curves = declared[letter].curves
-        shown[letter] = Forest(letter, environment, "return", curves, by_n=by_n, is_left=number == 0)
+        shown[letter] = Forest(letter, environment, "return", curves, by_n=by_n, is_named=not shown)
     return shown

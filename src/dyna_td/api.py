@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 
 import pandas as pd
 
@@ -10,6 +11,7 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import plans, results
 from dyna_td.pipeline.arguments import MOST_SEEDS, MOST_STEPS
+from dyna_td.pipeline.provenance import machine
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.playing.policy import Policy
 from dyna_td.settings import Run, Settings
@@ -58,11 +60,12 @@ def train(
     """
     environment = registry.require_environment(env)
     agent = registry.require_agent(registry.adopt(agent) if isinstance(agent, type) else agent, environment)
-    seeds = (seeds,) if isinstance(seeds, int) else tuple(seeds)
-    if not 0 < len(set(seeds)) == len(seeds) <= MOST_SEEDS or not all(0 <= seed < 10**6 for seed in seeds):
+    seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
+    is_good = all(isinstance(seed, Integral) and 0 <= seed < 10**6 for seed in seeds)
+    if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MOST_SEEDS:
         raise UserError(f"seeds are {seeds!r}, expected whole numbers from 0 to 999999, each once.")
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
-        if not 0 < number <= MOST_STEPS:
+        if not (isinstance(number, Integral) and 0 < number <= MOST_STEPS):
             raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MOST_STEPS}.")
     made = plans.make_settings(environment, agent, settings)
     run = Run(environment, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
@@ -72,5 +75,5 @@ def train(
             outcome = trainer.execute(run, show, watch=show.watch)
     else:
         outcome = trainer.execute(run)
-    policy = Policy(results.describe(run), outcome.weights) if outcome.weights else None
+    policy = Policy({**results.describe(run), **machine()}, outcome.weights) if outcome.weights else None
     return Result(outcome.records, policy, run.settings, outcome.cost)

@@ -56,6 +56,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 f"there; {' and '.join(ANYWHERE)} work anywhere."
             )
         options.command(options)
+        sys.stdout.flush()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -209,7 +209,7 @@ def adopt(agent: str | type) -> str:
         raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error
     if not (isinstance(own, type) and issubclass(own, er)):
         raise UserError(f"agent {name} is none: expected a class that extends one of dyna_td.agents.")
-    by_path = {known.path: known for known in reversed(AGENTS.values()) if known.path != name}
+    by_path = {known.path: known for key, known in reversed(AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     numbers = {**bases[0].numbers, **getattr(own, "numbers", {})}
     top = sys.modules[own.__module__.partition(".")[0]]
@@ -223,7 +223,7 @@ def adopt(agent: str | type) -> str:
             f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__}, at the top of a "
             ".py file, and an __init__.py in each folder of its package."
         )
-    AGENTS[name] = Agent(name, bases[0].dyna, numbers, bases[0].on)
+    AGENTS[name] = Agent(name, issubclass(own, load("dyna_td.agents.dyna:Dyna")), numbers, bases[0].on)
     _settings_type_of.pop(name, None)  # those of other agents stay: runs with them must stay equal
     return name
 

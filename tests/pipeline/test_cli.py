@@ -123,11 +123,12 @@ def test_planning_does_not_import_tensorflow(command):
     assert finished.returncode == 0, finished.stderr
 
 
-def test_a_reader_who_has_had_enough_is_no_error():
+@pytest.mark.parametrize("words", [["list"], ["list", "MazeGridWorld", "goals"]])  # long and short
+def test_a_reader_who_has_had_enough_is_no_error(words):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     reads, writes = os.pipe()
     os.close(reads)
-    command = [sys.executable, "-m", "dyna_td", "list"]
+    command = [sys.executable, "-m", "dyna_td", *words]
     told = subprocess.run(command, env=environment, stdout=writes, stderr=subprocess.PIPE, text=True)
     os.close(writes)
     assert (told.returncode, told.stderr) == (141, "")

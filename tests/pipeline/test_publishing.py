@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import differences
 import numpy as np
 import pandas as pd
 import PIL.Image
@@ -13,6 +14,7 @@ import pytest
 from dyna_td import cli
 from dyna_td.pipeline import aggregate, plans, provenance, results
 from dyna_td.publishing import comparison, gallery, reference, summary
+from dyna_td.publishing.published import Published
 
 ROOT = Path(__file__).parents[2]
 PLAN = plans.load_plan("paper")
@@ -238,3 +240,11 @@ def test_exact_curves_must_agree_but_for_rounding(against):
     exact = curves([2.0, 3.0], 0.0, 1, [0, 100])
     assert against(exact, exact)["verdict"] == "inside"
     assert against(curves([2.0, 3.001], 0.0, 1, [0, 100]), exact)["verdict"] == "outside"
+
+
+def test_the_picture_of_differences_shows_each_test_that_counts_and_no_other():
+    facts = Published()
+    shown = [test for tests in differences.comparisons(facts).values() for test in tests.values()]
+    card = facts.card
+    counts = (card["row"] == "test") & (card["unit"] == "reward") & card["claim"].isin(["28", "29", "30", "35", "36"])
+    assert sorted(test.name for test in shown) == sorted(card.index[counts])

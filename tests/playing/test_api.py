@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import dyna_td
 from dyna_td import cli, registry
+from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
 from dyna_td.playing.policy import load_policy
 
@@ -48,7 +50,10 @@ def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp
         (("GridWorld", "json:JSONDecoder"), "expected a class that extends one of dyna_td.agents"),
         (("nowhere:Env-v0", "er"), "cannot import nowhere"),
         (("GridWorld", "er", -1), "seeds are"),
+        (("GridWorld", "er", [0.5]), "seeds are"),
         (("GridWorld", "er", 0, 0), "steps is 0"),
+        (("GridWorld", "er", 0, 100.7), "steps is 100.7"),
+        (("GridWorld", "er", 0, "100"), "steps is '100'"),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments, words):
@@ -76,6 +81,24 @@ def test_an_agent_whose_source_is_not_found_is_a_mistake(tmp_path, monkeypatch, 
     with pytest.raises(UserError, match=f"^the source of agent {agent} is not found: expected {where}, "):
         registry.adopt(agent)
     assert agent not in registry.AGENTS
+
+
+OF_DYNA = """from dyna_td.agents.dyna import Dyna
+
+
+class Flat(Dyna):
+    def criterion_gradient(self, state, step, i):
+        return 0.0 * state
+"""
+
+
+@pytest.mark.parametrize("agent", ["flat:Flat", "dyna_td.agents.dyna_td:DynaTD", ER])
+def test_an_agent_may_extend_dyna_itself_or_be_one_of_the_packages_classes(tmp_path, monkeypatch, agent):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flat.py").write_text(OF_DYNA)
+    result = dyna_td.train("GridWorld", agent, np.int64(1), **SHORT)
+    assert ("queue_size" in set(result.records["metric"])) == (agent is not ER)
+    assert "versions" in result.policy.about
 
 
 def test_a_new_agent_leaves_the_runs_of_others_equal(monkeypatch):

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import finished, results
+from dyna_td.pipeline import finished, remedies, results
 from dyna_td.pipeline.metrics import STATES_METRICS
 from dyna_td.settings import Run
 
@@ -88,7 +88,7 @@ def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
         csv = results.run_csv(scale, run.name, directory)
         if not csv.exists():
             return None
-        rebuild = f"python -m dyna_td run {run.name} --scale {scale}"
+        rebuild = remedies.training(run.name, scale, directory)
         records, details = results.read_run(csv, run, rebuild)
         sources = "current" if finished.agrees(run, details) else "other"
         states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None

@@ -6,7 +6,7 @@ and looked at on the way; at the end its weights are compared with those of the 
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +77,8 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     """
     run = run_of(policy, seed)
     trainer = import_quietly("dyna_td.training.trainer")
-    (stack,) = trainer.stack_seeds(run.seeds)
-    program = trainer.make_program(Run(run.environment, run.agent, run.settings, stack, run.steps, run.evaluate_every))
+    (stack,) = trainer.stacks_of(run)
+    program = trainer.make_program(replace(run, seeds=stack))
     for before, moment in itertools.pairwise([0, *moments]):
         program.train(np.int32(moment - before))
         mine = policy.seeds.index(seed)
