@@ -46,12 +46,10 @@ smoke: setup  ## every figure, as short as can be: does all of it run?
 	@$(BIN)/snakemake all_figures --config scale=smoke $(QUIET)
 
 figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
-	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
 	@$(DRAWN)
 
 all-figures: setup  ## every figure, at SCALE
-	@$(BIN)/python -m dyna_td check all_figures $(SCALE)
 	@$(BIN)/snakemake all_figures --config scale=$(SCALE) $(QUIET)
 	@echo "wrote results/$(SCALE)/figure_1 to figure_14; next: make report SCALE=$(SCALE)"
 
@@ -62,7 +60,6 @@ rates:  ## do the claims depend on learning rates? The same agents at equal ones
 frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; in no figure of the paper)
 goal:  ## does search control bring a map, or the place of the goal? (not in the paper)
 $(STUDIES): setup
-	@$(BIN)/python -m dyna_td check $@ $(SCALE)
 	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
 	@$(DRAWN)
 
@@ -83,11 +80,11 @@ verify: setup  ## check that finished results, at SCALE, are as they were writte
 	@$(BIN)/python -m dyna_td verify --scale $(SCALE)
 
 reference: setup  ##! publish the finished figures, and runs, of the paper's scale in reference/
-	@$(BIN)/python -m dyna_td reference $(FIGURES) --scale paper
+	@$(BIN)/python -m dyna_td reference $(FIGURES)
 	@$(MAKE) --no-print-directory readme
 
 restore: setup  ## bring the published runs of the paper's scale back to results/paper
-	@$(BIN)/python -m dyna_td restore --scale paper
+	@$(BIN)/python -m dyna_td restore
 
 readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
 	@$(BIN)/python -m dyna_td claims --reference

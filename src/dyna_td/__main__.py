@@ -4,7 +4,7 @@ import sys
 
 
 def run() -> int:
-    """Runs the command line; Ctrl-C is as quiet while it is imported, which takes a second, as it is later."""
+    """Runs the command line. Its import takes a second; Ctrl-C is quiet then, too."""
     try:
         import dyna_td.learning  # noqa: F401 - one thread, before NumPy is there
         from dyna_td.cli import main

@@ -19,7 +19,6 @@ from dyna_td.pipeline import (
     arguments,
     costs,
     interruption,
-    lock,
     metrics,
     plans,
     provenance,
@@ -98,7 +97,6 @@ def _parser() -> argparse.ArgumentParser:
 
     plan = argparse.ArgumentParser(add_help=False)
     plan.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
-    plan.add_argument("--experiments", type=Path, default=plans.DIRECTORY, help="folder of the YAML files")
     plan.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder that results are written to")
     _add_making_commands(add, plan)
     _add_telling_commands(add, plan)
@@ -126,20 +124,16 @@ def _add_telling_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     listed.add_argument("words", nargs="*", metavar="WORD", help="only lines with all of these words")
     text = "tell what figures take, in measured core-hours and memory"
     estimated = add("estimate", _estimate, text, parents=[plan])
-    estimated.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all)")
+    estimated.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all of the paper)")
     text = "cores to share the jobs among (default: 2)"
     estimated.add_argument("--cores", type=arguments.positive_integer, default=2, metavar="N", help=text)
     judged = add(
         "claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan]
     )
-    text = f"judge by the published runs, all of the paper's scale, in DIR (default: {reference.DIRECTORY})"
-    judged.add_argument("--reference", nargs="?", const=reference.DIRECTORY, metavar="DIR", type=Path, help=text)
+    text = "judge by the published runs, all of the paper's scale"
+    judged.add_argument("--reference", action="store_true", help=text)
     add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[plan])
     add("verify", _verify, "check finished results against their checksums and their runs", parents=[plan])
-    target = add("check", _check, "refuse an unknown figure or scale, or a second pipeline, in one sentence")
-    target.add_argument("figure", help=f"figure_1, ..., all_figures, {', '.join(plans.STUDIES)}")
-    target.add_argument("scale", help="smoke, quick or paper")
-    target.add_argument("--experiments", type=Path, default=plans.DIRECTORY, help="folder of the YAML files")
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
@@ -180,11 +174,12 @@ def _train(options: argparse.Namespace) -> None:
     )
     _train_and_write(run, options.output, {}, options)
     picture = options.output.with_suffix(".png")
-    print(f"wrote {options.output}; next: python figures/runs.py {options.output} --output {picture}")
+    draw = f"; next: python figures/runs.py {options.output} --output {picture}" if IS_CHECKOUT else ""
+    print(f"wrote {options.output}{draw}")
 
 
 def _run(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale)
     run = plan.run(options.name)
     selection = _read_selection(plan, run, options) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
@@ -234,7 +229,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
 
 
 def _select(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale)
     run = plan.run(options.name)
     candidates = plan.selection_runs(run)
     if not candidates:
@@ -273,7 +268,7 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
 
 
 def _aggregate(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale)
     figure = plan.figure(options.figure)
     output = results.curves_csv(plan.scale, figure.name, options.results)
     require_writable(output)
@@ -299,7 +294,7 @@ def _write_texts(texts: dict[Path, str]) -> None:
 
 
 def _verify(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale)
     checked, faults = verify.faults(plan, options.results)
     if not checked:
         raise remedies.nothing_there("results", plan.scale, options.results)
@@ -312,15 +307,15 @@ def _verify(options: argparse.Namespace) -> None:
 
 def _claims(options: argparse.Namespace) -> None:
     scale = scorecard.EVIDENCE_SCALE if options.reference else options.scale
-    plan = plans.load_plan(scale, options.experiments)
-    stated = claims.load_claims(plan, options.experiments)
+    plan = plans.load_plan(scale)
+    stated = claims.load_claims(plan)
     if options.reference:
-        table, read = reference.claims_csv(options.reference), reference.reader(options.reference)
+        table, read = reference.claims_csv(), reference.reader()
     else:
         table, read = results.claims_csv(scale, options.results), reader(scale, options.results)
     require_writable(table)
     card = scorecard.scorecard(stated, plan, read)
-    others = readings.judged(readings.load_readings(plan, stated, options.experiments), plan, read)
+    others = readings.judged(readings.load_readings(plan, stated), plan, read)
     _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
     for line in scorecard.lines(card, stated):
         print(line)
@@ -335,8 +330,8 @@ def _claims(options: argparse.Namespace) -> None:
 def _report(options: argparse.Namespace) -> None:
     from dyna_td.publishing import report  # with the libraries that only a page needs
 
-    plan = plans.load_plan(options.scale, options.experiments)
-    stated = claims.load_claims(plan, options.experiments)
+    plan = plans.load_plan(options.scale)
+    stated = claims.load_claims(plan)
     page = results.report_html(plan.scale, options.results)
     require_writable(page)
     content = report.collect(plan, stated, options.results)
@@ -351,15 +346,8 @@ def _evidence(plan: plans.Plan) -> str:
     return "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
 
 
-def _check(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale, options.experiments)
-    if options.figure != "all_figures":
-        plan.figure(options.figure)
-    lock.require_free()
-
-
 def _list(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale)
     lines = [f"figures at scale {plan.scale}:"]
     for figure in plan.drawn.values():
         lines.append(f"  {figure.name}: {figure.title}")
@@ -375,7 +363,7 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _estimate(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale, options.experiments)
+    plan = plans.load_plan(options.scale)
     figures = [plan.figure(name) for name in dict.fromkeys(options.figures)] or list(plan.figures.values())
     print(f"scale {plan.scale}, as measured where each run was trained:")
     print(costs.as_text(plan, figures, options.cores, options.results))

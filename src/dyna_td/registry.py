@@ -151,9 +151,6 @@ FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of states t
 DYNA_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.dyna)
 FREQUENCY_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.path == _FREQUENCY)
 
-# Learners and agents that pass every stored example or transition through the network at each update.
-FULL_PASS = {"full_prioritized_l2", "cubic", "full_prioritized_er"}
-
 
 def is_supervised(environment: str) -> bool:
     """Whether `environment` is the supervised task, where a step is a mini-batch update."""
@@ -342,14 +339,6 @@ def entries_of(run: Run) -> tuple[str, ...]:
 def _with_source(path: str) -> tuple[str, ...]:
     """The path of an agent's class, or nothing if the class stands in a notebook."""
     return () if path.startswith("__main__:") and not hasattr(sys.modules["__main__"], "__file__") else (path,)
-
-
-def work(run: Run) -> int:
-    """A rough cost of `run`, in examples passed through the network: enough to start long jobs first."""
-    stored = getattr(run.settings, "examples", None) or run.settings.buffer_capacity
-    updates = run.seed_updates * (3 * run.settings.batch_size + (stored if run.agent in FULL_PASS else 0))
-    chains = run.steps * len(run.seeds) * 10 * getattr(run.settings, "chain_steps", 0)
-    return updates + chains
 
 
 def load(path: str) -> Any:

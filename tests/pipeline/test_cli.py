@@ -45,12 +45,11 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--output", "x.txt"), "ends in .csv"),
         (train("--output", "file/x.csv"), "file is not a folder"),
         (train("--output", f"{'é' * 114}.csv"), "232 bytes"),
-        (["check", "figure_99", "quick"], "unknown figure 'figure_99'"),
-        (["check", "all_figures", "papr"], "did you mean 'paper'?"),
+        (["estimate", "figure_99"], "unknown figure 'figure_99'"),
+        (["list", "--scale", "papr"], "did you mean 'paper'?"),
         (["run", "sin/l3"], "no figure shows a run 'sin/l3' at scale quick"),
         (["run", L2], "make it with `python -m dyna_td select"),
         (["aggregate", "figure_1"], f"cannot read results/quick/runs/{L2}.json"),
-        (["list", "--experiments", "nowhere"], "cannot read nowhere/scales.yaml"),
     ],
 )
 def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(arguments, words, fake_training, capsys):
@@ -67,11 +66,6 @@ def test_list_shows_only_lines_with_all_words(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines and all("MazeGridWorld/dyna_" in line and "_goals/n30" in line for line in lines)
     assert cli.main(["list", "nosuchword"]) == 2
-
-
-def test_what_can_be_drawn_passes_the_check_without_a_word(capsys):
-    assert cli.main(["check", "figure_1", "quick"]) == cli.main(["check", "all_figures", "smoke"]) == 0
-    assert capsys.readouterr() == ("", "")
 
 
 def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeypatch):
@@ -114,7 +108,7 @@ def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_t
     assert details["learning_rate_selection"]["seeds"] == choice["seeds"] != [0, 1]
 
 
-@pytest.mark.parametrize("command", [["list"], ["check", "all_figures", "paper"], ["train", "--help"]])
+@pytest.mark.parametrize("command", [["list"], ["estimate", "--scale", "paper"], ["train", "--help"]])
 def test_planning_does_not_import_tensorflow(command):
     code = f"import sys\nfrom dyna_td import cli\ntry: cli.main({command})\nexcept SystemExit: pass\n"
     code += "sys.exit('tensorflow' in sys.modules)"

@@ -31,7 +31,7 @@ def publish(tmp_path, monkeypatch, capsys):
     def call(*arguments, drawn=False):
         # A picture takes seconds, so most tests only look at where it would be.
         monkeypatch.setattr(gallery, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
-        status = cli.main(["reference", *arguments, "--scale", "paper"])
+        status = cli.main(["reference", *arguments])
         said = capsys.readouterr()
         return status, said.out + said.err
 

@@ -111,9 +111,8 @@ def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["restore", "--scale", "quick"], "only results of scale paper are published"),
-        (["restore", "--scale", "paper", "--reference", "nowhere"], "nowhere holds no published results"),
-        (["restore", "--scale", "paper", "--results", "mine"], "name one, for example mine/results."),
+        (["restore"], "reference holds no published results"),
+        (["restore", "--results", "mine"], "name one, for example mine/results."),
     ],
 )
 def test_what_cannot_come_back_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys, arguments, sentence):

@@ -48,10 +48,10 @@ def judged(readings: Readings, plan: Plan, read: Read) -> pd.DataFrame:
     return pd.concat(cards, ignore_index=True)[COLUMNS]
 
 
-def read_table(csv: Path, readings: Readings, remedy: str) -> pd.DataFrame:
-    """The table that `judged` made, from `csv`; see `scorecard.read_rows`."""
+def require_table(csv: Path, readings: Readings, remedy: str) -> None:
+    """Raises UserError unless `csv` is a table that `judged` made; see `scorecard.require_rows`."""
     asked = [(name, claim.number) for name, claims in readings.items() for claim in claims]
-    return scorecard.read_rows(csv, COLUMNS, ["reading", "claim"], asked, remedy)
+    scorecard.require_rows(csv, COLUMNS, ["reading", "claim"], asked, remedy)
 
 
 def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:

@@ -21,9 +21,6 @@ COLUMNS = [
     *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
     *("seeds_to_decide", "to_decide"),
 ]
-TEST_HEADINGS = (
-    *("claim", "test", "plus", "minus", "metric", "claimed", "plus less minus", "verdict", "n", "window", "note"),
-)
 _NUMBERS = ["claim", "margin", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted"]
 _NUMBERS += ["low90", "high90", "improvement", "stuck_plus", "stuck_minus", "seeds_to_decide"]
 
@@ -46,22 +43,19 @@ def scorecard(claims: Iterable[Claim], plan: Plan, read: Read) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def read_card(csv: Path, claims: Iterable[Claim], remedy: str) -> pd.DataFrame:
-    """The scorecard of `claims` from `csv`; see `read_rows`."""
-    return read_rows(csv, COLUMNS, ["claim"], [(claim.number,) for claim in claims], remedy)
+def require_card(csv: Path, claims: Iterable[Claim], remedy: str) -> None:
+    """Raises UserError unless `csv` is a scorecard of `claims`; see `require_rows`."""
+    require_rows(csv, COLUMNS, ["claim"], [(claim.number,) for claim in claims], remedy)
 
 
-def read_rows(csv: Path, columns: list[str], keys: list[str], asked: Sequence[tuple], remedy: str) -> pd.DataFrame:
-    """The rows of a scorecard from `csv`, whose claims have the `asked` values of `keys`; an empty text is no NaN.
-
-    For any other file, a UserError names the command `remedy`.
-    """
+def require_rows(csv: Path, columns: list[str], keys: list[str], asked: Sequence[tuple], remedy: str) -> None:
+    """Raises UserError with the command `remedy` unless `csv` has these columns, and claims with these keys."""
     try:
         rows = pd.read_csv(csv, dtype=str, keep_default_na=False)
         rows = rows.assign(**rows[_NUMBERS].apply(pd.to_numeric))
         found = rows.loc[rows["row"] == "claim", keys].itertuples(index=False, name=None)
         if list(rows.columns) == columns and list(found) == list(asked):
-            return rows
+            return
     except OSError as error:
         raise UserError(f"cannot read {csv}: {error.strerror}; call `{remedy}`.") from error
     except (KeyError, ValueError):
@@ -122,17 +116,6 @@ def _number(value: float, is_relative: bool) -> str:
     if is_relative:
         return f"{100 * value:+.3g}%"
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
-
-
-def test_cells(row: pd.Series) -> tuple[str, ...]:
-    """The cells of a test's line, below `TEST_HEADINGS`."""
-    margin = f"{100 * row['margin']:g}%" if row["unit"] == "relative" else f"{row['margin']:g}"
-    claimed = {"greater": f"> {margin}", "not_less": f"> -{margin}", "equivalent": f"within {margin}"}
-    claimed |= {"more_often": "more often", "share_below": f"share < {margin}"}
-    plus, minus = (row[side].replace(f"{row['test']}/", "") for side in ("plus", "minus"))
-    start = (str(row["claim"]), row["test"], plus, minus, row["metric"], claimed.get(row["expect"], row["expect"]))
-    verdict = f"{verdict_words(row)}{' (beside)' if row['row'] == 'beside' else ''}"
-    return (*start, effect_words(row), verdict, row["n"], row["window"], row["note"])
 
 
 def _to_decide(outcome: Outcome) -> str:

@@ -17,8 +17,8 @@ COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95"
 SMOOTHING = 30  # evaluations in the moving average of figures on control (paper, figure 4's caption)
 SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
 
-# Endings of a metric's name in a panel with baselines: a seed's mean over the whole of learning, and this mean less
-# that of the baseline whose name follows.
+# Endings of metrics in a panel with baselines. The first is a seed's mean over learning. The second is that mean minus
+# a baseline's, whose name follows.
 OVER_LEARNING = "_over_learning"
 LESS = "_less_"
 

@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive_integer(text: str) -> int:
-    """A number of steps."""
+    """A number of steps, cores or episodes."""
     if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) <= MOST_STEPS:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MOST_STEPS}, not {text!r}")
     return int(text)

@@ -1,6 +1,7 @@
 """The cost of jobs, in core-seconds and memory, from the JSON files of finished and published runs.
 
-A published run tells the cost at the paper's scale. A job that was never measured has no cost.
+A published run tells the cost at the paper's scale. `measured` knows no cost of a job that never ran; `expected` then
+takes jobs like it.
 """
 
 import json

@@ -14,7 +14,7 @@ from dyna_td.errors import UserError
 PACKAGE = Path(__file__).resolve().parents[1]  # dyna_td
 ROOT = PACKAGE.parents[1]  # of the project, if this is its checkout and no installed wheel
 IS_CHECKOUT = (ROOT / "experiments").is_dir()
-LONGEST_NAME = 230  # bytes, where file systems allow 255: temporary files, and those beside a CSV, have longer names
+LONGEST_FILE_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
 
 
 def partial_of(path: Path) -> Path:
-    """Where this process writes a file until it is whole; no suffix of results, so that no one takes it for one."""
+    """Where this process writes a file until it is whole. No result has this suffix, so nobody takes it for one."""
     return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
@@ -53,8 +53,10 @@ def require_writable(path: Path) -> None:
       UserError: if nothing can be written at `path`, or its name is too long.
     """
     length = len(os.fsencode(path.name))
-    if length > LONGEST_NAME:
-        raise UserError(f"{path.name} is a name of {length} bytes, expected at most {LONGEST_NAME}: choose another.")
+    if length > LONGEST_FILE_NAME:
+        raise UserError(
+            f"{path.name} is a name of {length} bytes, expected at most {LONGEST_FILE_NAME}: choose another."
+        )
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")

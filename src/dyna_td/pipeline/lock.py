@@ -22,7 +22,7 @@ def hold(path: Path = PATH, held: str = PIPELINE) -> None:
     """Keeps the lock at `path` until this process ends; jobs that it starts do not inherit it.
 
     Raises:
-      UserError: if another process has it, which begins with the words `held`.
+      UserError: another process has it. The sentence begins with `held`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)  # never closed: the end of the process does that

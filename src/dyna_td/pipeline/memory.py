@@ -46,7 +46,7 @@ def _dimensions(environment: str) -> tuple[int, int]:
 
 
 def _free() -> int | None:
-    """Bytes that this process may still take, None where the system does not say."""
+    """Bytes that are free on this machine, at most the limit of its container; None where the system does not say."""
     table = Path("/proc/meminfo")
     match = re.search(r"MemAvailable:\s+(\d+) kB", table.read_text()) if table.exists() else None
     free = int(match[1]) * 1024 if match else None

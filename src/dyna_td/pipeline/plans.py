@@ -33,13 +33,13 @@ from dyna_td.settings import ControlSettings, Run, Settings, checked
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
-# Beyond the paper; planned and drawn like its figures, but none of all_figures: every other YAML file that has panels.
+# Studies: every other YAML file with panels. They are planned and drawn like figures; all_figures leaves them out.
 STUDIES = tuple(
     path.stem
     for path in sorted(DIRECTORY.glob("*.yaml"))
     if path.stem not in FIGURES_OF_THE_PAPER and "\npanels:" in path.read_text(encoding="utf-8")
 )
-LONGEST_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
+LONGEST_RUN_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 # Reported seeds are 0, 1, ...; selection seeds begin at 1000, in blocks of 100, one for each sweep.
 FIRST_SELECTION_SEED, SELECTION_BLOCK, LAST_SELECTION_SEED = 1000, 100, 999_999
 
@@ -113,7 +113,7 @@ class Plan:
       figures: the available figures of the paper by name, in its order.
       selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
       studies: the available studies by name.
-      shared_selection_seeds: the same for the first edition's sweeps, which share seeds, by a pattern of run names.
+      shared_selection_seeds: how many selection seeds the first edition's sweeps share, by a pattern of run names.
     """
 
     scale: str
@@ -298,7 +298,7 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
         evaluate_every=evaluate_every,
         sweep=sweep,
     )
-    if len(run.name) > LONGEST_NAME:
+    if len(run.name) > LONGEST_RUN_NAME:
         raise UserError(f"the run's name has {len(run.name)} characters: leave more settings at their defaults.")
     return run
 

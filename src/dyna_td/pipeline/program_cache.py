@@ -1,9 +1,8 @@
 """Compiled programs are kept on disk: what one job of the pipeline has compiled, the next one loads.
 
-The numbers of a program that may differ between runs (their n, seeds and learning rate) are variables in it, so that
-such runs share it, and so does a run that is trained again. TensorFlow gives a program its name when it is written
-whole, and refuses one that does not fit; only a machine that stops without warning can damage one. Therefore, and
-because a program belongs to a CPU, each start of a machine has a folder of its own.
+Runs that differ in n, seeds or learning rate alone share a program, because these are variables in it. So does a run
+that is trained again. TensorFlow names a program only when it is whole, and refuses one that does not fit. A crash of
+the machine can still damage one, and a program belongs to one CPU. So each start of a machine has its own folder.
 """
 
 import hashlib

@@ -18,7 +18,9 @@ def told_if_damaged(path: Path, remedy: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; {remedy}.") from error
+        # Libraries raise an OSError without a number for a damaged file, too.
+        fault = f"cannot read {path}: {error.strerror}" if error.strerror else f"{path} is damaged"
+        raise UserError(f"{fault}; {remedy}.") from error
     except UserError as error:
         raise UserError(f"{path} is damaged ({str(error).rstrip('.')}); {remedy}.") from error
     except DAMAGE as error:

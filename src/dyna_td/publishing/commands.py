@@ -7,13 +7,12 @@ from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
-from dyna_td.pipeline import lock, plans, remedies, results
+from dyna_td.pipeline import arguments, lock, plans, remedies, results
 from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.publishing import comparison, gallery, handover, reference, restamp, store
 
 MAINTAINERS = {  # these commands, for a group of their own in `--help`
     "reference": "publish finished figures, after checking all of them, and store the finished runs of the others",
-    "restore": "bring published runs back to the results, so that nothing finished is trained again",
     "restamp": "show that changed code makes the same numbers, and keep the finished runs",
     "gallery": "draw the published pictures from the published tables",
     "readme": "write the generated parts of README.md and docs/ from the published results",
@@ -22,39 +21,32 @@ MAINTAINERS = {  # these commands, for a group of their own in `--help`
 
 def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     """Adds these commands by `add(name, function, text, parents=...)`; see `cli`."""
-    at = argparse.ArgumentParser(add_help=False)
-    at.add_argument("--reference", type=Path, default=reference.DIRECTORY, help="folder of the published results")
+    kept = argparse.ArgumentParser(add_help=False)
+    kept.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder of the results")
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
 
     def maintain(name: str, function: Callable, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
         return add(name, function, MAINTAINERS[name], parents=list(parents))
 
-    add("compare", _compare, "hold fresh curves against the published ones", parents=[plan, named, at])
-    maintain("reference", _reference, plan, named, at)
-    back = maintain("restore", _restore, plan, at)
+    add("compare", _compare, "hold fresh curves against the published ones", parents=[plan, named])
+    maintain("reference", _reference, kept, named)
+    text = "bring published runs back to the results, so that nothing finished is trained again"
+    back = add("restore", _restore, text, parents=[kept])
     text = "those too that other sources made, for restamp to look at"
     back.add_argument("--outdated", action="store_true", help=text)
-    drawn = maintain("gallery", _gallery, named, at)
-    drawn.add_argument("--output", type=Path, help="folder for the pictures (default: where they are published)")
+    maintain("gallery", _gallery, named)
     maintain("readme", _readme)
-    stamped = maintain("restamp", _restamp)
-    stamped.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
-    stamped.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder of the results")
+    stamped = maintain("restamp", _restamp, plan)
     stamped.add_argument("--every-run", action="store_true", help="compare each run, not one of each kind")
     text = "folder of a checkout of the sources that made the runs: where numbers differ, it is asked for its own"
     stamped.add_argument("--against", type=Path, metavar="CHECKOUT", help=text)
-    stamped.add_argument("--cores", type=_cores, metavar="N", help="trainings at a time (default: all cores)")
-
-
-def _cores(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) < 1000:
-        raise argparse.ArgumentTypeError(f"expected a number of cores such as 2, not {text!r}")
-    return int(text)
+    text = "trainings at a time (default: all cores)"
+    stamped.add_argument("--cores", type=arguments.positive_integer, metavar="N", help=text)
 
 
 def _reference(options: argparse.Namespace) -> None:
-    plan = _published_plan(options)
+    plan = plans.load_plan(EVIDENCE_SCALE)
     store.require_committed()
     for figure in [plan.figure(name) for name in options.figures] or plan.drawn.values():
         csvs = [results.run_csv(plan.scale, run.name, options.results) for run in figure.runs]
@@ -63,26 +55,18 @@ def _reference(options: argparse.Namespace) -> None:
             rebuild = f"make {figure.name} SCALE={plan.scale}"
             print(f"{figure.name} lacks {lacks} of {len(csvs)} runs, which `{rebuild}` trains.")
             continue
-        store.publish(plan, figure, options.results, options.reference)
-        print(gallery.draw(figure.name, options.reference, options.reference).parent)
+        store.publish(plan, figure, options.results, reference.DIRECTORY)
+        print(gallery.draw(figure.name, reference.DIRECTORY, reference.DIRECTORY).parent)
     if not options.figures:
-        kept = store.keep(plan, plan.all_runs.values(), options.results, options.reference)
+        kept = store.keep(plan, plan.all_runs.values(), options.results, reference.DIRECTORY)
         print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
 
 
-def _published_plan(options: argparse.Namespace) -> plans.Plan:
-    """The plan of the scale whose results are published; a UserError if another one is asked for."""
-    if options.scale != EVIDENCE_SCALE:
-        only = f"only results of scale {EVIDENCE_SCALE} are published: add --scale {EVIDENCE_SCALE}."
-        raise UserError(f"scale is {options.scale}, but {only}")
-    return plans.load_plan(options.scale, options.experiments)
-
-
 def _restore(options: argparse.Namespace) -> None:
-    plan = _published_plan(options)
+    plan = plans.load_plan(EVIDENCE_SCALE)
     home = handover.require_pipelines_folder(options.results)
     lock.require_free()
-    back = store.restore(plan, options.reference, options.results, options.outdated)
+    back = store.restore(plan, reference.DIRECTORY, options.results, options.outdated)
     for sentence in (*back.outdated, *back.left_out):
         print(f"left out: {sentence}")
     elsewhere = "" if home == Path.cwd() else f", for `snakemake --directory {home}`"
@@ -97,9 +81,9 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _gallery(options: argparse.Namespace) -> None:
-    there = reference.require_published(options.reference)
+    there = reference.require_published()
     figures = [require_choice(name, there, "published figure") for name in options.figures] or there
-    for png in gallery.draw_all(figures, options.reference, options.output):
+    for png in gallery.draw_all(figures):
         print(png)
 
 
@@ -126,22 +110,22 @@ def _readme(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    plan, paper = (plans.load_plan(scale, options.experiments) for scale in (options.scale, EVIDENCE_SCALE))
-    published = reference.require_published(options.reference)
+    plan, paper = (plans.load_plan(scale) for scale in (options.scale, EVIDENCE_SCALE))
+    published = reference.require_published()
     figures = [require_choice(plan.figure(name).name, published, "published figure") for name in options.figures]
     if not figures:
         figures = [name for name in published if results.curves_csv(plan.scale, name, options.results).exists()]
     if not figures:
         raise UserError(
-            f"no figure of {options.results / plan.scale} is published in {options.reference}: "
+            f"no figure of {options.results / plan.scale} is published in {reference.DIRECTORY}: "
             f"make one first, for example `make figure_1 SCALE={plan.scale}`."
         )
-    table = comparison.compare(plan, paper, figures, options.results, options.reference)
+    table = comparison.compare(plan, paper, figures, options.results, reference.DIRECTORY)
     output = results.compare_csv(plan.scale, options.results)
     with write_whole(output) as file:
         table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
     print(comparison.as_text(table))
-    others = comparison.other_machines(plan, figures, options.results, options.reference)
+    others = comparison.other_machines(plan, figures, options.results, reference.DIRECTORY)
     if others:
         print(f"the published runs had {others}: that alone can change last digits, and so what comes after them.")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())

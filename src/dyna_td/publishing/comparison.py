@@ -27,9 +27,11 @@ _NUMBERS = ["step", "mean", "standard_error", "n"]
 
 
 def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, published: Path) -> pd.DataFrame:
-    """One row a curve (`COLUMNS`): the share of its evaluations `inside` the band, the `largest` distance from the
-    band's middle in half-widths, the step of that, and the verdict: inside, outside, nothing to compare, or too little
-    data, where the band is wider than all that the published curve learns.
+    """One row a curve (`COLUMNS`).
+
+    `inside` is the share of its evaluations in the band. `largest` is the largest distance from the band's middle in
+    half-widths, reached `at_step`. The verdict is inside, outside, nothing to compare, or too little data: the band is
+    wider than all that the published curve learns.
 
     The `figures` of `plan` below `directory` are compared with those of the `paper`'s plan in the folder `published`.
     """

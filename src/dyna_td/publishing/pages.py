@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import marked_text, tables
 from dyna_td.publishing.marked_text import escaped, table
-from dyna_td.publishing.published import AGENTS, Published
+from dyna_td.publishing.published import LABELS, Published
 from dyna_td.settings import Run
 
-VERDICTS = ("supported", "contradicted", "undecided", "not run")
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 THEMES = {  # the claims by what they are about, and what shows it
     "Prioritizing is a cubic loss": (range(1, 8), "figures 7, 8, 11"),
@@ -30,7 +30,7 @@ THEMES = {  # the claims by what they are about, and what shows it
     "MuJoCo, roundabout, maze": (range(37, 45), "figures 6, 13, 14"),
     "Theory on a trained Q": (range(45, 48), "study frozen"),
 }
-NAMES = AGENTS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
+NAMES = LABELS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
 NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 NAMES |= {"cubic": "Cubic", "power4": "Power4"}
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
@@ -88,16 +88,16 @@ def results(facts: Published) -> str:
     """The mean return over learning of each agent on each benchmark, with Student's 95% interval over seeds."""
     rows: dict[str, dict[int, list[str]]] = {}
     for panel in (panel for name in ("figure_4", "figure_12") for panel in facts.plan.figures[name].panels.values()):
-        found = {curve: _mean_return(facts, panel.curves[curve]) for curve in AGENTS if curve in panel.curves}
+        found = {curve: _mean_return(facts, panel.curves[curve]) for curve in LABELS if curve in panel.curves}
         best = max(mean for mean, _ in found.values())
         words = {curve: f"{mean:,.0f} ± {half:,.0f}" for curve, (mean, half) in found.items()}
         cells = [f"**{words[curve]}**" if found[curve][0] == best else words[curve] for curve in found]
         run = panel.curves["er"]
         environment, n = run.environment.partition("-")[0], run.settings.planning_updates
         row = dict(zip(found, cells, strict=True))
-        rows.setdefault(environment, {})[n] = [environment, str(n), *(row.get(curve, "") for curve in AGENTS)]
+        rows.setdefault(environment, {})[n] = [environment, str(n), *(row.get(curve, "") for curve in LABELS)]
     ordered = [of_n[n] for of_n in rows.values() for n in sorted(of_n)]
-    return table(["environment", "n", *AGENTS.values()], ordered)
+    return table(["environment", "n", *LABELS.values()], ordered)
 
 
 def figures(facts: Published) -> str:

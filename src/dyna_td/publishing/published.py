@@ -8,12 +8,13 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.evidence.findings import Finding, load_findings
+from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline import costs as measured_costs
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan, load_plan
 from dyna_td.pipeline.yaml_files import read_checked
 
-AGENTS = {
+LABELS = {  # of curves
     "er": "ER",
     "prioritized_er": "PrioritizedER",
     "dyna_td": "Dyna-TD",
@@ -41,7 +42,7 @@ class Published:
     @cached_property
     def plan(self) -> Plan:
         """The plan of the paper's scale."""
-        return load_plan("paper", self.root / "experiments")
+        return load_plan(EVIDENCE_SCALE, self.root / "experiments")
 
     @cached_property
     def stated(self) -> dict[int, dict]:
@@ -81,7 +82,7 @@ class Published:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, whether only the window differs; or empty."""
+        """The verdicts of other readings: claim, reading, verdict, whether it names a window; or empty."""
         path = self.folder / "readings.csv"
         if not path.exists():
             return pd.DataFrame(columns=["claim", "reading", "verdict", "window"])

@@ -8,7 +8,6 @@ import base64
 import json
 import os
 import re
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -19,6 +18,7 @@ import docutils.core
 import docutils.utils
 import jinja2
 import pandas as pd
+import PIL.Image
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
@@ -28,12 +28,12 @@ from dyna_td.evidence.claims import Claim, load_claims
 from dyna_td.pipeline import costs, plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
+from dyna_td.pipeline.remedies import told_if_damaged
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import pages, reference
 from dyna_td.publishing.published import Published, jobs_of
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
-_PNG = b"\x89PNG\r\n\x1a\n"
 _CAPTION_SETTINGS: dict[str, Any] = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
 _CAPTION_SETTINGS |= {"halt_level": 2, "report_level": 5}  # a warning is a mistake in the caption
 PAGE = Path("docs") / "report.html"  # the published report, from the project's folder
@@ -133,9 +133,9 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Published | None:
     csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
     if not csv.exists():
         return None
-    scorecard.read_card(csv, stated, remedy)
+    scorecard.require_card(csv, stated, remedy)
     if readings.beside(csv).exists():
-        readings.read_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
+        readings.require_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
     return Published(verdicts_in=folder)
 
 
@@ -145,12 +145,12 @@ def _claim(claim: Claim, facts: Published, plan: Plan) -> dict:
     parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
     tests = facts.tests(claim.number)
     (_, row), *_ = facts.card[facts.card["claim"] == str(claim.number)].iterrows()  # the claim's comes first
-    is_told = finding and finding.verdict == verdict and row["evidence"] == "yes"
+    is_fitting = finding and finding.verdict == verdict and row["evidence"] == "yes"
     return {
         **{"number": claim.number, "text": claim.text, "place": claim.place, "figures": claim.figures},
         **{"verdict": verdict, "words": scorecard.verdict_words(row)},
         "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
-        "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_told else [],
+        "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_fitting else [],
         "readings": pages.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
         "tests": [(_bar(test), pages.test_cells(test, plan), test["verdict"]) for _, test in tests.iterrows()],
@@ -214,10 +214,8 @@ def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> di
 
 def _shown(png: Path, title: str, remedy: str, found: Sources) -> dict:
     """A picture as the page shows it: its title, its size, and its contents or its place."""
-    content = png.read_bytes()
-    if not content.startswith(_PNG) or len(content) < 24:
-        raise UserError(f"{png} is damaged, expected a PNG picture: delete it and call `{remedy}`.")
-    width, height = struct.unpack(">II", content[16:24])  # of the header, which comes first
+    with told_if_damaged(png, f"delete it and call `{remedy}`"), PIL.Image.open(png) as picture:
+        width, height = picture.size
     return {"title": title, "source": found.link(png), "width": width, "height": height}
 
 

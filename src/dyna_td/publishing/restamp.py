@@ -25,7 +25,6 @@ from typing import Any
 
 import pandas as pd
 
-from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, provenance, results
 from dyna_td.pipeline.finished import Finished
@@ -70,7 +69,7 @@ def sample(outdated: Iterable[Finished]) -> dict[str, Finished]:
         words = tuple(value for value in asdict(made.run.settings).values() if isinstance(value, str | bool))
         digests = tuple(table.details.get("source_digest") for table in made.tables)
         groups.setdefault((made.run.environment, made.run.agent, words, digests), []).append(made)
-    cheapest = [(group, min(group, key=lambda made: registry.work(made.run))) for group in groups.values()]
+    cheapest = [(group, min(group, key=lambda made: made.table.details["core_seconds"])) for group in groups.values()]
     return {made.run.name: witness for group, witness in cheapest for made in group}
 
 

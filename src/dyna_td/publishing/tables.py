@@ -10,7 +10,7 @@ from scipy import stats
 from dyna_td.pipeline import costs
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
 from dyna_td.publishing.marked_text import escaped, table
-from dyna_td.publishing.published import AGENTS, Published
+from dyna_td.publishing.published import LABELS, Published
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
@@ -60,7 +60,7 @@ def by_warm_up(facts: Published) -> str:
     rows = []
     for n, (figure, key) in _BENCHMARK.items():
         curves = facts.plan.figures[figure].panels[key].curves
-        rows += [[str(n), *row] for row in _strata(facts, {AGENTS[c]: curves[c] for c in AGENTS if c in curves})]
+        rows += [[str(n), *row] for row in _strata(facts, {LABELS[c]: curves[c] for c in LABELS if c in curves})]
     return table(["n", *_headings(facts)], rows)
 
 
