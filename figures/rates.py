@@ -2,7 +2,7 @@
 
 from dots import Levels
 from panels import Panel
-from style import BEYOND, CURVES
+from style import CURVES, UNDASHED
 
 LEARNED = "dyna_td_learned"  # in the roundabout
 BENCHMARKS = ("dyna_td", "dyna_value", "dyna_frequency", "prioritized_er", "er")
@@ -25,7 +25,7 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     for number, (letter, panel) in enumerate(declared.items()):
         places = {curve: agent_and_rate(curve, panel.curves) for curve in panel.curves}
         agents = {agent for agent, _ in places.values()}
-        looks = CURVES | BEYOND | {LEARNED: BEYOND["dyna_td_frozen"]}
+        looks = CURVES | {LEARNED: UNDASHED}
         order = [agent for agent in (LEARNED, *BENCHMARKS) if agent in agents]
         rows = {agent: looks[agent] for agent in order}
         is_left = number % COLUMNS == 0

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
-from dyna_td.publishing.pages import LETTERS, THEMES, counts
+from dyna_td.publishing.pages import LETTERS, counts, themes
 from dyna_td.publishing.published import Published
 
 COLOURS = {"supported": "#0072B2", "contradicted": "#D55E00"}  # colour-blind readers see the difference
@@ -23,19 +23,20 @@ def draw(facts: Published, path: Path) -> None:
     rcParams["hatch.linewidth"] = 1.8
     turned = set(facts.turned["claim"])
     figure, axes = plt.subplots(figsize=(9.0, 5.3), dpi=style.DOTS_PER_INCH)
-    for row, (theme, (numbers, shown)) in enumerate(THEMES.items()):
+    rows = themes(facts.stated)
+    for row, (theme, (numbers, shown)) in enumerate(rows.items()):
         y = -row - 0.86
         axes.text(-0.25, y + 0.58, theme, ha="right", va="center", fontsize=11, weight="bold", color=INK)
         axes.text(-0.25, y + 0.24, shown, ha="right", va="center", fontsize=9, color=SOFT_INK)
         for column, number in enumerate(numbers):
             _draw_tile(axes, (column, y), 0.86, facts.verdicts[number], number in turned, str(number))
-    y = -len(THEMES) - 0.95
+    y = -len(rows) - 0.95
     key = [(verdict, False, f"{count} {verdict}") for verdict, count in counts(facts).items()]
     for column, (verdict, is_turned, words) in enumerate([*key, ("undecided", True, "another reading\nturns it")]):
         x = 3.45 * column - 4.4
         _draw_tile(axes, (x, y), 0.6, verdict, is_turned)
         axes.text(x + 0.75, y + 0.3, words, va="center", fontsize=10, color=INK)
-    axes.set(xlim=(-4.6, max(len(numbers) for numbers, _ in THEMES.values())), ylim=(y - 0.1, 0.1), aspect="equal")
+    axes.set(xlim=(-4.6, max(len(numbers) for numbers, _ in rows.values())), ylim=(y - 0.1, 0.1), aspect="equal")
     axes.axis("off")
     figure.savefig(path, bbox_inches="tight", pad_inches=0.08, metadata={"Software": None})
     plt.close(figure)

@@ -58,10 +58,12 @@ CURVES = {
     "f": CurveStyle("f(x)", "black"),
 }
 
+UNDASHED = CurveStyle("Dyna-TD, learned model", "black")  # where no true model stands beside it (figures 6, 13)
+
 # Agents beyond the paper. A line here changes no picture but those that show its agent.
 BEYOND = {
     "laber": CurveStyle("LaBER", "darkorange"),
-    "dyna_td_frozen": CurveStyle("Dyna-TD, learned model", "black"),
+    "dyna_td_frozen": UNDASHED,
 }
 
 # The agents of figure 1c, which the paper paints in other colours than in figure 4.
@@ -84,8 +86,8 @@ def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -
     table = CURVES
     if "full_prioritized_er" in curves:
         table = table | {curve: replace(CURVES[curve], colour=style.colour) for curve, style in REPLAY.items()}
-    if "dyna_td" not in curves:  # then the paper draws the learned model without dashes (figures 6, 13)
-        table = table | {"dyna_td_learned": BEYOND["dyna_td_frozen"]}
+    if "dyna_td" not in curves:
+        table = table | {"dyna_td_learned": UNDASHED}
     table = table | {curve: style for curve, style in (BEYOND | (own or {})).items() if curve in curves}
     unknown = [curve for curve in curves if curve not in table]
     return table | {curve: CurveStyle(curve, f"C{number}") for number, curve in enumerate(unknown)}

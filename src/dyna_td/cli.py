@@ -137,6 +137,7 @@ def _add_telling_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
+    train.usage = "%(prog)s --env ID --agent NAME --output CSV [--seeds SEEDS] [--steps N] [--setting X ...]"
     train.formatter_class = argparse.RawDescriptionHelpFormatter
     train.epilog = (
         "examples:\n"

@@ -297,11 +297,11 @@ def require_agent(agent: object, environment: str) -> str:
 
 
 def all_settings() -> dict[str, str]:
-    """Every setting's meaning by its name, for `--help`."""
+    """Every setting's meaning, with its source in brackets, by its name: for `--help`."""
     kinds: list[type[Settings | SearchControlSettings]] = [RegressionSettings, DQNSettings, DDPGSettings]
     kinds += [SearchControlSettings, *(_settings_type(agent, box_actions=False) for agent in AGENTS)]
     every = [setting for kind in kinds for setting in kind.__dataclass_fields__.values() if setting.metadata]
-    return {setting.name: setting.metadata["meaning"] for setting in reversed(every)}
+    return {each.name: f"{each.metadata['meaning']} [{each.metadata['source']}]" for each in reversed(every)}
 
 
 def program_of(run: Run) -> str:

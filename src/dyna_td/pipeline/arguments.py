@@ -69,7 +69,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds an option for each setting that an agent has, in groups: of every agent, of Dyna agents, of single ones."""
     types = (registry.settings_type("GridWorld", agent) for agent in ("er", "dyna_td"))
     model_free, dyna = ({setting.name for setting in fields(each)} for each in types)
-    common = parser.add_argument_group("settings of every agent")
+    sources = "in brackets: the default's source; code: the authors' released code, where the paper is silent"
+    common = parser.add_argument_group("settings of every agent", sources)
     of_dyna = parser.add_argument_group("settings of Dyna agents")
     single = parser.add_argument_group("settings of single agents or environments")
     for name, meaning in registry.all_settings().items():

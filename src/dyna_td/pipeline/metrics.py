@@ -13,38 +13,38 @@ class Metric:
 
     unit: str
     meaning: str
-    supervised: bool
+    supervised: bool = False
 
 
 METRICS = {
-    "return": Metric("reward", "undiscounted return of one evaluation episode", False),
-    "episode_length": Metric("environment steps", "length of that episode", False),
+    "return": Metric("reward", "undiscounted return of one evaluation episode"),
+    "episode_length": Metric("environment steps", "length of that episode"),
     "test_rmse": Metric("RMSE", "root mean squared error on the noise-free test points", True),
     "test_rmse_high": Metric("RMSE", "test_rmse on x < 0 alone, the high-frequency half", True),
     "test_rmse_low": Metric("RMSE", "test_rmse on x >= 0 alone, the low-frequency half", True),
     "train_rmse": Metric("RMSE", "root mean squared error on the noisy training set", True),
-    "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash", False),
-    "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps", False),
-    "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode", False),
-    "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite", False),
+    "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash"),
+    "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps"),
+    "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode"),
+    "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite"),
 }
 
 # Counters of Dyna agents, since training began.
 DYNA_METRICS = {
-    "chain_steps_made": Metric("steps", "steps of search-control chains", False),
-    "chain_restarts": Metric("restarts", "new starts of search-control chains", False),
-    "chain_states": Metric("states", "states accepted into the search-control queue", False),
-    "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow", False),
+    "chain_steps_made": Metric("steps", "steps of search-control chains"),
+    "chain_restarts": Metric("restarts", "new starts of search-control chains"),
+    "chain_states": Metric("states", "states accepted into the search-control queue"),
+    "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow"),
     "chain_nonfinite_gradients": Metric(
-        "steps", "chain steps whose gradient, or its length, was not finite: the chain starts anew", False
+        "steps", "chain steps whose gradient, or its length, was not finite: the chain starts anew"
     ),
-    "queue_size": Metric("states", "states in the search-control queue now", False),
+    "queue_size": Metric("states", "states in the search-control queue now"),
 }
 # Counters of Dyna-Frequency's chains that climb the frequency instead of the value.
 FREQUENCY_METRICS = {
-    "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency", False),
-    "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow", False),
-    "frequency_nonfinite_gradients": Metric("steps", "those whose gradient was not finite", False),
+    "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency"),
+    "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow"),
+    "frequency_nonfinite_gradients": Metric("steps", "those whose gradient was not finite"),
 }
 METRICS |= DYNA_METRICS | FREQUENCY_METRICS
 
@@ -72,17 +72,17 @@ _COVERAGES = {
     "mass_right": ("share", "share of states with x > 0.6, right of the wall"),
 }
 SAMPLING_METRICS = {
-    _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}", False)
+    _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}")
     for _suffix, _source in {**_SOURCES, **_CONTROLS}.items()
     for _name, _meaning in _DISTANCES.items()
 } | {
-    _name + _suffix: Metric(_unit, f"{_meaning}; {_source}", False)
+    _name + _suffix: Metric(_unit, f"{_meaning}; {_source}")
     for _suffix, _source in _SOURCES.items()
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
 # Cells that the states in a run's states.csv reach, at the moments of the pictures; computed when they are read.
 STATES_METRICS = {
-    f"cells_{_name}{_suffix}": Metric("cells", f"cells of 50x50 reached {_where} by 2000 {_SOURCES[_suffix]}", False)
+    f"cells_{_name}{_suffix}": Metric("cells", f"cells of 50x50 reached {_where} by 2000 {_SOURCES[_suffix]}")
     for _name, _where in {"top_left": "with x < 0.5 and y > 0.5", "right": "with x > 0.6, right of the wall,"}.items()
     for _suffix in ("", "_buffer")
 }
@@ -100,7 +100,7 @@ _KINDS = {
 }
 _PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
 FROZEN_METRICS = {
-    _name + _kind: Metric(_unit, f"{_meaning}; {_states}", False)
+    _name + _kind: Metric(_unit, f"{_meaning}; {_states}")
     for _kind, _states in _KINDS.items()
     for _name, _unit, _meaning in (
         ("beta_", "exponent", "beta of the density |delta|^beta that fits the states best, on 20x20 cells"),
@@ -108,7 +108,7 @@ FROZEN_METRICS = {
         ("variation_fitted_", "total variation", "from the histogram of the states to |delta|^beta"),
     )
 } | {
-    _name + _source: Metric(_unit, f"{_meaning}; {_states}", False)
+    _name + _source: Metric(_unit, f"{_meaning}; {_states}")
     for _source, _states in _PROBED.items()
     for _name, _unit, _meaning in (
         ("cosine_", "cosine", "mean cosine of the gradients of log |delta| with y held constant and through y"),
@@ -117,13 +117,13 @@ FROZEN_METRICS = {
     )
 }
 FROZEN_METRICS |= {
-    "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|", False),
-    "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|", False),
-    "bound_right": Metric("probability", "mean over 50x50 states of its right side", False),
-    "bound_ratio": Metric("times", "bound_right / bound_left: how loose it is", False),
-    "bound_slack": Metric("share", "of the right side that the left one leaves, in the tightest state", False),
-    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is a bound as good", False),
-    "bound_model_error": Metric("total variation", "mean over states of the two models' distance", False),
+    "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|"),
+    "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|"),
+    "bound_right": Metric("probability", "mean over 50x50 states of its right side"),
+    "bound_ratio": Metric("times", "bound_right / bound_left: how loose it is"),
+    "bound_slack": Metric("share", "of the right side that the left one leaves, in the tightest state"),
+    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is a bound as good"),
+    "bound_model_error": Metric("total variation", "mean over states of the two models' distance"),
 }
 METRICS |= FROZEN_METRICS
 ROUNDABOUT_METRICS = ("crashed", "crashes", "speed")

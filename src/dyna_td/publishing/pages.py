@@ -4,7 +4,7 @@ Nothing is judged here: verdicts are those of claims.csv and readings.csv. The r
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -136,12 +136,19 @@ def verdicts_on(facts: Published, figure: str, page: str) -> str:
     return ", ".join(f"**{LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)
 
 
+def themes(numbers: Collection[int]) -> dict[str, tuple[list[int], str]]:
+    """The claims `numbers` by theme, and what shows them; claims that `THEMES` does not list come last."""
+    listed = {theme: ([number for number in of if number in numbers], shown) for theme, (of, shown) in THEMES.items()}
+    others = [number for number in numbers if not any(number in of for of, _ in THEMES.values())]
+    return listed | ({"Other claims": (others, "")} if others else {})
+
+
 def claims(facts: Published) -> str:
     """A section for each theme, and in it one for each claim."""
     lines = []
-    for theme, (numbers, shown) in THEMES.items():
+    for theme, (numbers, shown) in themes(facts.stated).items():
         pictures = re.sub(r"(?<=[ ])(\d+)", r"[\1](../reference/figure_\1/figure_\1.png)", shown)
-        lines += [f"## {theme}", "", f"Shown in {pictures}.", ""]
+        lines += [f"## {theme}", "", *([f"Shown in {pictures}.", ""] if shown else [])]
         if shown.startswith("figures 4"):
             lines += [f"![Comparisons of returns](../reference/{DIFFERENCES}.png)", ""]
         lines += [line for number in numbers for line in _claim(facts, number)]

@@ -92,7 +92,7 @@ def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["pictures"]]
     if facts is None:
         missing.insert(0, ("verdicts", f"make claims SCALE={plan.scale}"))
-    themes = [(theme, [claims[number] for number in numbers]) for theme, (numbers, _) in pages.THEMES.items() if claims]
+    themes = [(theme, [claims[number] for number in of]) for theme, (of, _) in pages.themes(claims).items() if claims]
     return {
         "scale": plan.scale,
         "is_evidence": plan.scale == scorecard.EVIDENCE_SCALE,
