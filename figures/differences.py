@@ -18,8 +18,8 @@ from matplotlib.ticker import MaxNLocator
 from rendering import save
 
 from dyna_td.errors import UserError
+from dyna_td.publishing.facts import Facts
 from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES, WINDOWS
-from dyna_td.publishing.published import Published
 
 COLOURS = {"supported": "#0072B2", "contradicted": "#C24F00"}
 GREY = "#6F6F6F"  # of all other verdicts
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     n: int
 
 
-def comparisons(facts: Published) -> dict[Row, dict[str, pd.Series]]:
+def comparisons(facts: Facts) -> dict[Row, dict[str, pd.Series]]:
     """The tests of returns on the benchmarks: by row, and by environment."""
     found: dict[Row, dict[str, pd.Series]] = {}
     for _, test in facts.card.iterrows():
@@ -135,7 +135,7 @@ def main() -> int:
     parser.add_argument("--claims", type=Path, default=Path("reference/claims.csv"), help="the verdicts")
     path = parser.parse_args().claims
     try:
-        rows = comparisons(Published(verdicts_in=path.parent))
+        rows = comparisons(Facts(verdicts_in=path.parent))
         if rows:
             save(draw(rows), path.with_name(f"{DIFFERENCES}.png"))
     except OSError as error:

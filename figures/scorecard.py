@@ -10,15 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
+from dyna_td.publishing.facts import Facts
 from dyna_td.publishing.pages import LETTERS, counts, themes
-from dyna_td.publishing.published import Published
 
 COLOURS = {"supported": "#0072B2", "contradicted": "#D55E00"}  # colour-blind readers see the difference
 PALE = "#D9D9D9"  # of all other verdicts
 INK, SOFT_INK = "#222222", "#555555"
 
 
-def draw(facts: Published, path: Path) -> None:
+def draw(facts: Facts, path: Path) -> None:
     """Draws a tile for each claim, by theme; hatched tiles have another verdict under another reading."""
     rcParams["hatch.linewidth"] = 1.8
     turned = set(facts.turned["claim"])
@@ -61,4 +61,4 @@ def _draw_tile(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("reference/scorecard.png"), help="the picture, a PNG")
-    draw(Published(), parser.parse_args().output)
+    draw(Facts(), parser.parse_args().output)

@@ -14,7 +14,7 @@ import pytest
 from dyna_td import cli
 from dyna_td.pipeline import aggregate, plans, provenance, results
 from dyna_td.publishing import comparison, gallery, reference, summary
-from dyna_td.publishing.published import Published
+from dyna_td.publishing.facts import Facts
 
 ROOT = Path(__file__).parents[2]
 PLAN = plans.load_plan("paper")
@@ -243,7 +243,7 @@ def test_exact_curves_must_agree_but_for_rounding(against):
 
 
 def test_the_picture_of_differences_shows_each_test_that_counts_and_no_other():
-    facts = Published()
+    facts = Facts()
     shown = [test for tests in differences.comparisons(facts).values() for test in tests.values()]
     card = facts.card
     counts = (card["row"] == "test") & (card["unit"] == "reward") & card["claim"].isin(["28", "29", "30", "35", "36"])

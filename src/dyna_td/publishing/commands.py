@@ -88,10 +88,11 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.publishing import pages, published, report, summary  # with the libraries that only pages need
+    from dyna_td.publishing import pages, report, summary  # with the libraries that only pages need
+    from dyna_td.publishing.facts import Facts
 
     pages.fill()
-    facts = published.Published()
+    facts = Facts()
     texts = {
         report.PAGE: report.published(facts.plan),
         Path("reference") / "summary.csv": summary.as_csv(

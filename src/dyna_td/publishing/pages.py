@@ -16,8 +16,8 @@ from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import marked_text, tables
+from dyna_td.publishing.facts import LABELS, Facts
 from dyna_td.publishing.marked_text import escaped, table
-from dyna_td.publishing.published import LABELS, Published
 from dyna_td.settings import Run
 
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
@@ -40,7 +40,7 @@ COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minute
 
 def fill(root: Path = ROOT) -> None:
     """Writes every generated part into its page."""
-    facts = Published(root)
+    facts = Facts(root)
     pages = {
         "README.md": (scorecard, answer, results, figures),
         "docs/README.md": (answer,),
@@ -61,13 +61,13 @@ def fill(root: Path = ROOT) -> None:
         marked_text.replace(root / page, {part.__name__: part(facts) for part in parts})
 
 
-def scorecard(facts: Published) -> str:
+def scorecard(facts: Facts) -> str:
     """The line that shows the picture, with its content in words."""
     words = ", ".join(f"{count} {verdict} ({LETTERS[verdict]})" for verdict, count in counts(facts).items())
     return f"![Scorecard of {len(facts.verdicts)} claims: {words}](reference/scorecard.png)\n"
 
 
-def answer(facts: Published) -> str:
+def answer(facts: Facts) -> str:
     """How many claims have which verdict, and what another reading changes of it."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
     begin = f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**."
@@ -84,7 +84,7 @@ def answer(facts: Published) -> str:
     )
 
 
-def results(facts: Published) -> str:
+def results(facts: Facts) -> str:
     """The mean return over learning of each agent on each benchmark, with Student's 95% interval over seeds."""
     rows: dict[str, dict[int, list[str]]] = {}
     for panel in (panel for name in ("figure_4", "figure_12") for panel in facts.plan.figures[name].panels.values()):
@@ -100,7 +100,7 @@ def results(facts: Published) -> str:
     return table(["environment", "n", *LABELS.values()], ordered)
 
 
-def figures(facts: Published) -> str:
+def figures(facts: Facts) -> str:
     """A line for each figure: its picture, what it shows, the claims on it by verdict, its command and its cost."""
     rows = []
     for name, figure in facts.plan.figures.items():
@@ -112,7 +112,7 @@ def figures(facts: Published) -> str:
     return table(["figure", "shows", "claims", "command", "core-minutes"], rows)
 
 
-def gallery(facts: Published) -> str:
+def gallery(facts: Facts) -> str:
     """A section for each published figure and study: its verdicts, its picture, its command and its cost."""
     lines = []
     for name, figure in facts.plan.drawn.items():
@@ -127,7 +127,7 @@ def gallery(facts: Published) -> str:
     return "\n".join(lines)
 
 
-def verdicts_on(facts: Published, figure: str, page: str) -> str:
+def verdicts_on(facts: Facts, figure: str, page: str) -> str:
     """The claims that are about a figure by their verdicts, as links to the `page` of claims: "**S** 8 9, **C** 10"."""
     number = figure.removeprefix("figure_")
     about = [claim for claim, stated in facts.stated.items() if number in map(str, stated["figures"])]
@@ -143,7 +143,7 @@ def themes(numbers: Collection[int]) -> dict[str, tuple[list[int], str]]:
     return listed | ({"Other claims": (others, "")} if others else {})
 
 
-def claims(facts: Published) -> str:
+def claims(facts: Facts) -> str:
     """A section for each theme, and in it one for each claim."""
     lines = []
     for theme, (numbers, shown) in themes(facts.stated).items():
@@ -155,7 +155,7 @@ def claims(facts: Published) -> str:
     return "\n".join(lines)
 
 
-def deviations(facts: Published) -> str:
+def deviations(facts: Facts) -> str:
     """The table of the deviations; a row's number is its anchor."""
     content = read_checked(facts.root / "experiments" / "deviations.yaml", "deviations")["deviations"]
     rows = []
@@ -165,7 +165,7 @@ def deviations(facts: Published) -> str:
     return table(["#", "what", "paper", "released code", "here", "other reading"], rows)
 
 
-def costs(facts: Published) -> str:
+def costs(facts: Facts) -> str:
     """A line for each figure and study, see `cost_rows`."""
     return table(COST_HEADINGS, cost_rows(facts.plan, facts.jobs))
 
@@ -184,13 +184,13 @@ def cost_rows(plan: Plan, jobs_of: Callable[[list[Figure]], pd.DataFrame]) -> li
     return lines
 
 
-def counts(facts: Published) -> dict[str, int]:
+def counts(facts: Facts) -> dict[str, int]:
     """The number of claims of each verdict, of those that occur."""
     found = list(facts.verdicts.values())
     return {verdict: found.count(verdict) for verdict in VERDICTS if verdict in found}
 
 
-def _claim(facts: Published, number: int) -> list[str]:
+def _claim(facts: Facts, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
     sentence = f"**{verdict.capitalize()}.** {escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
@@ -205,7 +205,7 @@ def _claim(facts: Published, number: int) -> list[str]:
     return lines if lines[-1] == "" else [*lines, ""]
 
 
-def readings_of(facts: Published, number: int) -> list[tuple[str, str]]:
+def readings_of(facts: Facts, number: int) -> list[tuple[str, str]]:
     """What other readings say of a claim, by their verdict: ("Still supported", "one reading; another")."""
     found = facts.readings[facts.readings["claim"] == number]
     verdict = facts.verdicts[number]
@@ -259,7 +259,7 @@ def _effect(test: pd.Series) -> str:
     return words[0] if len(words) < 3 else f"{words[0]} ({words[1]} to {words[2]})"
 
 
-def _mean_return(facts: Published, run: Run) -> tuple[float, float]:
+def _mean_return(facts: Facts, run: Run) -> tuple[float, float]:
     """The mean return over the evaluations after the warm-up, and half its interval."""
     seeds = tables.mean_returns(facts, run)
     return seeds.mean(), stats.t.ppf(0.975, len(seeds) - 1) * seeds.sem()

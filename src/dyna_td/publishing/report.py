@@ -31,7 +31,7 @@ from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
 from dyna_td.pipeline.remedies import told_if_damaged
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import pages, reference
-from dyna_td.publishing.published import Published, jobs_of
+from dyna_td.publishing.facts import Facts, jobs_of
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 _CAPTION_SETTINGS: dict[str, Any] = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
@@ -128,7 +128,7 @@ def deviations() -> dict:
     return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
 
 
-def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Published | None:
+def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     """The verdicts in `folder`, None if there are none; a UserError for damaged tables."""
     csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
     if not csv.exists():
@@ -136,10 +136,10 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Published | None:
     scorecard.require_card(csv, stated, remedy)
     if readings.beside(csv).exists():
         readings.require_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
-    return Published(verdicts_in=folder)
+    return Facts(verdicts_in=folder)
 
 
-def _claim(claim: Claim, facts: Published, plan: Plan) -> dict:
+def _claim(claim: Claim, facts: Facts, plan: Plan) -> dict:
     """A claim as the page shows it; a finding only where it explains this verdict at the paper's scale."""
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
     parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}

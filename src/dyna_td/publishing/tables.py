@@ -9,8 +9,8 @@ from scipy import stats
 
 from dyna_td.pipeline import costs
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
+from dyna_td.publishing.facts import LABELS, Facts
 from dyna_td.publishing.marked_text import escaped, table
-from dyna_td.publishing.published import LABELS, Published
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
@@ -20,7 +20,7 @@ _CONTROLS = ("controls", "b")
 _SELECTION_SEEDS = 20  # of a sweep that was repeated
 
 
-def history(facts: Published) -> str:
+def history(facts: Facts) -> str:
     """A line for each earlier wording or verdict of a claim."""
     rows = []
     for number, stated in facts.stated.items():
@@ -31,7 +31,7 @@ def history(facts: Published) -> str:
     return table(["claim", "was", "is", "reason of the change", "wording before", "wording now"], rows)
 
 
-def undecided(facts: Published) -> str:
+def undecided(facts: Facts) -> str:
     """A line for each undecided claim: the seeds that would decide it, or why none would."""
     rows = facts.card[(facts.card["row"] == "claim") & (facts.card["verdict"] == "undecided")]
     lines = [[f"[{row['claim']}](#claim-{row['claim']})", escaped(row["to_decide"])] for _, row in rows.iterrows()]
@@ -55,7 +55,7 @@ def beside_the_mean(test: pd.Series) -> str:
     return "; ".join(parts)
 
 
-def by_warm_up(facts: Published) -> str:
+def by_warm_up(facts: Facts) -> str:
     """GridWorld's returns by whether the random warm-up reached the goal, for each agent and n; see `warm_up_goals`."""
     rows = []
     for n, (figure, key) in _BENCHMARK.items():
@@ -64,14 +64,14 @@ def by_warm_up(facts: Published) -> str:
     return table(["n", *_headings(facts)], rows)
 
 
-def controls_by_warm_up(facts: Published) -> str:
+def controls_by_warm_up(facts: Facts) -> str:
     """The same for the agents of the study controls, n = 10."""
     curves = facts.plan.studies[_CONTROLS[0]].panels[_CONTROLS[1]].curves
     published = {f"`{name}`": run for name, run in curves.items() if _csv(facts, run).exists()}
     return table(_headings(facts), _strata(facts, published))
 
 
-def controls(facts: Published) -> str:
+def controls(facts: Facts) -> str:
     """A line for each agent of the study: its return minus Dyna-TD's, and where its states lie on GridWorld."""
     means = facts.curves("controls")
     columns = {
@@ -93,7 +93,7 @@ def controls(facts: Published) -> str:
     return table(["agent", *columns], rows)
 
 
-def goal(facts: Published) -> str:
+def goal(facts: Facts) -> str:
     """Mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
     study = "goal"
     means = facts.curves(study)
@@ -116,7 +116,7 @@ def goal(facts: Published) -> str:
     return table(["agent", *(f"{name}: {end}" for name in names for end in ("hidden", "shown"))], rows)
 
 
-def what_to_use(facts: Published) -> str:
+def what_to_use(facts: Facts) -> str:
     """Returns minus ER's for each environment and n; then panels won and lost against ER, and processor time."""
     study, baseline = "what_to_use", "er"
     means = facts.curves(study)
@@ -143,7 +143,7 @@ def what_to_use(facts: Published) -> str:
     return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
 
 
-def selection(facts: Published) -> str:
+def selection(facts: Facts) -> str:
     """For each sweep on 20 seeds: the chosen rate, and how often five or twenty seeds would choose another.
 
     Seeds are drawn from the sweep's own with replacement (bootstrap).
@@ -168,18 +168,18 @@ def selection(facts: Published) -> str:
     return table(["sweep", *(f"n = {n}" for n in counts)], rows)
 
 
-def _core_seconds(facts: Published, run: Run) -> float:
+def _core_seconds(facts: Facts, run: Run) -> float:
     cost = costs.read(facts.root / "reference" / "runs" / f"{run.name}.json")
     return cost.core_seconds if cost else np.nan
 
 
-def _headings(facts: Published) -> list[str]:
+def _headings(facts: Facts) -> list[str]:
     met, missed = (sum(facts.met_goal[seed] is is_met for seed in range(20)) for is_met in (True, False))
     names = [f"goal met, {met} seeds", "minus Dyna-TD", f"not met, {missed} seeds", "minus Dyna-TD"]
     return ["agent", *names]
 
 
-def _strata(facts: Published, runs: dict[str, Run]) -> Iterator[list[str]]:
+def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
     scores = {name: mean_returns(facts, run) for name, run in runs.items()}
     own = next(score for name, score in scores.items() if name.strip("`") in ("Dyna-TD", "dyna_td"))
     for name, score in scores.items():
@@ -190,14 +190,14 @@ def _strata(facts: Published, runs: dict[str, Run]) -> Iterator[list[str]]:
         yield [name, *cells]
 
 
-def mean_returns(facts: Published, run: Run) -> pd.Series:
+def mean_returns(facts: Facts, run: Run) -> pd.Series:
     """The mean return over learning of each seed, from the published run."""
     records = pd.read_csv(_csv(facts, run))
     records = records[(records["metric"] == "return") & (records["step"] >= run.settings.warm_up_steps)]
     return records.groupby("seed")["value"].mean()
 
 
-def _csv(facts: Published, run: Run, kind: str = "") -> Path:
+def _csv(facts: Facts, run: Run, kind: str = "") -> Path:
     return facts.root / "reference" / "runs" / f"{run.name}{kind}.csv.xz"
 
 

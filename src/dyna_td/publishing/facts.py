@@ -25,7 +25,7 @@ LABELS = {  # of curves
 
 
 @dataclass(frozen=True)
-class Published:
+class Facts:
     """The published facts: reference/ and experiments/ below `root`.
 
     `verdicts_in` is the folder of claims.csv and readings.csv, if they are not the published ones.
