@@ -1,5 +1,7 @@
 """The tables that a figure is drawn from: curves.csv and, if it shows sampled states, states.csv beside it."""
 
+import io
+import lzma
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,8 +39,9 @@ def read_curves(path: Path) -> pd.DataFrame:
 
 
 def states_beside(path: Path) -> Path:
-    """The path of the states beside the curves.csv `path`."""
-    return path.with_name("states.csv")
+    """The path of the states beside the curves.csv `path`; published ones are compressed."""
+    packed = path.with_name("states.csv.xz")
+    return packed if packed.exists() else path.with_name("states.csv")
 
 
 def read_states(path: Path) -> pd.DataFrame:
@@ -48,14 +51,16 @@ def read_states(path: Path) -> pd.DataFrame:
 
 def _read(path: Path, texts: tuple[str, ...], numbers: tuple[str, ...]) -> pd.DataFrame:
     try:
-        if not path.read_bytes().endswith(b"\n"):
+        content = path.read_bytes()
+        content = lzma.decompress(content) if path.suffix == ".xz" else content
+        if not content.endswith(b"\n"):
             raise UserError(f"{path} does not end with a complete line, so it was cut off{REBUILD}")
-        table = pd.read_csv(path, dtype=dict.fromkeys(texts, str))
+        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str))
     except OSError as error:
         raise UserError(
             f"{path} cannot be read ({error.strerror}): run the figure's snakemake target first."
         ) from error
-    except ValueError as error:  # pandas' parser errors and wrong encodings are all ValueErrors
+    except (ValueError, lzma.LZMAError) as error:  # pandas' parser errors and wrong encodings are all ValueErrors
         raise UserError(f"{path} is not a CSV file of {path.stem}{REBUILD}") from error
     missing = [column for column in (*texts, *numbers) if column not in table.columns]
     if missing:
