@@ -16,7 +16,7 @@ from dyna_td.pipeline import plans, results
 from dyna_td.pipeline.selection import select_learning_rate
 
 ROOT = Path(__file__).parents[2]
-COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50}
+COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50, "core_seconds": 4.5}
 
 
 def pytest_collection_modifyitems(items):

@@ -81,12 +81,13 @@ def test_trainings_end_two_evaluations_after_learning_has_begun(run, step):
 def test_the_cheapest_of_the_runs_that_differ_in_numbers_alone_is_the_witness_of_all():
     runs = [PLAN.run(f"GridWorld/dyna_td/{name}") for name in ("n10-lr0.001", "n30-lr0.001", "n30-lr0.001-learned")]
 
-    def outdated(run, digest="old"):
-        table = finished.Table(Path("x.csv"), pd.DataFrame(), {"source_digest": digest}, {})
+    def outdated(run, core_seconds, digest="old"):
+        details = {"source_digest": digest, "core_seconds": core_seconds}
+        table = finished.Table(Path("x.csv"), pd.DataFrame(), details, {})
         return finished.Finished(run, run, table, None, None)
 
-    few, many, learned = map(outdated, runs)
-    other = outdated(replace(runs[1], seeds=(0,)), digest="older")
+    few, many, learned = map(outdated, runs, (10.0, 30.0, 20.0))
+    other = outdated(replace(runs[1], seeds=(0,)), 1.0, digest="older")
     assert restamp.sample([many, few, learned]) == {runs[0].name: few, runs[1].name: few, runs[2].name: learned}
     assert restamp.sample([few, other]) == {runs[0].name: few, runs[1].name: other}
 
@@ -189,7 +190,7 @@ def stack_seeds(seeds):
 def execute(run, progress, checkpoint, watch=None):
     rows = [(seed, step, "test_rmse", CONSTANT * step) for seed in run.seeds for step in (0, 50, 100)]
     records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
-    cost = {"diverged_seeds": {}, "remarks": {}}
+    cost = {"core_seconds": 1.0, "diverged_seeds": {}, "remarks": {}}
     return SimpleNamespace(records=records, states=None, cost=cost, weights={})
 
 
