@@ -72,6 +72,21 @@ def test_each_sweep_has_selection_seeds_of_its_own():
     assert min(seeds) >= 1000 and max(seeds) < 10**6  # what `--seeds` takes
 
 
+def test_runs_may_have_more_seeds_than_a_panel_shows(experiments_copy):
+    scales = experiments_copy / "scales.yaml"
+    edit(
+        scales,
+        "  shared_selection_seeds:",
+        "  more_seeds:\n    sin/plain_cubic/*: 60\n    sin/l2/*: 10\n  shared_selection_seeds:",
+    )
+    panel = load_plan("paper", experiments_copy).figures["figure_9"].panels["a"]
+    assert {curve: len(run.seeds) for curve, run in panel.curves.items() if curve in ("l2", "cubic")} == {
+        "l2": 50,
+        "cubic": 60,
+    }
+    assert panel.seeds == 50
+
+
 def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
     edit(experiments_copy / "figure_9.yaml", "seeds: 50", "seeds: 3")
     edit(experiments_copy / "figure_9.yaml", "steps: 50000", "steps: 700")

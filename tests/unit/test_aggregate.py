@@ -101,6 +101,13 @@ def test_training_seconds_and_diverged_seeds_are_rows_of_their_own():
     assert curves.loc[("test_rmse", 0), ["mean", "n"]].tolist() == [2, 2]
 
 
+def test_a_panel_shows_the_first_of_more_seeds():
+    figure = Figure("x", "title", Path("x.yaml"), {"a": Panel("test_rmse", {"l2": SUPERVISED}, seeds=1)})
+    frame = pd.concat([records([1, 3], step=0), records([5, np.nan], step=50)])
+    curves = aggregate.learning_curves(figure, lambda run: (frame, {"diverged_seeds": {"1": 50}})).set_index("step")
+    assert curves[["metric", "mean", "n"]].to_numpy().tolist() == [["test_rmse", 1, 1], ["test_rmse", 5, 1]]
+
+
 def test_a_panel_of_states_shows_those_of_its_source_and_moment():
     run = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=30_000)
     states = pd.DataFrame(
@@ -116,6 +123,7 @@ def test_a_panel_of_states_shows_those_of_its_source_and_moment():
         "a": Panel("return", {"er": run}),
         "b": Panel("entropy_10", {"er": run}, states={"source": "buffer", "moment": "early"}),
         "c": Panel("entropy_10", {"er": run}, states={"source": "own", "moment": "late"}),
+        "d": Panel("entropy_10", {"er": run}, states={"source": "own", "moment": "early"}, seeds=1),
     }
     shown = aggregate.sampled_states(Figure("figure_2", "title", Path("x.yaml"), panels), lambda run: states)
     assert shown.to_numpy().tolist() == [
@@ -123,6 +131,7 @@ def test_a_panel_of_states_shows_those_of_its_source_and_moment():
         ["b", "er", 1, 1.01, 6],
         ["c", "er", 0, 0.03, 3],
         ["c", "er", 1, 1.03, 3],
+        ["d", "er", 0, 0.01, 3],
     ]
 
 

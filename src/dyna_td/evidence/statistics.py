@@ -1,8 +1,7 @@
 """Statistics of the claims: means over seeds, their intervals, and tests of what is claimed of them.
 
-The unit is a seed. A mean, a difference of means and a difference of differences are all sums of means of independent
-samples, so `estimate` is the one way to an interval: `estimate(a - b)` of a paired difference, `estimate(a, -b)` of an
-unpaired one, `estimate((a - b) - (c - d))` of a difference in differences.
+The unit is a seed. Agents share seeds, so comparisons are made seed by seed: `estimate(a - b)` of a difference,
+`estimate((a - b) - (c - d))` of a difference in differences.
 
 Its intervals are bootstrap-t intervals (Efron and Tibshirani, 1993, chapter 12): deviations of resampled means are
 divided by their own standard errors. They are the closest for skewed laws. The price: a sample that is all but constant
@@ -49,11 +48,11 @@ class Tests:
 
 @dataclass(frozen=True)
 class Estimate(Tests):
-    """A sum of means with its bootstrap.
+    """A mean with its bootstrap.
 
     Attributes:
-      effect: the sum, of the samples' leading shape [...].
-      standard_error: of `effect`, [...]; 0 if every sample is constant.
+      effect: the mean, of the sample's leading shape [...].
+      standard_error: of `effect`, [...]; 0 if the sample is constant.
       deviations: (resampled effect - effect) / (resampled standard error), sorted along the last axis, [..., B].
     """
 
@@ -86,24 +85,11 @@ class Estimate(Tests):
         return np.where(self.standard_error > 0, p, 1.0)
 
 
-def estimate(*samples: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
-    """The sum of the means of independent `samples` of finite values, shapes [..., n].
-
-    n may differ from sample to sample, the leading shape may not. `resamples` is one less than a multiple of 40.
-    """
-    parts = [_resample(np.asarray(sample, np.float64), k, resamples) for k, sample in enumerate(samples)]
-    means, variances, shifts, resampled = (sum(column, np.zeros([])) for column in zip(*parts, strict=True))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        deviations = shifts / np.sqrt(resampled)
-    # 0 / 0: the resample is constant and its mean is the sample's.
-    deviations = np.sort(np.round(np.nan_to_num(deviations, nan=0.0, posinf=np.inf, neginf=-np.inf), _DIGITS))
-    return Estimate(means, np.sqrt(variances), deviations)
-
-
-def _resample(sample: np.ndarray, stream: int, resamples: int) -> tuple[np.ndarray, ...]:
-    """Mean and its variance [...], and those of the resamples [..., B], the former less the sample's mean."""
+def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
+    """The mean of a sample of finite values, shape [..., n]; `resamples` is one less than a multiple of 40."""
+    sample = np.asarray(sample, np.float64)
     n = sample.shape[-1]
-    rng = np.random.default_rng([_SEED, stream])
+    rng = np.random.default_rng([_SEED, 0])
     shares = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples).T / n  # [n, B]
     freedom = max(n - 1, 1)  # a single value has no spread
     mean = sample.mean(axis=-1)
@@ -111,7 +97,11 @@ def _resample(sample: np.ndarray, stream: int, resamples: int) -> tuple[np.ndarr
     shift = centred @ shares
     # A constant resample must have exactly no variance, which a difference of rounded sums does not give.
     variance = np.where(np.max(shares, axis=0) == 1.0, 0.0, np.maximum(centred**2 @ shares - shift**2, 0.0))
-    return mean, np.mean(centred**2, axis=-1) / freedom, shift, variance / freedom
+    with np.errstate(invalid="ignore", divide="ignore"):
+        deviations = shift / np.sqrt(variance / freedom)
+    # 0 / 0: the resample is constant and its mean is the sample's.
+    deviations = np.sort(np.round(np.nan_to_num(deviations, nan=0.0, posinf=np.inf, neginf=-np.inf), _DIGITS))
+    return Estimate(mean, np.sqrt(np.mean(centred**2, axis=-1) / freedom), deviations)
 
 
 @dataclass(frozen=True)

@@ -177,22 +177,22 @@ def _absent(test: MeasuredTest, read: Read) -> str:
 def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     """The outcome by where the mean of the comparison lies."""
     plus, minus = _scores(test, measured)
-    samples, left_out = _samples(plus, minus)
-    facts: dict[str, Any] = {"n": "+".join(str(len(sample)) for sample in samples), "window": _window(test, measured)}
-    facts["pairing"] = "paired" if len(samples) == 1 else "unpaired"
-    facts["note"] = f"left out, not finite: seed {', '.join(map(str, left_out))}" if left_out else ""
-    if not all(map(len, samples)):
+    by_seed = _by_seed(plus, minus)
+    sample = by_seed.dropna()
+    left_out = ", ".join(map(str, by_seed.index.difference(sample.index)))
+    facts: dict[str, Any] = {"n": str(len(sample)), "window": _window(test, measured), "pairing": "paired"}
+    facts["note"] = f"left out, not finite: seed {left_out}" if left_out else ""
+    if sample.empty:
         return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, **facts)
-    fewest = min(map(len, samples))
     found: statistics.FewSeeds | statistics.Estimate
-    if fewest < statistics.FEW:
-        sides = ([values.drop(left_out, errors="ignore").to_numpy() for values in side] for side in (plus, minus))
+    if len(sample) < statistics.FEW:
+        sides = ([values[sample.index].to_numpy() for values in side] for side in (plus, minus))
         found = statistics.estimate_few(*sides)
         facts |= {"pairing": "few, unpaired" if minus else "few"}
     else:
-        found = statistics.estimate(*samples)
+        found = statistics.estimate(sample.to_numpy())
     ends = [*found.interval(), *(found.interval(2 * statistics.LEVEL) if test.expect == "equivalent" else ())]
-    iqm = sum(map(statistics.interquartile_mean, samples))
+    iqm = statistics.interquartile_mean(sample)
     effect, iqm, *ends = (float(np.expm1(number) if test.relative else number) for number in (found.effect, iqm, *ends))
     facts |= zip(("low95", "high95", "low90", "high90"), ends, strict=False)
     low, high = test.region
@@ -203,10 +203,10 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
         iqm=iqm,
         p_supported=float(inside) if test.expect == "equivalent" else _doubled(inside),
         p_contradicted=_doubled(found.p_outside(low, high)),
-        improvement=_improvement(plus, minus, samples),
+        improvement=_improvement(plus, minus, sample),
         distance=float(min(found.effect - low, high - found.effect)),
-        spread=float(found.standard_error) * fewest**0.5 or np.nan,
-        fewest=fewest,
+        spread=float(found.standard_error) * len(sample) ** 0.5 or np.nan,
+        fewest=len(sample),
         **facts,
     )
 
@@ -230,21 +230,18 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
     return plus, minus
 
 
-def _samples(plus: list[pd.Series], minus: list[pd.Series]) -> tuple[list[np.ndarray], list[int]]:
-    """The comparison seed by seed, a sample for each set of seeds that runs share, and the seeds left out."""
-    sums: dict[tuple[int, ...], pd.Series] = {}
-    for values in (*plus, *(-values for values in minus)):
-        seeds = tuple(values.index)
-        sums[seeds] = sums.get(seeds, 0.0) + values
-    left_out = sorted({seed for values in sums.values() for seed in values.index[values.isna()]})
-    return [values.dropna().to_numpy() for values in sums.values()], left_out
+def _by_seed(plus: list[pd.Series], minus: list[pd.Series]) -> pd.Series:
+    """The comparison for each seed that all runs have; some have more seeds than others (`more_seeds`)."""
+    terms = [*plus, *(-values for values in minus)]
+    shared = [seed for seed in terms[0].index if all(seed in values.index for values in terms)]
+    return sum((values[shared] for values in terms[1:]), terms[0][shared])
 
 
-def _improvement(plus: list[pd.Series], minus: list[pd.Series], samples: list[np.ndarray]) -> float:
-    """See `Outcome.improvement`; NaN for a single curve and for several curves with other seeds."""
+def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Series) -> float:
+    """See `Outcome.improvement`; NaN for a single curve."""
     if len(plus) == len(minus) == 1:
         return statistics.probability_of_improvement(plus[0].dropna(), minus[0].dropna())
-    return statistics.probability_of_improvement(samples[0], [0.0]) if minus and len(samples) == 1 else np.nan
+    return statistics.probability_of_improvement(sample, [0.0]) if minus else np.nan
 
 
 def _stuck(

@@ -42,6 +42,8 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
         scores = {}
         for curve_key, run in panel.curves.items():
             records, details = read(run)
+            seeds = run.seeds[: panel.seeds]
+            records = records[records["seed"].isin(seeds)]
             trained = details.get("trained_seeds", len(run.seeds))
             seconds = {step: total / trained for step, total in details.get("train_seconds_at", [])}
             diverged = [(step, int(seed)) for seed, step in details.get("diverged_seeds", {}).items()]
@@ -49,13 +51,13 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
             facts = [summarise(records[own])]
             if not panel.baselines:
                 facts.append(summarise(records[~own]))
-            facts += (_exact("diverged_seed", [fact]) for fact in diverged)
+            facts += (_exact("diverged_seed", [(step, seed)]) for step, seed in diverged if seed in seeds)
             if not is_supervised(run.environment):
                 facts.append(summarise(smoothed(records[own])))
             if panel.against == "driving_steps":
                 facts.insert(0, summarise(crashes_by_driving_step(records)))
             if panel.against == "train_seconds":
-                facts.append(_exact("train_seconds", list(seconds.items()), n=len(run.seeds)))
+                facts.append(_exact("train_seconds", list(seconds.items()), n=len(seeds)))
             parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
             if panel.baselines:
                 scores[curve_key] = score(Measured(run, records, details, rebuild=""), panel.metric, "auc")
@@ -76,6 +78,7 @@ def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.Da
             states = read(run)
             moment = run.moments[panel.states["moment"]]
             shown = states[(states["step"] == moment) & (states["source"] == panel.states["source"])]
+            shown = shown[shown["seed"].isin(run.seeds[: panel.seeds])]
             parts.append(shown.assign(panel=panel_key, curve=curve_key))
     return pd.concat(parts)[["panel", "curve", "seed", "x", "y"]]
 

@@ -50,6 +50,7 @@ class Panel:
 
     `states` names the `source` (own, buffer, ...) and the `moment` (early, late) of sampled states; `against` the
     x-axis: `step`, `train_seconds` or `driving_steps`. All curves are compared with `baselines`, seed by seed.
+    Runs may have more seeds than the first `seeds`, which the panel shows; None shows all.
     """
 
     metric: str
@@ -58,6 +59,7 @@ class Panel:
     states: dict[str, str] = field(default_factory=dict)
     against: str = "step"
     baselines: tuple[str, ...] = ()
+    seeds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -210,11 +212,11 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     """Reads every `figure_N.yaml` of `directory`, and the studies, at `scale`; raises UserError for any mistake."""
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     extents = dict(scales[require_choice(scale, scales, "scale")])
-    shared = extents.pop("shared_selection_seeds", {})
+    shared, more = extents.pop("shared_selection_seeds", {}), extents.pop("more_seeds", {})
 
     def read(names: Iterable[str]) -> dict[str, Figure]:
         paths = {name: Path(directory) / f"{name}.yaml" for name in names}
-        return {name: _read_figure(name, path, extents) for name, path in paths.items() if path.exists()}
+        return {name: _read_figure(name, path, extents, more) for name, path in paths.items() if path.exists()}
 
     figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
     _refuse_conflicts((figures | studies).values())
@@ -239,12 +241,12 @@ def _at(place: str) -> Iterator[None]:
         raise UserError(f"{place}: {error}") from error
 
 
-def _read_figure(name: str, path: Path, extents: dict[str, dict]) -> Figure:
+def _read_figure(name: str, path: Path, extents: dict[str, dict], more_seeds: dict[str, int]) -> Figure:
     content = read_checked(path, "figure")
     panels = {}
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
-            panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents)
+            panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents, more_seeds)
     return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("claim", ""))
 
 
@@ -256,13 +258,15 @@ def _closed_form(panel: dict) -> Panel:
     return Panel(require_choice(panel["metric"], metrics, f"metric of {form}"), {}, form)
 
 
-def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
+def _trained(panel: dict, extents: dict[str, dict], more_seeds: dict[str, int]) -> Panel:
     environment = require_environment(panel["environment"])
     extent = extents[kind_of(environment)]
     curves = {}
     for key, curve in panel["curves"].items():
         with _at(f"curves.{key}"):
-            curves[key] = _run(environment, key, curve or {}, panel, extent)
+            run = _run(environment, key, curve or {}, panel, extent)
+            counts = [count for pattern, count in more_seeds.items() if fnmatch(run.name, pattern)]
+            curves[key] = replace(run, seeds=tuple(range(max([len(run.seeds), *counts]))))
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):
@@ -274,7 +278,8 @@ def _trained(panel: dict, extents: dict[str, dict]) -> Panel:
     if is_frozen and (states["moment"] != "late" or {run.agent for run in curves.values()} != {"dyna_td_frozen"}):
         raise UserError(f"states of source {states['source']} are those of dyna_td_frozen at the moment late alone.")
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
-    return Panel(metric, curves, states=states, against=against, baselines=baselines)
+    shown = min(panel["seeds"], extent.get("seeds", panel["seeds"]))
+    return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown)
 
 
 def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:
