@@ -94,7 +94,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     grid[0][0].tick_params(axis="y", pad=28)
     grid[0][0].tick_params(axis="y", which="minor", length=0, pad=8)
     grid[0][0].set_ylim(lowest, 0.8)
-    seeds = sorted({test["n"] for tests in rows.values() for test in tests.values()})
+    seeds = sorted({test["n"] for tests in rows.values() for test in tests.values()}, key=lambda n: (len(n), n))
     verdicts = ", ".join(f"{LETTERS[verdict]} {verdict}" for verdict in ("supported", "contradicted", "undecided"))
     scale = next(test["scale"] for tests in rows.values() for test in tests.values())
     figure.suptitle(
@@ -103,7 +103,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     )
     figure.supxlabel(
         f"Bold numbers are claims. {verdicts}. Short black bars: the claim's margin. "
-        f"Scale {scale}, {', '.join(seeds)} seeds.",
+        f"Scale {scale}, {' or '.join(seeds)} seeds.",
         **{"fontsize": 8, "color": "dimgray", "x": 0.99, "ha": "right"},
     )
     return figure
