@@ -1,4 +1,4 @@
-"""The YAML files say what the paper says, and every mistake in them is told in one sentence."""
+"""The YAML files say what the paper says, and each mistake in them gets one sentence."""
 
 import re
 from dataclasses import replace

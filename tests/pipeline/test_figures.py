@@ -25,7 +25,7 @@ STEPS = np.arange(0, 20_001, 500)
 
 
 def metrics_of(panel):
-    """The metrics that a curve has in curves.csv, as far as a picture shows them."""
+    """The metrics of a curve in curves.csv that a picture shows."""
     if panel.metric in FROZEN_METRICS:
         return FROZEN_METRICS
     extras = ["smoothed", "floor", "exact_uniform", "over_learning", *(f"less_{name}" for name in panel.baselines)]

@@ -94,7 +94,7 @@ def test_the_cheapest_of_the_runs_that_differ_in_numbers_alone_is_the_witness_of
 
 @pytest.fixture
 def command(training, monkeypatch, tmp_path, capsys):
-    """`restamp` on the finished run, without processes; returns status, words, and the runs told to Snakemake."""
+    """`restamp` on the finished run, without processes; returns status, words, and the runs handed to Snakemake."""
     monkeypatch.chdir(tmp_path)
 
     class Here:

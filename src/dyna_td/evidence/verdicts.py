@@ -177,7 +177,7 @@ def _absent(test: MeasuredTest, read: Read) -> str:
 def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     """The outcome by where the mean of the comparison lies."""
     plus, minus = _scores(test, measured)
-    by_seed = _by_seed(plus, minus)
+    by_seed = sum(plus) - sum(minus)
     sample = by_seed.dropna()
     left_out = ", ".join(map(str, by_seed.index.difference(sample.index)))
     facts: dict[str, Any] = {"n": str(len(sample)), "window": _window(test, measured), "pairing": "paired"}
@@ -212,11 +212,16 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
 
 
 def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list[pd.Series]]:
-    """The scores of the items of plus and of minus by seed, logarithms if the comparison is relative."""
+    """The scores of the items of plus and of minus, for each seed that all runs have.
+
+    Logarithms if the comparison is relative. Some runs have more seeds than others (`more_seeds` in scales.yaml).
+    """
     budget = common_seconds(measured.values()) if test.window == "equal_seconds" else 0.0
+    shared = set.intersection(*(set(found.run.seeds) for found in measured.values()))
 
     def one(term: Term) -> pd.Series:
         values = score(measured[term], term.metric, test.window, test.over, budget)
+        values = values[values.index.isin(shared)]
         if test.above is not None:
             values = (values > test.above).where(values.notna()).astype(float)
         if test.best is not None:
@@ -228,13 +233,6 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
         for side in (test.plus, test.minus)
     )
     return plus, minus
-
-
-def _by_seed(plus: list[pd.Series], minus: list[pd.Series]) -> pd.Series:
-    """The comparison for each seed that all runs have; some have more seeds than others (`more_seeds`)."""
-    terms = [*plus, *(-values for values in minus)]
-    shared = [seed for seed in terms[0].index if all(seed in values.index for values in terms)]
-    return sum((values[shared] for values in terms[1:]), terms[0][shared])
 
 
 def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Series) -> float:

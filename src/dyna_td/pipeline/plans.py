@@ -265,8 +265,9 @@ def _trained(panel: dict, extents: dict[str, dict], more_seeds: dict[str, int]) 
     for key, curve in panel["curves"].items():
         with _at(f"curves.{key}"):
             run = _run(environment, key, curve or {}, panel, extent)
+            shown = len(run.seeds)
             counts = [count for pattern, count in more_seeds.items() if fnmatch(run.name, pattern)]
-            curves[key] = replace(run, seeds=tuple(range(max([len(run.seeds), *counts]))))
+            curves[key] = replace(run, seeds=tuple(range(max([shown, *counts]))))
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):
@@ -278,7 +279,6 @@ def _trained(panel: dict, extents: dict[str, dict], more_seeds: dict[str, int]) 
     if is_frozen and (states["moment"] != "late" or {run.agent for run in curves.values()} != {"dyna_td_frozen"}):
         raise UserError(f"states of source {states['source']} are those of dyna_td_frozen at the moment late alone.")
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
-    shown = min(panel["seeds"], extent.get("seeds", panel["seeds"]))
     return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown)
 
 

@@ -13,12 +13,11 @@ from scipy import stats
 
 from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.pipeline.plans import Figure, Panel, Plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import marked_text, tables
 from dyna_td.publishing.facts import LABELS, Facts
 from dyna_td.publishing.marked_text import escaped, table
-from dyna_td.settings import Run
 
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 THEMES = {  # the claims by what they are about, and what shows it
@@ -88,7 +87,7 @@ def results(facts: Facts) -> str:
     """The mean return over learning of each agent on each benchmark, with Student's 95% interval over seeds."""
     rows: dict[str, dict[int, list[str]]] = {}
     for panel in (panel for name in ("figure_4", "figure_12") for panel in facts.plan.figures[name].panels.values()):
-        found = {curve: _mean_return(facts, panel.curves[curve]) for curve in LABELS if curve in panel.curves}
+        found = {curve: _mean_return(facts, panel, curve) for curve in LABELS if curve in panel.curves}
         best = max(mean for mean, _ in found.values())
         words = {curve: f"{mean:,.0f} ± {half:,.0f}" for curve, (mean, half) in found.items()}
         cells = [f"**{words[curve]}**" if found[curve][0] == best else words[curve] for curve in found]
@@ -259,9 +258,9 @@ def _effect(test: pd.Series) -> str:
     return words[0] if len(words) < 3 else f"{words[0]} ({words[1]} to {words[2]})"
 
 
-def _mean_return(facts: Facts, run: Run) -> tuple[float, float]:
-    """The mean return over the evaluations after the warm-up, and half its interval."""
-    seeds = tables.mean_returns(facts, run)
+def _mean_return(facts: Facts, panel: Panel, curve: str) -> tuple[float, float]:
+    """The mean return over learning of the seeds that the panel shows, and half its interval."""
+    seeds = tables.mean_returns(facts, panel.curves[curve])[: panel.seeds]
     return seeds.mean(), stats.t.ppf(0.975, len(seeds) - 1) * seeds.sem()
 
 
