@@ -25,10 +25,12 @@ def history(facts: Facts) -> str:
     """A line for each earlier wording or verdict of a claim."""
     rows = []
     for number, stated in facts.stated.items():
-        for change in stated.get("history", ()):
+        changes = stated.get("history", [])
+        after = [*(change["verdict"] for change in changes), facts.verdicts[number]][1:]
+        for change, verdict in zip(changes, after, strict=True):
             words = [_one_line(change.get("text", "the same")), _one_line(stated["text"]) if "text" in change else "-"]
-            verdicts = [change["verdict"], facts.verdicts[number]]
-            rows.append([f"[{number}](#claim-{number})", *verdicts, *map(escaped, (_one_line(change["why"]), *words))])
+            reason_and_words = map(escaped, (_one_line(change["why"]), *words))
+            rows.append([f"[{number}](#claim-{number})", change["verdict"], verdict, *reason_and_words])
     return table(["claim", "was", "is", "reason of the change", "wording before", "wording now"], rows)
 
 
