@@ -3,7 +3,7 @@
 runs/<run>.csv.xz, <run>.json             every evaluation of every seed, and what made them
 runs/<run>.selection.csv.xz and .json     the sweep of the run's learning rates, if there was one
 runs/<run>.states.csv.xz                  the sampled states, if a figure shows them
-runs/<run>.policy.npz                     what it learned, for `play`; none is published yet
+runs/<run>.policy.npz                     what it learned, for `play`; some runs have it
 <figure>/curves.csv, states.csv.xz        the tables of a figure, and its picture (.png, .pdf)
 claims.csv, readings.csv                  the verdicts on the paper's claims by these runs
 """
