@@ -37,7 +37,6 @@ ROWS = {
     "uniform_states_learned": CurveStyle("learned: uniform states", LEARNED),
     "replayed_states_learned": CurveStyle("learned: states of ER", LEARNED),
     "er": CurveStyle("ER", NO_MODEL),
-    "er_same_rate": CurveStyle("ER, Dyna-TD's rate", NO_MODEL),
     "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
     "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
     "cubic_dqn": CurveStyle("ER, cubic loss", NO_MODEL),
