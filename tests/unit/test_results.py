@@ -104,7 +104,7 @@ def test_a_damaged_json_is_refused(csv, content):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"seeds": (0, 1, 2, 3, 4)}, "lacks seed 3, 4"),
+        ({"seeds": (0, 1, 2, 3, 4)}, "lacks 2 of 5 seeds, the first is 3"),
         ({"seeds": (0, 1)}, "seeds that the plan does not ask for"),
         ({"steps": 200}, "does not reach step 200"),
     ],

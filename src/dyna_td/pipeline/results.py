@@ -128,7 +128,7 @@ def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -
     seeds, by_seed = set(records["seed"]), records.groupby("seed")["step"]
     fault = ""
     if missing := sorted(set(run.seeds) - seeds):
-        fault = f"lacks seed {', '.join(map(str, missing))}"
+        fault = f"lacks {len(missing)} of {len(run.seeds)} seeds, the first is {missing[0]}"
     elif seeds != set(run.seeds):
         fault = "has seeds that the plan does not ask for"
     elif by_seed.size().nunique() > 1 or not (by_seed.max() == run.steps).all():
