@@ -30,7 +30,7 @@ GOALS = {
     for suffix, text in (("", ""), ("_goals", ", queued"))
 }
 LEARNED = {"dyna_td_learned": CurveStyle("Dyna-TD", "black")}
-RELEASED = LEARNED | {"dyna_td_released": CurveStyle("to 100k, less noise", "black")}
+ENDS = LEARNED | {"dyna_td_to_the_end": CurveStyle("to the end, noise 0.05", "black")}
 STYLES = {
     "a": families(REPLAY, {"_n1": "n = 1", "_n3": "n = 3", "": "n = 10"}),
     "b": QUEUES,
@@ -47,8 +47,8 @@ STYLES = {
     "m": GOALS,
     "n": graded({"acceptance_002": "0.02", "dyna_td": "the mean move's", "acceptance_01": "0.1"}),
     "o": LEARNED | {"acceptance_01": CurveStyle("Dyna-TD, 0.1", "black")},
-    "p": RELEASED,
-    "q": RELEASED,
+    "p": ENDS,
+    "q": ENDS,
 }
 
 
