@@ -73,9 +73,10 @@ def test_each_sweep_has_selection_seeds_of_its_own():
 
 
 def test_runs_may_have_more_seeds_than_a_panel_shows(experiments_copy):
-    edit(experiments_copy / "scales.yaml", "more_seeds:", "more_seeds:\n    sin/plain_cubic/*: 60\n    sin/l2/*: 10")
-    panel = load_plan("paper", experiments_copy).figures["figure_9"].panels["a"]
-    assert (len(panel.curves["l2"].seeds), len(panel.curves["cubic"].seeds), panel.seeds) == (50, 60, 50)
+    more = "more_seeds:\n    sin/prioritized_l2/t400-*: 60\n    sin/l2/t400-*: 10"
+    edit(experiments_copy / "scales.yaml", "more_seeds:", more)
+    panel = load_plan("paper", experiments_copy).figures["figure_1"].panels["b"]
+    assert (len(panel.curves["l2"].seeds), len(panel.curves["prioritized_l2"].seeds), panel.seeds) == (50, 60, 50)
 
 
 def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
@@ -123,7 +124,7 @@ def test_numbers_may_be_written_as_people_write_them(experiments_copy, learning_
     assert panels["c"].curves["er"].settings.learning_rate == 0.001
 
 
-@pytest.mark.parametrize(("old", "new", "differing"), [("seeds: 50", "seeds: 40", "seeds"), ("1.0e-3, ", "", "sweep")])
+@pytest.mark.parametrize(("old", "new", "differing"), [("steps: 50000", "steps: 400", "steps"), ("1.0e-3, ", "", "sweep")])
 def test_two_figures_that_disagree_about_a_run_are_refused_with_both_places(experiments_copy, old, new, differing):
     edit(experiments_copy / "figure_10.yaml", old, new)
     sentence = refusal(experiments_copy, "paper")

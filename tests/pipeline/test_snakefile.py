@@ -41,7 +41,7 @@ def test_all_figures_dry_run_and_train_a_shared_run_once_with_the_memory_and_tim
     assert (jobs["aggregate_figure_with_states"], jobs["aggregate_figure"]) == (states, 14 - states)
     found = reserved(dry_run)
     assert len(found) >= jobs["train_run"] and len(set(found)) > 50
-    assert 3000 < max(memory for memory, _ in found) < 6000 and max(minutes for _, minutes in found) > 600
+    assert 3000 < max(memory for memory, _ in found) < 6000 and max(minutes for _, minutes in found) > 400
 
 
 def test_no_job_reserves_more_memory_than_there_is(snakemake):

@@ -9,7 +9,7 @@ from dyna_td import cli
 from dyna_td.pipeline import costs, plans, results
 
 PAPER, QUICK = plans.load_plan("paper"), plans.load_plan("quick")
-SWEPT = PAPER.figures["figure_9"].panels["a"].curves["l2"]
+SWEPT = PAPER.figures["figure_1"].panels["b"].curves["l2"]
 SWEEP = f"{SWEPT.name}.selection"
 
 
