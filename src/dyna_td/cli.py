@@ -26,7 +26,7 @@ from dyna_td.pipeline import (
     results,
     verify,
 )
-from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
+from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable, write_whole
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
@@ -175,7 +175,9 @@ def _train(options: argparse.Namespace) -> None:
     )
     _train_and_write(run, options.output, {}, options)
     picture = options.output.with_suffix(".png")
-    draw = f"; next: python figures/runs.py {options.output} --output {picture}" if IS_CHECKOUT else ""
+    metric = " --metric test_rmse" if registry.is_supervised(environment) else ""
+    script = os.path.relpath(ROOT / "figures" / "runs.py")
+    draw = f"; next: python {script} {options.output} --output {picture}{metric}" if IS_CHECKOUT else ""
     print(f"wrote {options.output}{draw}")
 
 

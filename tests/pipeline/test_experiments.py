@@ -124,7 +124,9 @@ def test_numbers_may_be_written_as_people_write_them(experiments_copy, learning_
     assert panels["c"].curves["er"].settings.learning_rate == 0.001
 
 
-@pytest.mark.parametrize(("old", "new", "differing"), [("steps: 50000", "steps: 400", "steps"), ("1.0e-3, ", "", "sweep")])
+@pytest.mark.parametrize(
+    ("old", "new", "differing"), [("steps: 50000", "steps: 400", "steps"), ("1.0e-3, ", "", "sweep")]
+)
 def test_two_figures_that_disagree_about_a_run_are_refused_with_both_places(experiments_copy, old, new, differing):
     edit(experiments_copy / "figure_10.yaml", old, new)
     sentence = refusal(experiments_copy, "paper")

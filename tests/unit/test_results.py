@@ -132,6 +132,12 @@ def test_states_are_written_beside_the_records_and_read_again(tmp_path):
     assert not (tmp_path / "y.states.csv").exists()
 
 
+def test_states_of_an_earlier_run_do_not_stay(csv):
+    results.states_csv(csv).write_text("earlier")
+    results.write(csv, records(), {"run": "sin/l2"})
+    assert not results.states_csv(csv).exists()
+
+
 def test_damaged_or_missing_states_are_refused(tmp_path):
     results.write(tmp_path / "x.csv", records(), {}, STATES)
     states = tmp_path / "x.states.csv"

@@ -80,7 +80,8 @@ def write(
     if states is not None and len(states):
         texts[states_csv(csv)] = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
         checksums["states_sha256"] = checksum(texts[states_csv(csv)].encode())
-    path_beside(csv).unlink(missing_ok=True)  # an earlier run's
+    for stale in (path_beside(csv), states_csv(csv)):  # an earlier run's
+        stale.unlink(missing_ok=True)
     if policy:
         content = policy.as_bytes()
         checksums["policy_sha256"] = checksum(content)
