@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path, metavar="CSV", help="what `python -m dyna_td train` wrote")
     parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF goes beside it")
-    parser.add_argument("--metric", default="return", help="a metric of the CSVs (default: return)")
+    parser.add_argument("--metric", help="a metric of the CSVs (default: return, of the supervised task test_rmse)")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
     try:
@@ -31,10 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.window < 1:
             raise UserError(f"--window is {arguments.window}, expected at least 1.")
         figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
+        metric = arguments.metric
         for number, csv in enumerate(arguments.runs):
-            _draw(axes, csv, arguments.metric, arguments.window, f"C{number}")
+            metric = _draw(axes, csv, metric, arguments.window, f"C{number}")
         axes.set_xlabel("steps")
-        axes.set_ylabel(arguments.metric.replace("_", " "))
+        axes.set_ylabel(metric.replace("_", " "))
         axes.xaxis.set_major_formatter(lambda value, _: thousands(value))
         axes.margins(x=0)
         axes.legend()
@@ -45,12 +46,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> None:
+def _draw(axes: plt.Axes, csv: Path, metric: str | None, window: int, colour: str) -> str:
+    """Draws the line of one CSV and returns its metric: `metric`, or else the default."""
     under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
     records, details = under_way or results.read(csv, "python -m dyna_td train")
     if list(records.columns) != results.COLUMNS:
         raise UserError(f"{csv} is not the results of one run: name a CSV that `python -m dyna_td train` wrote.")
-    require_choice(metric, sorted(set(records["metric"])), f"metric of {csv}")
+    found = sorted(set(records["metric"]))
+    metric = metric or ("return" if "return" in found else "test_rmse")
+    require_choice(metric, found, f"metric of {csv}")
     rows = summarise(smoothed(records[records["metric"] == metric], window))
     mean, error = rows["mean"], rows["standard_error"]
     with told_if_damaged(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
@@ -59,6 +63,7 @@ def _draw(axes: plt.Axes, csv: Path, metric: str, window: int, colour: str) -> N
         label = f"{name}, {details['environment']}, {len(seeds)} seed{plural}{' (under way)' if under_way else ''}"
     axes.plot(rows["step"], mean, color=colour, label=label)
     axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+    return metric
 
 
 if __name__ == "__main__":

@@ -175,9 +175,8 @@ def _train(options: argparse.Namespace) -> None:
     )
     _train_and_write(run, options.output, {}, options)
     picture = options.output.with_suffix(".png")
-    metric = " --metric test_rmse" if registry.is_supervised(environment) else ""
     script = os.path.relpath(ROOT / "figures" / "runs.py")
-    draw = f"; next: python {script} {options.output} --output {picture}{metric}" if IS_CHECKOUT else ""
+    draw = f"; next: python {script} {options.output} --output {picture}" if IS_CHECKOUT else ""
     print(f"wrote {options.output}{draw}")
 
 

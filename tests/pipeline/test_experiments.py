@@ -125,12 +125,15 @@ def test_numbers_may_be_written_as_people_write_them(experiments_copy, learning_
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "differing"), [("steps: 50000", "steps: 400", "steps"), ("1.0e-3, ", "", "sweep")]
+    ("old", "new", "differing", "curve"),
+    [("seeds: 50", "seeds: 40", "seeds", "prioritized_l2"), ("1.0e-3, ", "", "sweep", "l2")],
 )
-def test_two_figures_that_disagree_about_a_run_are_refused_with_both_places(experiments_copy, old, new, differing):
+def test_two_figures_that_disagree_about_a_run_are_refused_with_both_places(
+    experiments_copy, old, new, differing, curve
+):
     edit(experiments_copy / "figure_10.yaml", old, new)
     sentence = refusal(experiments_copy, "paper")
-    places = [f"figure_{number}.yaml: panels.a.curves.l2" for number in (10, 1)]
+    places = [f"figure_{number}.yaml: panels.a.curves.{curve}" for number in (10, 1)]
     assert all(place in sentence for place in places) and f"with other {differing} than " in sentence
 
 

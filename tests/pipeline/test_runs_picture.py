@@ -22,6 +22,14 @@ def test_runs_are_drawn(csv, tmp_path):
     assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
 
 
+def test_the_supervised_task_is_drawn_by_its_own_metric(tmp_path):
+    path = tmp_path / "sin.csv"
+    rows = [(0, step, "test_rmse", 1 / (1 + step)) for step in (0, 500)]
+    details = {"agent": "l2", "environment": "sin", "seeds": [0]}
+    results.write(path, pd.DataFrame(rows, columns=results.COLUMNS), details)
+    assert runs.main([str(path), "--output", str(tmp_path / "x.png")]) == 0
+
+
 def test_a_training_that_is_under_way_is_drawn_from_its_checkpoint(csv, tmp_path):
     records, details = results.read(csv, "")
     csv.unlink()
