@@ -4,9 +4,11 @@ A mistake of the user is one sentence on standard error and exit status 2; Ctrl-
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -32,7 +34,7 @@ from dyna_td.pipeline.scores import reader
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.pipeline.workplace import workplace
 from dyna_td.playing import commands as playing
-from dyna_td.playing.policy import Policy
+from dyna_td.playing.policy import Policy, path_beside
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import reference
 from dyna_td.settings import Run
@@ -173,11 +175,25 @@ def _train(options: argparse.Namespace) -> None:
         steps=options.steps,
         evaluate_every=options.evaluate_every,
     )
+    _require_no_other_result(options.output, run)
     _train_and_write(run, options.output, {}, options)
     picture = options.output.with_suffix(".png")
     script = os.path.relpath(ROOT / "figures" / "runs.py")
     draw = f"; next: python {script} {options.output} --output {picture}" if IS_CHECKOUT else ""
     print(f"wrote {options.output}{draw}")
+
+
+def _require_no_other_result(csv: Path, run: Run) -> None:
+    """Refuses to overwrite a file that is not an earlier result of `run`."""
+    if not csv.exists() or csv.with_suffix(".checkpoint").exists():  # a kill may leave a CSV before its JSON file
+        return
+    try:
+        found = results.read_details(csv, "")
+    except UserError:
+        found = {}
+    if any(found.get(key) != value for key, value in json.loads(json.dumps(asdict(run))).items()):
+        what = found.get("run", "which is no training's")
+        raise UserError(f"{csv} holds other results, {what}: name another --output, or delete it first.")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -202,7 +218,8 @@ def _read_selection(plan: plans.Plan, run: Run, options: argparse.Namespace) -> 
 
 def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespace) -> None:
     """Trains `run` and writes `csv`, with `facts` in its JSON file; says on standard error which seeds diverged."""
-    require_writable(csv)
+    for path in (csv, path_beside(csv)):
+        require_writable(path)
     # Before the training: what is edited or committed meanwhile did not make these numbers.
     details = {**results.describe(run), **facts, **provenance.machine()}
     checkpoint = _checkpoint(csv, [run], details, options)
@@ -313,6 +330,8 @@ def _claims(options: argparse.Namespace) -> None:
     stated = claims.load_claims(plan)
     if options.reference:
         table, read = reference.claims_csv(), reference.reader()
+    elif not (options.results / scale).is_dir():
+        raise remedies.nothing_there("results", scale, options.results)
     else:
         table, read = results.claims_csv(scale, options.results), reader(scale, options.results)
     require_writable(table)

@@ -5,6 +5,7 @@ An agent is one entry of `AGENTS`. Classes are named as "module:class", so plann
 
 import importlib
 import os
+import reprlib
 import sys
 from dataclasses import Field, dataclass, field, make_dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from dyna_td.settings import (
     Run,
     SearchControlSettings,
     Settings,
+    checked,
     number,
 )
 
@@ -197,6 +199,8 @@ def adopt(agent: str | type) -> str:
     from dyna_td.pipeline.quiet_import import import_quietly
 
     name = agent if isinstance(agent, str) else f"{agent.__module__}:{agent.__qualname__}"
+    if "<locals>" in name:
+        raise UserError(f"agent {name} is made in a function: define its class at the top of a module.")
     look_in_working_directory()
     er = import_quietly("dyna_td.agents.er").ER
     try:
@@ -208,7 +212,7 @@ def adopt(agent: str | type) -> str:
         raise UserError(f"agent {name} is none: expected a class that extends one of dyna_td.agents.")
     by_path = {known.path: known for key, known in reversed(AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
-    numbers = {**bases[0].numbers, **getattr(own, "numbers", {})}
+    numbers = {**bases[0].numbers, **_require_numbers(name, getattr(own, "numbers", {}))}
     top = sys.modules[own.__module__.partition(".")[0]]
     if source := getattr(top, "__file__", None):  # a notebook has none
         place = Path(source)
@@ -223,6 +227,23 @@ def adopt(agent: str | type) -> str:
     AGENTS[name] = Agent(name, issubclass(own, load("dyna_td.agents.dyna:Dyna")), numbers, bases[0].on)
     _settings_type_of.pop(name, None)  # those of other agents stay: runs with them must stay equal
     return name
+
+
+def _require_numbers(agent: str, numbers: Any) -> dict[str, Any]:
+    """Returns `numbers` if they are settings by name, or own defaults of shared settings; raises UserError."""
+    if not isinstance(numbers, dict):
+        raise UserError(
+            f"agent {agent}: numbers is {reprlib.repr(numbers)}, expected a dictionary of settings by name."
+        )
+    shared = DDPGDynaSettings.__dataclass_fields__ | DynaSettings.__dataclass_fields__
+    for name, value in numbers.items():
+        setting = value if isinstance(value, Field) and value.metadata else shared.get(name)
+        if setting is None:
+            raise UserError(
+                f"agent {agent}: numbers names {name!r}, which is no shared setting: declare it with settings.number."
+            )
+        checked(setting, value.default if isinstance(value, Field) else value, f"agent {agent}: {name}")
+    return numbers
 
 
 def settings_type(environment: str, agent: str) -> type[Settings]:
@@ -249,6 +270,8 @@ def _make_settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
     own = {}
     for name, value in declared.numbers.items():
         if not isinstance(value, Field):
+            if name not in kind.__dataclass_fields__:
+                continue  # a default that only the other kind of actions has
             shared = kind.__dataclass_fields__[name]
             value = field(default=value, metadata=shared.metadata)
         own[name] = (name, type(value.default), number(value.default, **value.metadata))

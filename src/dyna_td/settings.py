@@ -7,6 +7,7 @@ Defaults are the paper's main settings. A source is `paper`, `code` (the release
 import math
 import reprlib
 from dataclasses import Field, dataclass, field, fields, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 from dyna_td.errors import UserError
@@ -36,7 +37,7 @@ def checked(setting: Field, value: Any, name: str = "") -> Any:
         is_good, expected = isinstance(value, bool), "true or false"
     elif isinstance(default, str):
         value = "true" if value is True else value  # YAML reads `model: true` as a boolean
-        is_good, expected = value in limits["choices"], " or ".join(limits["choices"])
+        is_good, expected = value in limits["choices"], " or ".join(limits["choices"]) or "one of its choices"
     else:
         is_number = _is_whole(value) if isinstance(default, int) else _is_finite(value)
         is_good = is_number and limits["least"] <= value <= limits["most"]
@@ -48,7 +49,7 @@ def checked(setting: Field, value: Any, name: str = "") -> Any:
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_whole(value: Any) -> bool:

@@ -42,7 +42,11 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--seeds", "3-1"), "--seeds"),
         (train("--seeds", "0-5000"), "at most 1,000"),
         (train("--steps", "99999999999"), "--steps"),
+        (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--output", "x.txt"), "ends in .csv"),
+        (train("--output", "mine.csv"), "mine.csv holds other results, which is no training's: name another --output"),
+        (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
+        (["claims", "--results", "nowhere"], "nowhere/quick holds no finished results"),
         (train("--output", "file/x.csv"), "file is not a folder"),
         (train("--output", f"{'é' * 114}.csv"), "232 bytes"),
         (["estimate", "figure_99"], "unknown figure 'figure_99'"),
@@ -54,11 +58,21 @@ def train(*arguments, env="sin", agent="l2"):
 )
 def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(arguments, words, fake_training, capsys):
     Path("file").write_text("")
+    Path("mine.csv").write_text("a,b\n")
+    Path("folder.policy.npz").mkdir()
     assert cli.main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("error: ") and err.endswith(".\n") and err.count("\n") == 1
     assert words in err
-    assert fake_training == [] and not Path("x.csv").exists()
+    assert fake_training == [] and not Path("x.csv").exists() and not Path("nowhere").exists()
+    assert Path("mine.csv").read_text() == "a,b\n"
+
+
+def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, capsys):
+    assert cli.main(train("--steps", "20")) == cli.main(train("--steps", "20")) == 0
+    before = Path("x.csv").read_bytes()
+    assert cli.main(train("--steps", "40")) == 2
+    assert "x.csv holds other results, sin/l2/" in capsys.readouterr().err and Path("x.csv").read_bytes() == before
 
 
 def test_list_shows_only_lines_with_all_words(capsys):

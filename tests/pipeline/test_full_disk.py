@@ -38,7 +38,7 @@ def test_results_wait_for_space_and_their_checkpoint_is_kept(fake_training, disk
     disk.is_full = True
     assert cli.main(train()) == 2
     told = capsys.readouterr().err
-    assert told.count("error:") == 1 and "No space left on device" in told and "Traceback" not in told
+    assert told.count("error:") == 1 and "x.csv: No space left on device" in told and "Traceback" not in told
     assert [path.name for path in tmp_path.iterdir()] == ["x.checkpoint"]
     disk.is_full = False
     assert cli.main(train()) == 0

@@ -16,6 +16,7 @@ from dyna_td import cli, registry
 from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
 from dyna_td.playing.policy import load_policy
+from dyna_td.settings import number
 
 USING = Path(__file__).parents[2] / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": 60, "planning_updates": 2, "evaluate_every": 60}
@@ -59,6 +60,34 @@ def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp
 def test_a_mistake_is_one_sentence(arguments, words):
     with pytest.raises(UserError, match=words):
         dyna_td.train(*arguments)
+
+
+def made_in_a_function():
+    class Inner(ER):
+        pass
+
+    return Inner
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        (made_in_a_function(), "is made in a function: define its class at the top of a module"),
+        (["priority"], r"numbers is \['priority'\], expected a dictionary"),
+        ({"no_such": 3}, "numbers names 'no_such', which is no shared setting"),
+        ({"batch_size": "many"}, "batch_size is 'many', expected a whole number"),
+        ({"mine": number([1], "a list", "ours")}, r"mine is \[1\], expected a number"),
+    ],
+)
+def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
+    own = agent if isinstance(agent, type) else type("Own", (ER,), {"numbers": agent, "__module__": __name__})
+    with pytest.raises(UserError, match=f"^agent {__name__}:.*{words}"):
+        registry.adopt(own)
+
+
+def test_numpys_whole_numbers_are_whole_numbers():
+    run = {"steps": 60, "warm_up_steps": np.int32(40), "evaluate_every": 60}
+    assert dyna_td.train("CartPole-v1", "er", planning_updates=np.int64(2), **run).settings.planning_updates == 2
 
 
 AGENT = "from dyna_td.agents.er import ER\n\n\nclass Mine(ER):\n    pass\n"

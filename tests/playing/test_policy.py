@@ -41,6 +41,7 @@ def test_numpy_acts_as_the_learner_does(environment, width):
     expected = program.agent.learner.greedy(states).numpy()
     policy = policy_of(run, weights_of(program))
     actions = np.stack([policy.act(of_seed, seed) for of_seed, seed in zip(states, run.seeds, strict=True)])
+    np.testing.assert_array_equal(policy.act(states[1, 0], 8), actions[1, 0])
     if environment == "CartPole-v1":
         np.testing.assert_array_equal(actions, expected)
         assert set(actions.ravel()) == {0, 1}
@@ -114,6 +115,7 @@ def test_training_leaves_a_policy_beside_its_results(tmp_path, monkeypatch, caps
     policy = load_policy("x.policy.npz")
     assert policy.seeds == (2, 5) and policy.about["settings"]["warm_up_steps"] == 40
     assert results.require_policy(Path("x.csv"), "") and policy.weights["actor.kernel1"].shape == (2, 100, 200)
+    Path("x.csv").unlink()
     assert cli.main(["train", "--env", "sin", "--agent", "l2", "--steps", "10", "--output", "x.csv"]) == 0
     assert not path_beside(Path("x.csv")).exists(), "the supervised task has no policy"
 

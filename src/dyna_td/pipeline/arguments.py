@@ -1,6 +1,7 @@
 """Reading the command line: a parser that raises UserError, the kinds of values, and an option for each setting."""
 
 import argparse
+import difflib
 import itertools
 import math
 import re
@@ -18,6 +19,14 @@ MOST_STEPS = 60_000_000  # the random streams tell apart a few more
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose mistakes end in one sentence, like all others."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        options = [option for action in self._actions for option in action.option_strings]
+        for word in unknown:
+            if nearest := difflib.get_close_matches(word.partition("=")[0], options, n=1):
+                self.error(f"there is no option {word.partition('=')[0]}: did you mean {nearest[0]}?")
+        return found, unknown
 
     def error(self, message: str):
         raise UserError(f"{message}; see `{self.prog} --help`.")

@@ -29,9 +29,11 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
             file.flush()
             os.fsync(file.fileno())  # a power cut must not leave an empty file under the final name
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):  # a folder that cannot be written holds no partial file either
             partial.unlink()
+        if isinstance(error, OSError) and error.errno and not error.filename:  # a full disk names no file
+            error.filename = str(path)
         raise
 
 

@@ -77,8 +77,10 @@ class Policy:
         network = next(iter(self.weights)).partition(".")[0]
         activation = _ACTIVATIONS[self.about["settings"]["activation"]]
         columns, depth, s = np.asarray(states, np.float32).T, len(self.weights) // 2, self.seeds.index(seed)
-        if columns.shape[0] != (width := self.weights[f"{network}.kernel0"].shape[2]):
-            raise UserError(f"states have {columns.shape[0]} numbers, but {self.environment} had {width} in training.")
+        width = self.weights[f"{network}.kernel0"].shape[2]
+        if columns.shape[:1] != (width,) or columns.ndim != 2:
+            shape = np.shape(states)
+            raise UserError(f"states have shape {shape}, expected [B, {width}] as {self.environment} had in training.")
         for layer in range(depth):
             kernel, bias = (self.weights[f"{network}.{part}{layer}"][s] for part in ("kernel", "bias"))
             columns = kernel @ columns + bias[:, None]
@@ -87,7 +89,12 @@ class Policy:
         return columns.T
 
     def act(self, states: np.ndarray, seed: int) -> np.ndarray:
-        """The greedy actions of a seed: float32 [B, d] -> numbers [B], or vectors [B, a] in [-1, 1]."""
+        """The greedy actions of a seed: float32 [B, d] -> numbers [B], or vectors [B, a] in [-1, 1].
+
+        One state [d] gives one action.
+        """
+        if np.ndim(states) == 1:
+            return self.act(np.asarray(states)[None], seed)[0]
         outputs = self.outputs(states, seed)
         return outputs.argmax(axis=1) if "q.kernel0" in self.weights else np.tanh(outputs)
 
