@@ -14,6 +14,7 @@ from tables import Tables, curve_rows, require_curve
 from dyna_td.pipeline.aggregate import OVER_LEARNING
 
 NO_CHAIN, LEARNED, NO_MODEL = "darkorange", "purple", FOREST_GREEN  # agents of one colour answer one question
+RATES = ", full dots: learning rate 0.001, hollow: swept"  # a note under pictures that show both
 
 
 @dataclass

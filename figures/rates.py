@@ -1,13 +1,12 @@
 """Rates, beyond the paper: the agents of figures 13, 4 and 12 at equal learning rates."""
 
-from dots import Levels
+from dots import RATES, Levels
 from panels import Panel
 from style import CURVES, UNDASHED
 
 LEARNED = "dyna_td_learned"  # in the roundabout
 BENCHMARKS = ("dyna_td", "dyna_value", "dyna_frequency", "prioritized_er", "er")
 COLUMNS = 3
-RATES = ", full dots: learning rate 0.001, hollow: swept"
 
 
 def agent_and_rate(curve: str, curves: tuple[str, ...]) -> tuple[str, bool]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
-from dots import LEARNED, NO_CHAIN, NO_MODEL
+from dots import LEARNED, NO_CHAIN, NO_MODEL, RATES
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import Panel
@@ -15,6 +15,7 @@ from tables import Tables, curve_rows, require_curve
 from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "er"
+SWEPT = "_swept"  # ends the curves of agents at the rate of their own sweep
 LABELS = ("n = 5", "n = 10", "n = 30")  # updates a step
 ROWS = {
     "prioritized_er": CurveStyle("PrioritizedER (the paper's)", NO_MODEL),
@@ -32,6 +33,8 @@ ROWS = {
 class Forest(Panel):
     """A row for each agent: its return over learning minus ER's with a 95% interval, one dot for each n.
 
+    A hollow dot below has the agent and ER at their swept rates, where the figure has them.
+
     Attributes:
       by_n: the panels of this environment in curves.csv, by the label of their n.
       is_named: whether the rows have names.
@@ -40,8 +43,8 @@ class Forest(Panel):
     by_n: dict[str, str] = field(default_factory=dict)
     is_named: bool = False
 
-    height: ClassVar[float] = 4.6  # inches
-    offset: ClassVar[float] = 0.22  # between the dots of a row, in rows
+    height: ClassVar[float] = 5.8  # inches
+    offset: ClassVar[float] = 0.26  # between the dots of a row, in rows; half of it to a hollow dot
 
     def check(self, tables: Tables, path: Path) -> None:
         for letter in self.by_n.values():
@@ -49,18 +52,20 @@ class Forest(Panel):
             for curve in ROWS:
                 require_curve(tables.curves, letter, curve, self.metric + LESS + BASELINE, path)
 
-    def row(self, tables: Tables, letter: str, curve: str) -> pd.Series:
-        """The last row of curves.csv for an agent's difference."""
-        return curve_rows(tables.curves, letter, curve, self.metric + LESS + BASELINE).iloc[-1]
+    def rows(self, tables: Tables, letter: str, curve: str, rate: str = "") -> pd.DataFrame:
+        """The rows of curves.csv for an agent's difference; with the rate `SWEPT`, none if it has no sweep."""
+        return curve_rows(tables.curves, letter, curve + rate, self.metric + LESS + BASELINE + rate)
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         looks = self.style_table()
         for place, (label, letter) in enumerate(self.by_n.items()):
             for height, curve in enumerate(ROWS):
-                row = self.row(tables, letter, curve)
-                y = self.offset * ((len(self.by_n) - 1) / 2 - place) - height
-                axes.plot([row["low95"], row["high95"]], [y, y], color=looks[label].colour)
-                axes.plot(row["mean"], y, "o", markersize=4, color=looks[label].colour, label=label)
+                y, colour = self.offset * (len(self.by_n) / 2 - place - 0.25) - height, looks[label].colour
+                for lower, rate in ((0.0, ""), (self.offset / 2, SWEPT)):
+                    for _, row in self.rows(tables, letter, curve, rate).iterrows():
+                        axes.plot([row["low95"], row["high95"]], [y - lower, y - lower], color=colour, linewidth=1)
+                        fill = {"mfc": "white" if rate else colour, "label": label}
+                        axes.plot(row["mean"], y - lower, "o", markersize=4, color=colour, **fill)
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
         for height in range(len(ROWS) - 1):
             axes.axhline(-0.5 - height, color="#EEEEEE", linewidth=0.8, zorder=0)
@@ -84,8 +89,8 @@ class Forest(Panel):
         return tuple(self.style_table()[label] for label in self.by_n)
 
     def describe(self, tables: Tables) -> str:
-        row = self.row(tables, self.letter, next(iter(ROWS)))
-        return f"{row['n']:.0f} seeds, means over learning to environment step {row['step']:,.0f}"
+        row = self.rows(tables, self.letter, next(iter(ROWS))).iloc[-1]
+        return f"{row['n']:.0f} seeds, means over learning to environment step {row['step']:,.0f}{RATES}"
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:

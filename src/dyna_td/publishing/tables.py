@@ -121,28 +121,36 @@ def goal(facts: Facts) -> str:
 
 def what_to_use(facts: Facts) -> str:
     """Returns minus ER's for each environment and n; then panels won and lost against ER, and processor time."""
-    study, baseline = "what_to_use", "er"
+    study, baseline, swept = "what_to_use", "er", "_swept"
     means = facts.curves(study)
     panels = facts.plan.studies[study].panels
-    curves = list(next(iter(panels.values())).curves)
-    found: dict[str, list[tuple[bool, bool, float]]] = {curve: [] for curve in curves}  # won, lost, cost / ER's
+    curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith(swept)]
+
+    def difference(key: str, curve: str, rate: str = "") -> pd.Series:
+        return means.loc[(key, curve + rate, f"return_less_{baseline}{rate}")]
+
+    def cell(row: pd.Series) -> str:
+        mean, low, high = (f"{row[column]:+,.0f}" for column in ("mean", "low95", "high95"))
+        return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
+
+    def counts(curve: str, rate: str = "") -> str:
+        found = [difference(key, curve, rate) for key, panel in panels.items() if curve + rate in panel.curves]
+        won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
+        return f"**{won}, {lost}** of {len(found)}" if found else ""
+
+    def time(curve: str) -> str:
+        runs = [(panel.curves[curve], panel.curves[baseline]) for panel in panels.values()]
+        return f"{np.median([_core_seconds(facts, run) / _core_seconds(facts, er) for run, er in runs]):.1f}"
+
     rows = []
     for key, panel in panels.items():
         run = panel.curves[baseline]
-        cells = [f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"]
-        for curve in curves[1:]:
-            row = means.loc[(key, curve, f"return_less_{baseline}")]
-            mean, low, high = (f"{row[column]:+,.0f}" for column in ("mean", "low95", "high95"))
-            is_won, is_lost = bool(row["low95"] > 0), bool(row["high95"] < 0)
-            found[curve].append(
-                (is_won, is_lost, _core_seconds(facts, panel.curves[curve]) / _core_seconds(facts, run))
-            )
-            cells.append(f"{f'**{mean}**' if is_won or is_lost else mean} ({low} to {high})")
-        rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", *cells])
-    outcomes = [list(zip(*found[curve], strict=True)) for curve in curves[1:]]
-    counts = [f"**{sum(won)}, {sum(lost)}** of {len(won)}" for won, lost, _ in outcomes]
-    rows.append(["panels won, lost", "", *counts])
-    rows.append(["processor time, ER: 1", "1.0", *(f"{np.median(ratios):.1f}" for *_, ratios in outcomes)])
+        own = f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"
+        others = [cell(difference(key, curve)) for curve in curves[1:]]
+        rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", own, *others])
+    rows.append(["panels won, lost", "", *map(counts, curves[1:])])
+    rows.append(["the same at swept rates", "", *(counts(curve, swept) for curve in curves[1:])])
+    rows.append(["processor time, ER: 1", *map(time, curves)])
     return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
 
 
