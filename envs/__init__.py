@@ -73,6 +73,20 @@ def has_box_actions(environment: str) -> bool:
         made.close()
 
 
+def as_declared(action: np.ndarray, space: gymnasium.Space):
+    """An action, a number or a vector in [-1, 1], as the environment takes it: in its space's bounds, shape and type.
+
+    A diverged network's action is no number; a finite one in its place lets the other seeds go on.
+    """
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return int(action)
+    assert isinstance(space, gymnasium.spaces.Box)  # `make` allows no other
+    low, high = (np.asarray(bound, np.float64) for bound in (space.low, space.high))  # int8 has no room for high - low
+    share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(space.shape) + 1.0) / 2.0
+    scaled = low + share * (high - low)
+    return (scaled if space.dtype.kind == "f" else np.rint(scaled)).astype(space.dtype)
+
+
 def _require_known(environment: object) -> None:
     """Raises UnusableEnvironment unless Gymnasium knows `environment`; imports its module first, if it names one."""
     match = (

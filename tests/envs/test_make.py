@@ -29,6 +29,16 @@ def test_kinds_of_actions_are_known_or_found_out(environment, is_box):
     assert envs.has_box_actions(environment) == is_box
 
 
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [(np.int8, -128, 127), (np.uint8, 0, 255), (np.int32, -(2**31), 2**31 - 1), (np.float32, -2, 3)],
+)
+def test_a_vectors_ends_are_the_bounds_of_its_space(kind, low, high):
+    made = envs.as_declared(np.float32([-1, 1]), gymnasium.spaces.Box(low, high, (2, 1), kind))
+    assert made.dtype == kind and made.ravel().tolist() == [low, high]
+    assert envs.as_declared(np.int64(1), DISCRETE) == 1
+
+
 # Spaces
 
 

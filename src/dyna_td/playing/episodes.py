@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -62,7 +61,7 @@ def play(
       show: called with pictures, at most one each `SHORTEST_FRAME` seconds of the environment's time.
     """
     entropy = np.random.SeedSequence([seed, _EPISODES, number])
-    random = np.random.default_rng(entropy)
+    random, space = np.random.default_rng(entropy), environment.action_space
     rendered = _Pictures(environment, show)
     total, length, ended = 0.0, 0, False
     try:
@@ -70,9 +69,9 @@ def play(
         rendered.after_step()
         while not ended and length < LONGEST_EPISODE:
             action = policy.act(np.asarray(state, np.float32).reshape(1, -1), seed)[0]
-            if random.random() < epsilon and isinstance(environment.action_space, gymnasium.spaces.Discrete):
-                action = random.integers(environment.action_space.n)
-            state, reward, terminated, truncated, info = environment.step(_as_declared(action, environment))
+            if random.random() < epsilon and isinstance(space, gymnasium.spaces.Discrete):
+                action = random.integers(space.n)
+            state, reward, terminated, truncated, info = environment.step(envs.as_declared(action, space))
             total, length, ended = total + float(reward), length + 1, bool(terminated or truncated)
             rendered.after_step(ended)
     except UserError:
@@ -81,16 +80,6 @@ def play(
         words = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error
     return Episode(total, length, info)
-
-
-def _as_declared(action, environment: gymnasium.Env):
-    """The action in the environment's own bounds and type; vectors come in [-1, 1]."""
-    space: Any = environment.action_space
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return int(action)
-    # A Box, because `envs.make` allows no other.
-    scaled = space.low + (np.nan_to_num(action).reshape(space.shape) + 1.0) / 2.0 * (space.high - space.low)
-    return (scaled if space.dtype.kind == "f" else np.rint(scaled)).astype(space.dtype)
 
 
 class _Pictures:

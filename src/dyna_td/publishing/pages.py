@@ -33,6 +33,7 @@ NAMES = LABELS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritiz
 NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 NAMES |= {"cubic": "Cubic", "power4": "Power4"}
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
+CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
 DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
@@ -51,7 +52,6 @@ def fill(root: Path = ROOT) -> None:
             tables.controls,
             tables.goal,
             tables.by_warm_up,
-            tables.controls_by_warm_up,
             tables.selection,
         ),
         "docs/figures.md": (gallery,),
@@ -199,7 +199,11 @@ def _claim(facts: Facts, number: int) -> list[str]:
     if finding and finding.verdict == verdict:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
         lines += [f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()]
-    lines += [f"- *Was {change['verdict']}.* {escaped(change['why'])}" for change in stated.get("history", ())]
+    for change in stated.get("history", ()):
+        if "text" in change:
+            lines.append(
+                f"- *Was {change['verdict']}* as: {escaped(tables.one_line(change['text']))} ([why](#{CHANGES}))"
+            )
     lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
     return lines if lines[-1] == "" else [*lines, ""]
 

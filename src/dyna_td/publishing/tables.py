@@ -16,22 +16,21 @@ from dyna_td.settings import Run
 
 # The panels of GridWorld's benchmark, by n.
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
-_CONTROLS = ("controls", "b")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _SELECTION_SEEDS = 20  # of a sweep that was repeated
 
 
 def history(facts: Facts) -> str:
-    """A line for each earlier wording or verdict of a claim."""
-    rows = []
-    for number, stated in facts.stated.items():
+    """A line for each reason why claims have another wording or verdict than before: the claims, was and is."""
+    changed: dict[str, list[str]] = {}  # by reason
+    for number, stated in sorted(facts.stated.items()):
         changes = stated.get("history", [])
         after = [*(change["verdict"] for change in changes), facts.verdicts[number]][1:]
         for change, verdict in zip(changes, after, strict=True):
-            words = [_one_line(change.get("text", "the same")), _one_line(stated["text"]) if "text" in change else "-"]
-            reason_and_words = map(escaped, (_one_line(change["why"]), *words))
-            rows.append([f"[{number}](#claim-{number})", change["verdict"], verdict, *reason_and_words])
-    return table(["claim", "was", "is", "reason of the change", "wording before", "wording now"], rows)
+            now = f", now {verdict}" if verdict != change["verdict"] else ""
+            changed.setdefault(change["why"], []).append(f"[{number}](#claim-{number}) {change['verdict']}{now}")
+    rows = [["; ".join(claims), escaped(one_line(why))] for why, claims in changed.items()]
+    return table(["claims: was, is", "reason"], rows)
 
 
 def undecided(facts: Facts) -> str:
@@ -65,13 +64,6 @@ def by_warm_up(facts: Facts) -> str:
         curves = facts.plan.figures[figure].panels[key].curves
         rows += [[str(n), *row] for row in _strata(facts, {LABELS[c]: curves[c] for c in LABELS if c in curves})]
     return table(["n", *_STRATA], rows)
-
-
-def controls_by_warm_up(facts: Facts) -> str:
-    """The same for the agents of the study controls, n = 10."""
-    curves = facts.plan.studies[_CONTROLS[0]].panels[_CONTROLS[1]].curves
-    published = {f"`{name}`": run for name, run in curves.items() if _csv(facts, run).exists()}
-    return table(_STRATA, _strata(facts, published))
 
 
 def controls(facts: Facts) -> str:
@@ -186,7 +178,7 @@ def _core_seconds(facts: Facts, run: Run) -> float:
 
 def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
     scores = {name: mean_returns(facts, run) for name, run in runs.items()}
-    own = next(score for name, score in scores.items() if name.strip("`") in ("Dyna-TD", "dyna_td"))
+    own = scores["Dyna-TD"]
     for name, score in scores.items():
         cells = []
         for is_met in (True, False):
@@ -214,5 +206,6 @@ def _interval(values: pd.Series, sign: bool = False) -> str:
     return f"{mean:{'+' if sign else ''},.0f} ± {half:,.0f}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """`text` without line breaks, for a cell or an item of a list."""
     return " ".join(text.split())

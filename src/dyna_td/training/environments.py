@@ -80,7 +80,7 @@ class EnvironmentStack:
           The observation (float32 [d]), the reward, whether it is terminal, whether the episode is over, and the info.
         """
         self._actions[s, c].append(np.array(action))
-        made = self._as_declared(action)
+        made = envs.as_declared(action, self._acted)
         answer = self._guarded(s, step, "step", lambda environment: environment.step(made), c)
         parts = ("observation", "reward", "terminated", "truncated", "info")
         observation, *numbers, info = self._parts(answer, parts, "step", s, step)
@@ -99,7 +99,7 @@ class EnvironmentStack:
         """
         driven = [self._environments[s][c].unwrapped for s, c in actions]
         if driven and hasattr(driven[0], "drive_ahead"):
-            driven[0].drive_ahead(driven, [self._as_declared(action) for action in actions.values()])
+            driven[0].drive_ahead(driven, [envs.as_declared(action, self._acted) for action in actions.values()])
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Every copy's last reset and the actions since."""
@@ -120,19 +120,6 @@ class EnvironmentStack:
                     observation = self.step(s, c, action, step)[0]
                 observed.append(observation)
         return np.stack(observed).reshape(len(self.seeds), -1, self.space.state_dim)
-
-    def _as_declared(self, action: np.ndarray):
-        """The action in the environment's own bounds and type."""
-        if self.space.actions:
-            return int(action)
-        low, high = self._acted.low, self._acted.high
-        action = np.asarray(action, np.float64).reshape(low.shape)
-        if not np.isfinite(action).all():
-            # A diverged seed has no finite action; a finite one in its place lets the other seeds go on.
-            action = np.nan_to_num(action)
-        share = (action + 1.0) / 2.0
-        action = low + share * (high - low)
-        return (action if self._acted.dtype.kind == "f" else np.rint(action)).astype(self._acted.dtype)
 
     def _guarded(self, s, step, what, call, c):
         try:
