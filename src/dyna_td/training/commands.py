@@ -1,0 +1,184 @@
+"""The commands `train`, `run` and `select`, which train."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td import registry
+from dyna_td.errors import UserError
+from dyna_td.pipeline import arguments, plans, provenance, remedies, results
+from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
+from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.pipeline.workplace import workplace
+from dyna_td.playing.policy import Policy, path_beside
+from dyna_td.settings import Run
+from dyna_td.training.checkpoint import INTERVAL, Checkpoint
+from dyna_td.training.progress import progress
+
+
+def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
+    """Adds the commands by `add(name, function, text)`; `plan` has their common options, see `cli`."""
+    kept = argparse.ArgumentParser(add_help=False)
+    text = f"seconds between checkpoints, from which a killed training goes on (default: {INTERVAL:.0f})"
+    kept.add_argument("--checkpoint-every", type=arguments.seconds, default=INTERVAL, metavar="SECONDS", help=text)
+    _add_train_options(add("train", _train, "train one agent by hand", parents=[kept]))
+    run = add("run", _run, "train a run of the plan with its reported seeds", parents=[plan, kept])
+    run.add_argument("name", help="the run's name, see `list`")
+    text = "try a run's learning rates on selection seeds and choose one"
+    select = add("select", _select, text, parents=[plan, kept])
+    select.add_argument("name", help="the run's name, see `list`")
+
+
+def _add_train_options(train: argparse.ArgumentParser) -> None:
+    train.usage = "%(prog)s --env ID --agent NAME --output CSV [--seeds SEEDS] [--steps N] [--setting X ...]"
+    train.formatter_class = argparse.RawDescriptionHelpFormatter
+    train.epilog = (
+        "examples:\n"
+        "  python -m dyna_td train --env GridWorld --agent dyna_td --seeds 0-4 --steps 20000 --output td.csv\n"
+        "  python -m dyna_td train --env LunarLander-v3 --agent er --learning-rate 1e-4 --output lander.csv"
+    )
+    environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
+    train.add_argument("--env", required=True, metavar="ID", help=environments)
+    agents = f"{', '.join(registry.AGENTS)}, or module:Class; "
+    agents += f"on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
+    train.add_argument("--agent", required=True, metavar="NAME", help=agents)
+    train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
+    train.add_argument("--seeds", type=arguments.seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")
+    steps = "environment steps, or mini-batch updates of the supervised task (default: 50000)"
+    train.add_argument("--steps", type=arguments.positive_integer, default=50_000, metavar="N", help=steps)
+    every = "steps between two evaluations (default: 500)"
+    train.add_argument("--evaluate-every", type=arguments.positive_integer, default=500, metavar="N", help=every)
+    text = "write evaluations for TensorBoard, too, as they come; `pip install tensorboard` shows them"
+    train.add_argument("--tensorboard", type=Path, metavar="DIR", help=text)
+    arguments.add_settings(train)
+
+
+def _train(options: argparse.Namespace) -> None:
+    environment = registry.require_environment(options.env)
+    agent = registry.require_agent(options.agent, environment)
+    if options.output.suffix != ".csv":
+        raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
+    run = Run(
+        environment=environment,
+        agent=agent,
+        settings=arguments.settings(environment, agent, options),
+        seeds=options.seeds,
+        steps=options.steps,
+        evaluate_every=options.evaluate_every,
+    )
+    _require_no_other_result(options.output, run)
+    _train_and_write(run, options.output, {}, options)
+    picture = options.output.with_suffix(".png")
+    script = os.path.relpath(ROOT / "figures" / "runs.py")
+    draw = f"; next: python {script} {options.output} --output {picture}" if IS_CHECKOUT else ""
+    print(f"wrote {options.output}{draw}")
+
+
+def _require_no_other_result(csv: Path, run: Run) -> None:
+    """Refuses to overwrite a file that is not an earlier result of `run`."""
+    if not csv.exists() or csv.with_suffix(".checkpoint").exists():  # a kill may leave a CSV before its JSON file
+        return
+    try:
+        found = results.read_details(csv, "")
+    except UserError:
+        found = {}
+    if any(found.get(key) != value for key, value in json.loads(json.dumps(asdict(run))).items()):
+        what = found.get("run", "which is no training's")
+        raise UserError(f"{csv} holds other results, {what}: name another --output, or delete it first.")
+
+
+def _run(options: argparse.Namespace) -> None:
+    plan = plans.load_plan(options.scale)
+    run = plan.run(options.name)
+    selection = _read_selection(plan, run, options) if run.sweep else None
+    trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
+    csv = results.run_csv(plan.scale, run.name, options.results)
+    _train_and_write(trained, csv, {"run": run.name, "learning_rate_selection": selection}, options)
+
+
+def _read_selection(plan: plans.Plan, run: Run, options: argparse.Namespace) -> dict:
+    csv = results.selection_csv(plan.scale, run.name, options.results)
+    rebuild = remedies.training(run.name, plan.scale, options.results, "select")
+    _, details = results.read(csv, rebuild)
+    selection = {key: details.get(key) for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
+    asked = list(plan.selection_runs(run)[0].seeds)
+    if selection["learning_rate"] not in run.sweep or selection["seeds"] != asked:
+        raise UserError(f"{csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
+    return selection
+
+
+def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespace) -> None:
+    """Trains `run` and writes `csv`, with `facts` in its JSON file; says on standard error which seeds diverged."""
+    for path in (csv, path_beside(csv)):
+        require_writable(path)
+    # Before the training: what is edited or committed meanwhile did not make these numbers.
+    details = {**results.describe(run), **facts, **provenance.machine()}
+    checkpoint = _checkpoint(csv, [run], details, options)
+    trainer = import_quietly("dyna_td.training.trainer")
+    events = None
+    if folder := getattr(options, "tensorboard", None):
+        events = import_quietly("dyna_td.training.tensorboard").Events(folder / csv.stem)
+
+    with workplace(csv), progress(run.name) as show:
+
+        def watch(records: pd.DataFrame) -> None:
+            show.watch(records)
+            if events:
+                events.add(records)
+
+        outcome = trainer.execute(run, show, checkpoint, watch)
+    for seed, step in outcome.cost["diverged_seeds"].items():
+        print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
+    remarks = list(outcome.cost["remarks"].values())
+    if remarks:
+        others = f" (and other seeds: {len(remarks) - 1})" if len(remarks) > 1 else ""
+        print(f"warning: {remarks[0]}{others}; training went on.", file=sys.stderr)
+    trained = Policy(details, outcome.weights) if outcome.weights else None
+    results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
+    checkpoint.remove()
+
+
+def _select(options: argparse.Namespace) -> None:
+    plan = plans.load_plan(options.scale)
+    run = plan.run(options.name)
+    candidates = plan.selection_runs(run)
+    if not candidates:
+        raise UserError(f"{run.name} has one learning rate, there is nothing to select.")
+    csv = results.selection_csv(plan.scale, run.name, options.results)
+    require_writable(csv)
+    machine = provenance.machine()
+    checkpoint = _checkpoint(csv, candidates, machine, options)
+    trainer = import_quietly("dyna_td.training.trainer")
+    with workplace(csv), progress(run.name) as show:
+        outcomes = trainer.execute_sweep(candidates, show, checkpoint)
+    sweep = pd.concat(
+        outcome.records.assign(learning_rate=candidate.settings.learning_rate)
+        for candidate, outcome in zip(candidates, outcomes, strict=True)
+    )
+    details = {**results.describe(run), "seeds": candidates[0].seeds, **select_learning_rate(run, sweep)}
+    trainings = [outcome.cost for outcome in outcomes]
+    numbers = [key for key, value in trainings[0].items() if isinstance(value, int | float)]
+    cost = {key: sum(training[key] for training in trainings) for key in numbers}
+    cost["peak_memory_mib"] = max(training["peak_memory_mib"] for training in trainings)
+    results.write(csv, sweep, {**details, **cost, **machine})
+    checkpoint.remove()
+
+
+def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Namespace) -> Checkpoint:
+    """The file from which the training of `csv` goes on; it belongs to these runs, this code, versions and CPU."""
+    described = [results.describe(run) for run in runs]
+    identity = {
+        "settings": [{**run, "source_digest": None} for run in described],
+        "source": described[0]["source_digest"],
+        "versions": machine["versions"],
+        "cpu": machine["cpu"],
+        "format": 2,  # of its arrays: since 2, stacks have companions
+    }
+    return Checkpoint(csv.with_suffix(".checkpoint"), identity, options.checkpoint_every)
