@@ -16,7 +16,35 @@ from dyna_td.settings import Run
 
 # The panels of GridWorld's benchmark, by n.
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
+_BY_WARM_UP = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
+_MEAN_AND_95 = ("mean", "low95", "high95")
+# The agents of the study controls, with n = 10.
+_REPLACES = {
+    "descend_td": "chains descend the TD error",
+    "random_sign": "the sign of the TD error's gradient comes from a fair coin, tossed for each fill",
+    "dyna_value": "chains ascend V",
+    "dyna_frequency": "chains ascend V or its frequency",
+    "descend_value": "chains descend V",
+    "random_sign_each_step": "the same coin, tossed for every step of a chain",
+    "random_direction": "chains follow a direction drawn at random for each fill, with steps as long",
+    "noise_only": "only noise moves the chains: a slow random walk",
+    "uniform_states": "no chains: states uniform in the box of states",
+    "replayed_states": "no chains: states of the replay buffer, with on-policy actions through the model",
+    "ideal_states": "no chains: states from p&#42; itself, by enumeration of 50x50 cells",
+    "dyna_td_algorithm_4": "chains step by the box of Algorithm 4",
+    "dyna_td_langevin": "chains step by Langevin dynamics, the rule of the theory",
+    "dyna_td_learned": "the model is learned; where states can lie, and which are terminal, stays known",
+    "dyna_value_learned": "the same for `dyna_value`",
+    "dyna_frequency_learned": "the same for `dyna_frequency`",
+    "replayed_states_learned": "the same for `replayed_states`",
+    "uniform_states_learned": "the same for `uniform_states`",
+    "er": "no model: uniform replay",
+    "prioritized_er": "no model: the paper's prioritized replay",
+    "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
+    "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
+}
+_DOUBTFUL = 0.25  # of the choices by five seeds: a sweep is shown that errs so often
 _SELECTION_SEEDS = 20  # of a sweep that was repeated
 
 
@@ -58,34 +86,28 @@ def beside_the_mean(test: pd.Series) -> str:
 
 
 def by_warm_up(facts: Facts) -> str:
-    """GridWorld's returns by whether the random warm-up reached the goal, for each agent and n; see `warm_up_goals`."""
+    """GridWorld's returns by whether the random warm-up reached the goal, for each n; see `warm_up_goals`."""
     rows = []
     for n, (figure, key) in _BENCHMARK.items():
         curves = facts.plan.figures[figure].panels[key].curves
-        rows += [[str(n), *row] for row in _strata(facts, {LABELS[c]: curves[c] for c in LABELS if c in curves})]
+        rows += [[str(n), *row] for row in _strata(facts, {LABELS[name]: curves[name] for name in _BY_WARM_UP})]
     return table(["n", *_STRATA], rows)
 
 
 def controls(facts: Facts) -> str:
-    """A line for each agent of the study: its return minus Dyna-TD's, and where its states lie on GridWorld."""
+    """A line for each agent of the study: what it replaces, and its return minus Dyna-TD's."""
     means = facts.curves("controls")
-    columns = {
-        "MountainCar": ("a", "return_less_dyna_td", "{:+,.0f}", 1),
-        "GridWorld": ("b", "return_less_dyna_td", "{:+,.0f}", 1),
-        "distance to p&#42;, 1e-4": ("c", "distance_uniform_over_learning", "{:.2f}", 1e4),
-        "entropy, nats": ("d", "entropy_10_over_learning", "{:.2f}", 1),
-    }
+    panels = {"MountainCar": "a", "GridWorld": "b"}
 
-    def cell(curve: str, panel: str, metric: str, form: str, factor: float) -> str:
-        if (panel, curve, metric) not in means.index:
+    def cell(curve: str, panel: str) -> str:
+        if (panel, curve, "return_less_dyna_td") not in means.index:
             return "0" if curve == "dyna_td" else "-"
-        row = means.loc[(panel, curve, metric)]
-        mean, low, high = (form.format(factor * row[key]) for key in ("mean", "low95", "high95"))
-        return f"{mean} ({low} to {high})" if "less" in metric else mean
+        mean, low, high = (f"{means.loc[(panel, curve, 'return_less_dyna_td'), key]:+,.0f}" for key in _MEAN_AND_95)
+        return f"{mean} ({low} to {high})"
 
-    curves = [curve for panel, curve, metric in means.index if (panel, metric) == ("d", "entropy_10_over_learning")]
-    rows = [[f"`{curve}`", *(cell(curve, *at) for at in columns.values())] for curve in curves]
-    return table(["agent", *columns], rows)
+    curves = facts.plan.studies["controls"].panels["b"].curves
+    rows = [[f"`{curve}`", _REPLACES.get(curve, ""), *(cell(curve, at) for at in panels.values())] for curve in curves]
+    return table(["agent", "what it replaces", *panels], rows)
 
 
 def goal(facts: Facts) -> str:
@@ -147,11 +169,11 @@ def what_to_use(facts: Facts) -> str:
 
 
 def selection(facts: Facts) -> str:
-    """For each sweep on 20 seeds: the chosen rate, and how often five or twenty seeds would choose another.
+    """The sweeps that five seeds would decide otherwise often: the chosen rate, how often five or twenty seeds would.
 
     Seeds are drawn from the sweep's own with replacement (bootstrap).
     """
-    found: dict[str, dict[int, str]] = {}  # cells by task and agent, and n
+    rows = []
     for run in facts.plan.all_runs.values():
         csv = _csv(facts, run, ".selection")
         if not run.sweep or is_supervised(run.environment) or not csv.exists():
@@ -164,11 +186,10 @@ def selection(facts: Facts) -> str:
             words = [f"`{run.agent}`"]
             if "exponent" in run.agent:
                 words.append(f"exponent {run.settings.priority_exponent:g}")
-            cells = found.setdefault(f"{task}: {', '.join(words)}", {})
-            cells[run.settings.planning_updates] = f"{rate:g}; {other[0]:.0%}, {other[1]:.0%}"
-    counts = sorted({n for cells in found.values() for n in cells})
-    rows = [[label, *(cells.get(n, "") for n in counts)] for label, cells in sorted(found.items())]
-    return table(["sweep", *(f"n = {n}" for n in counts)], rows)
+            words.append(f"n = {run.settings.planning_updates}")
+            if other[0] >= _DOUBTFUL:
+                rows.append([f"{task}: {', '.join(words)}", f"{rate:g}", *(f"{share:.0%}" for share in other)])
+    return table(["sweep", "chosen", "five seeds choose the other", "twenty seeds do"], sorted(rows))
 
 
 def _core_seconds(facts: Facts, run: Run) -> float:
