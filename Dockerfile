@@ -16,6 +16,7 @@ COPY envs envs
 COPY figures figures
 COPY experiments experiments
 COPY profiles profiles
+COPY reference reference
 RUN python -m pip install --no-deps --no-build-isolation --editable . \
     && useradd --uid 1000 dyna \
     && mkdir results \
