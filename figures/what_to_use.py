@@ -36,21 +36,22 @@ class Forest(Panel):
     A hollow dot below has the agent and ER at their swept rates, where the figure has them.
 
     Attributes:
-      by_n: the panels of this environment in curves.csv, by the label of their n.
+      by_n: the panels of this environment as they are declared, by the label of their n.
       is_named: whether the rows have names.
     """
 
-    by_n: dict[str, str] = field(default_factory=dict)
+    by_n: dict[str, Panel] = field(default_factory=dict)
     is_named: bool = False
 
     height: ClassVar[float] = 5.8  # inches
     offset: ClassVar[float] = 0.26  # between the dots of a row, in rows; half of it to a hollow dot
 
     def check(self, tables: Tables, path: Path) -> None:
-        for letter in self.by_n.values():
-            require_curve(tables.curves, letter, BASELINE, self.metric + OVER_LEARNING, path)
-            for curve in ROWS:
-                require_curve(tables.curves, letter, curve, self.metric + LESS + BASELINE, path)
+        for panel in self.by_n.values():
+            require_curve(tables.curves, panel.letter, BASELINE, self.metric + OVER_LEARNING, path)
+            for curve in {*ROWS, *panel.curves} - {BASELINE, BASELINE + SWEPT}:
+                rate = SWEPT if curve.endswith(SWEPT) else ""
+                require_curve(tables.curves, panel.letter, curve, self.metric + LESS + BASELINE + rate, path)
 
     def rows(self, tables: Tables, letter: str, curve: str, rate: str = "") -> pd.DataFrame:
         """The rows of curves.csv for an agent's difference; with the rate `SWEPT`, none if it has no sweep."""
@@ -58,11 +59,11 @@ class Forest(Panel):
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         looks = self.style_table()
-        for place, (label, letter) in enumerate(self.by_n.items()):
+        for place, (label, panel) in enumerate(self.by_n.items()):
             for height, curve in enumerate(ROWS):
                 y, colour = self.offset * (len(self.by_n) / 2 - place - 0.25) - height, looks[label].colour
                 for lower, rate in ((0.0, ""), (self.offset / 2, SWEPT)):
-                    for _, row in self.rows(tables, letter, curve, rate).iterrows():
+                    for _, row in self.rows(tables, panel.letter, curve, rate).iterrows():
                         axes.plot([row["low95"], row["high95"]], [y - lower, y - lower], color=colour, linewidth=1)
                         fill = {"mfc": "white" if rate else colour, "label": label}
                         axes.plot(row["mean"], y - lower, "o", markersize=4, color=colour, **fill)
@@ -78,7 +79,7 @@ class Forest(Panel):
                 tick.set_color(style.colour)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         metric = self.metric + OVER_LEARNING
-        own = [curve_rows(tables.curves, letter, BASELINE, metric) for letter in self.by_n.values()]
+        own = [curve_rows(tables.curves, panel.letter, BASELINE, metric) for panel in self.by_n.values()]
         levels = ", ".join(f"{rows['mean'].iloc[-1]:,.0f}" for rows in own)
         axes.set_xlabel(f"return minus ER's, 95% interval\n(ER: {levels}); right is better", fontsize=8)
 
@@ -95,13 +96,12 @@ class Forest(Panel):
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     """One panel for each environment, with the dots of its n side by side."""
-    by_environment: dict[str, dict[str, str]] = {}
-    for letter, panel in declared.items():
+    by_environment: dict[str, dict[str, Panel]] = {}
+    for panel in declared.values():
         environment, n = panel.title.split(", ")
-        by_environment.setdefault(environment, {})[n] = letter
+        by_environment.setdefault(environment, {})[n] = panel
     shown = {}
     for environment, by_n in by_environment.items():
-        letter = next(iter(by_n.values()))
-        curves = declared[letter].curves
-        shown[letter] = Forest(letter, environment, "return", curves, by_n=by_n, is_named=not shown)
+        first = next(iter(by_n.values()))
+        shown[first.letter] = Forest(first.letter, environment, "return", first.curves, by_n=by_n, is_named=not shown)
     return shown

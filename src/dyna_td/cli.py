@@ -162,7 +162,7 @@ def _claims(options: argparse.Namespace) -> None:
     stated = claims.load_claims(plan)
     if options.reference:
         table, read = reference.claims_csv(), reference.reader()
-    elif not (options.results / scale).is_dir():
+    elif options.results != results.DIRECTORY and not options.results.is_dir():  # misspelt
         raise remedies.nothing_there("results", scale, options.results)
     else:
         table, read = results.claims_csv(scale, options.results), reader(scale, options.results)
