@@ -25,7 +25,8 @@ class Parser(argparse.ArgumentParser):
         options = [option for action in self._actions for option in action.option_strings]
         for word in unknown:
             if nearest := difflib.get_close_matches(word.partition("=")[0], options, n=1):
-                self.error(f"there is no option {word.partition('=')[0]}: did you mean {nearest[0]}?")
+                option = word.partition("=")[0]
+                raise UserError(f"there is no option {option}: did you mean {nearest[0]}? See `{self.prog} --help`.")
         return found, unknown
 
     def error(self, message: str):
