@@ -83,11 +83,13 @@ def _train(options: argparse.Namespace) -> None:
 
 def _require_no_other_result(csv: Path, run: Run) -> None:
     """Refuses to overwrite a file that is not an earlier result of `run`."""
-    if not csv.exists() or csv.with_suffix(".checkpoint").exists():  # a kill may leave a CSV before its JSON file
+    if not csv.exists():
         return
     try:
         found = results.read_details(csv, "")
     except UserError:
+        if csv.with_suffix(".checkpoint").exists():  # a kill came between the CSV and its JSON file
+            return
         found = {}
     if any(found.get(key) != value for key, value in json.loads(json.dumps(asdict(run))).items()):
         what = found.get("run", "which is no training's")
