@@ -37,7 +37,9 @@ FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
 STUDIES = tuple(
     path.stem
     for path in sorted(DIRECTORY.glob("*.yaml"))
-    if path.stem not in FIGURES_OF_THE_PAPER and "\npanels:" in path.read_text(encoding="utf-8")
+    if path.stem not in FIGURES_OF_THE_PAPER
+    and path.is_file()  # no link of an editor's
+    and "\npanels:" in path.read_text(encoding="utf-8")
 )
 LONGEST_RUN_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 # Reported seeds are 0, 1, ...; selection seeds begin at 1000, in blocks of 100, one for each sweep.
