@@ -23,9 +23,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):
         found, unknown = super().parse_known_args(args, namespace)
         options = [option for action in self._actions for option in action.option_strings]
-        for word in unknown:
-            if nearest := difflib.get_close_matches(word.partition("=")[0], options, n=1):
-                option = word.partition("=")[0]
+        for option in (word.partition("=")[0] for word in unknown):
+            if nearest := difflib.get_close_matches(option, options, n=1):
                 raise UserError(f"there is no option {option}: did you mean {nearest[0]}? See `{self.prog} --help`.")
         return found, unknown
 
