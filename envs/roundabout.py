@@ -225,13 +225,13 @@ class Roundabout(RoundaboutEnv):
 
 def _drive(environments: Sequence[Roundabout], actions: Sequence[int]) -> None:
     """Drives each environment for a second; those with equally many vehicles move together."""
-    alike = defaultdict(list)
+    by_count = defaultdict(list)
     for environment, action in zip(environments, actions, strict=True):
         environment.action_type.act(action)
-        alike[len(environment.road.vehicles)].append(environment)
+        by_count[len(environment.road.vehicles)].append(environment)
     config = environments[0].config
     frames = config["simulation_frequency"] // config["policy_frequency"]
-    for group in alike.values():
+    for group in by_count.values():
         traffic = Traffic([environment.road for environment in group])
         watched = [environment for environment in group if environment.viewer is not None]
         for frame in range(frames):

@@ -54,6 +54,18 @@ class Terminating(Counter):
     terminate_at = 4
 
 
+class Refilling(Terminating):
+    """Observes in one float32 array, which it fills again at every step."""
+
+    def __init__(self):
+        super().__init__()
+        self.array = np.zeros([2, 1], np.float32)
+
+    def observe(self):
+        self.array[:] = super().observe()
+        return self.array
+
+
 class EndsAreTerminal(Counter):
     ends_are_terminal = True
 
@@ -116,7 +128,7 @@ def short_run(environment, agent="er", seeds=range(SEEDS), evaluate_every=500, *
 
 @pytest.mark.parametrize(
     ("environment", "limit", "is_terminal"),
-    [(Counter, 4, False), (Terminating, None, True), (EndsAreTerminal, 4, True)],
+    [(Counter, 4, False), (Terminating, None, True), (EndsAreTerminal, 4, True), (Refilling, None, True)],
 )
 def test_an_episodes_last_observation_is_stored_and_only_a_terminal_one_ends_the_bootstrap(
     monkeypatch, environment, limit, is_terminal

@@ -125,9 +125,9 @@ class EnvironmentStack:
         try:
             return call(self._environments[s][c])
         except (Exception, SystemExit) as error:  # whatever a foreign environment raises
-            told = " ".join(str(error).split())
+            message = " ".join(str(error).split())
             raise UserError(
-                f"{self._where(s, step)}: {what} raised {type(error).__name__}: {told}; training stops."
+                f"{self._where(s, step)}: {what} raised {type(error).__name__}: {message}; training stops."
             ) from error
 
     def _parts(self, answer, parts: tuple[str, ...], what: str, s: int, step: int) -> tuple:
@@ -153,7 +153,7 @@ class EnvironmentStack:
     def _checked(self, observation, s: int, step: int) -> np.ndarray:
         """The flattened observation; a wrong size or a number that is not finite stops the training."""
         try:
-            flat = np.asarray(observation, np.float32).ravel()
+            flat = np.array(observation, np.float32).ravel()  # a copy: some environments refill one array
         except Exception as error:  # whatever a foreign value raises
             raise UserError(
                 f"{self._where(s, step)}: the observation is {_shown(observation)}, expected numbers of shape "
