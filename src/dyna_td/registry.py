@@ -213,12 +213,7 @@ def adopt(agent: str | type) -> str:
     by_path = {known.path: known for key, known in reversed(AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     numbers = {**bases[0].numbers, **_require_numbers(name, getattr(own, "numbers", {}))}
-    top = sys.modules[own.__module__.partition(".")[0]]
-    if source := getattr(top, "__file__", None):  # a notebook has none
-        place = Path(source)
-        code_digest.PACKAGES.setdefault(
-            top.__name__, place.parent if place.stem == "__init__" else place.with_suffix("")
-        )
+    code_digest.adopt(own.__module__)
     if _with_source(name) and not code_digest.has_source(name):
         raise UserError(
             f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__}, at the top of a "
@@ -357,6 +352,21 @@ def entries_of(run: Run) -> tuple[str, ...]:
     if has_twin(run.environment):
         return (*agent, twin_of(run.environment))
     return (*agent, "envs.roundabout:Roundabout") if run.environment == ROUNDABOUT else agent
+
+
+def own_files_of(environment: str) -> list[Path]:
+    """The user's own files behind an environment: those of its module, of its class, and of what they import."""
+    if environment in ENVIRONMENTS:
+        return []
+    import gymnasium
+
+    from dyna_td.pipeline import code_digest
+
+    module, _, name = environment.rpartition(":")
+    entry = gymnasium.spec(name).entry_point
+    made_in = entry.partition(":")[0] if isinstance(entry, str) else entry.__module__
+    modules = sorted({module, made_in} & sys.modules.keys())
+    return sorted({path for each in modules for path in code_digest.own_files(each)})
 
 
 def _with_source(path: str) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--output", "x.txt"), "ends in .csv"),
         (train("--output", "mine.csv"), "mine.csv holds other results, which is no training's: name another --output"),
+        (train("--output", "package.csv"), "package.json is no training's: name another --output"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
         (["claims", "--results", "nowhere"], "nowhere/quick holds no finished results"),
         (train("--output", "file/x.csv"), "file is not a folder"),
@@ -59,6 +60,7 @@ def train(*arguments, env="sin", agent="l2"):
 def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(arguments, words, fake_training, capsys):
     Path("file").write_text("")
     Path("mine.csv").write_text("a,b\n")
+    Path("package.json").write_text("{}")
     Path("folder.policy.npz").mkdir()
     assert cli.main(arguments) == 2
     out, err = capsys.readouterr()
@@ -68,12 +70,30 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
     assert Path("mine.csv").read_text() == "a,b\n"
 
 
-def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, capsys):
+def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monkeypatch, capsys):
     assert cli.main(train("--steps", "20")) == cli.main(train("--steps", "20")) == 0
     before = Path("x.csv").read_bytes()
     Path("x.checkpoint").touch()  # of a repetition that was interrupted
     assert cli.main(train("--steps", "40")) == 2
     assert "x.csv holds other results, sin/l2/" in capsys.readouterr().err and Path("x.csv").read_bytes() == before
+    monkeypatch.setattr(provenance, "code_digest", lambda entries: "changed")
+    assert cli.main(train("--steps", "20")) == 2
+    assert " with the code as it was: name another" in capsys.readouterr().err and Path("x.csv").read_bytes() == before
+
+
+def test_a_checkpoint_of_other_settings_is_kept(fake_training, monkeypatch, capsys):
+    def kill(run, progress, checkpoint, watch):
+        checkpoint.save({}, {})
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sys.modules["dyna_td.training.trainer"], "execute", kill)
+        assert cli.main(train("--steps", "40")) == 130
+    before = Path("x.checkpoint").read_bytes()
+    assert cli.main(train("--steps", "20")) == 2
+    assert "x.checkpoint holds an unfinished training with other settings, sin/l2/" in capsys.readouterr().err
+    assert Path("x.checkpoint").read_bytes() == before and not fake_training
+    assert cli.main(train("--steps", "40")) == 0 and not Path("x.checkpoint").exists()
 
 
 def test_list_shows_only_lines_with_all_words(capsys):

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dyna_td.pipeline import code_digest
+from dyna_td import registry
+from dyna_td.pipeline import code_digest, provenance
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.registry import entries_of, is_supervised
+from dyna_td.settings import Run
 
 ROOT = Path(__file__).parents[2]
 RUNS = load_plan("paper").all_runs
@@ -121,3 +123,53 @@ def test_a_relative_import_of_ones_own_package_is_followed(tmp_path, monkeypatch
     found = code_digest.reached(["whole.inner.mine:mine"])
     forget()
     assert code_digest.Definition("whole.inner.helper", "two") in found
+
+
+OWN_ENVIRONMENT = """import gymnasium
+from helper import LIMIT
+
+
+class Still(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (3,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+
+gymnasium.register("Still-v0", entry_point=Still, max_episode_steps=LIMIT)
+"""
+OWN_AGENT = """from dyna_td.agents.er import ER
+from helper import half
+
+
+class Half(ER):
+    def learn(self, step, updates):
+        super().learn(step, half(updates))
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "agent", "edits"),
+    [
+        (
+            "still:Still-v0",
+            "er",
+            [("still.py", "-1, 1", "-2, 2"), ("still.py", "=LIMIT", "=9"), ("helper.py", "8", "9")],
+        ),
+        ("GridWorld", "half:Half", [("half.py", "step, half", "step, 2 * half"), ("helper.py", "// 2", "// 3")]),
+    ],
+)
+def test_an_edit_of_ones_own_environment_or_of_a_helper_is_noticed(tmp_path, monkeypatch, environment, agent, edits):
+    monkeypatch.setattr(code_digest, "PACKAGES", dict(code_digest.PACKAGES))
+    monkeypatch.setattr(code_digest, "OWN_FOLDERS", set())
+    monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "still.py").write_text(OWN_ENVIRONMENT)
+    (tmp_path / "half.py").write_text(OWN_AGENT)
+    (tmp_path / "helper.py").write_text("LIMIT = 8\n\n\ndef half(n):\n    return n // 2\n")
+    registry.require_agent(agent, registry.require_environment(environment))
+    run = Run(environment, agent, registry.settings_type(environment, agent)(), (0,), 20, 10)
+    digests = [provenance.run_digest(run)]
+    for path, old, new in edits:
+        replace(tmp_path / path, old, new)
+        forget()
+        digests.append(provenance.run_digest(run))
+    assert len(set(digests)) == len(edits) + 1

@@ -16,6 +16,7 @@ import ast
 import copy
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 from dyna_td.pipeline.files import IS_CHECKOUT, PACKAGE, ROOT
 
 PACKAGES = {"dyna_td": PACKAGE, "envs": (ROOT if IS_CHECKOUT else PACKAGE.parent) / "envs"}
+OWN_FOLDERS: set[Path] = set()  # hold modules of the user's own, see `adopt`
 LEFT_OUT = (
     *("dyna_td.settings", "dyna_td.registry", "dyna_td.errors"),
     *("dyna_td.training.progress", "dyna_td.training.checkpoint"),
@@ -51,6 +53,36 @@ def code_digest(entries: tuple[str, ...]) -> str:
 def files_digest(paths: Iterable[Path]) -> str:
     """SHA-256 of files."""
     return hashlib.sha256(b"\n".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def adopt(module: str) -> None:
+    """Counts an imported module of the user's own, and those in its folder that it imports, as code to be digested."""
+    top = sys.modules[module.partition(".")[0]]
+    source = getattr(top, "__file__", None)  # a notebook has none
+    if source is None or top.__name__ in PACKAGES:
+        return
+    place = Path(source)
+    PACKAGES[top.__name__] = place = place.parent if place.stem == "__init__" else place.with_suffix("")
+    if not {"site-packages", "dist-packages"} & set(place.parts):
+        OWN_FOLDERS.add(place.parent)
+    _module.cache_clear()
+
+
+def own_files(module: str) -> list[Path]:
+    """The file of an imported module and of those that it imports; empty unless the module is the user's own."""
+    adopt(module)
+    top = module.partition(".")[0]
+    if top not in PACKAGES or PACKAGES[top].parent not in OWN_FOLDERS:
+        return []
+    found: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        home = _module(name)
+        if home and name not in found:
+            found[name] = home.path
+            waiting += (target.partition(":")[0] for target in home.bound_by(ast.walk(home.tree)).values())
+    return [found[name] for name in sorted(found)]
 
 
 def reached(entries: Iterable[str]) -> set[Definition]:
@@ -83,12 +115,12 @@ def has_source(entry: str) -> bool:
 
 @cache
 def _module(name: str) -> "_Module | None":
-    """The module of this project called `name`, None for any other name."""
+    """The module called `name` of this project or of the user's own, None for any other name."""
     package, *parts = name.split(".")
-    if package not in PACKAGES:
-        return None
-    stem = PACKAGES[package].joinpath(*parts)
-    path = next((path for path in (stem / "__init__.py", stem.with_suffix(".py")) if path.is_file()), None)
+    places = [PACKAGES[package]] if package in PACKAGES else [folder / package for folder in sorted(OWN_FOLDERS)]
+    stems = [place.joinpath(*parts) for place in places]
+    files = (path for stem in stems for path in (stem / "__init__.py", stem.with_suffix(".py")))
+    path = next((path for path in files if path.is_file()), None)
     return _Module(name, path) if path else None
 
 
@@ -104,11 +136,12 @@ class _Module:
 
     def __init__(self, name: str, path: Path):
         self.name = name
+        self.path = path
         self.place = [*name.split("."), *(["__init__"] if path.stem == "__init__" else [])]
         self.definitions: dict[str, list[ast.stmt]] = {}
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-        self.imports = self.bound_by(body)
-        for statement in body:
+        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.imports = self.bound_by(self.tree.body)
+        for statement in self.tree.body:
             for defined in _defined(statement):
                 self.definitions.setdefault(defined, []).append(statement)
 

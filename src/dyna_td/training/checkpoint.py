@@ -9,6 +9,7 @@ import json
 import sys
 import time
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ INTERVAL = 60.0  # seconds between two checkpoints, at least
 LARGEST_SHARE = 0.01  # of the training's time; a checkpoint that takes long to write comes less often
 LONGEST_INTERVAL = 600.0  # seconds between two checkpoints, however long one takes to write
 _LARGE = 2**20  # bytes; larger arrays are written without their empty end
+# What reading a damaged file may raise.
+UNREADABLE = (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, zipfile.BadZipFile)
 _FACTS = "facts"  # the entry for all other data, as JSON
 
 
@@ -78,7 +81,7 @@ class Checkpoint:
                 arrays[name] = _lengthened(arrays[name], length)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        except UNREADABLE:
             self._refuse("is damaged")
             return None
         if identity != self.identity:
@@ -130,11 +133,24 @@ def records_of(path: Path) -> tuple[pd.DataFrame, dict] | None:
     """The evaluations in the checkpoint of a training that is under way, and its run's settings; None without one."""
     try:
         with np.load(path, allow_pickle=False) as archive:
-            facts = json.loads(archive[_FACTS].tobytes())
+            facts = _facts(archive)
             table = unpack(
                 {name: archive[name] for name in archive.files if name.startswith("log0.metrics")}, "log0.metrics"
             )
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except UNREADABLE:
         return None
     run = facts["identity"]["settings"][0]
     return (table[table["seed"].isin(run["seeds"])], run) if len(table) else None
+
+
+def identity_of(path: Path) -> dict | None:
+    """The identity of the training that has a checkpoint at `path`; None without one, or if it cannot be read."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return _facts(archive)["identity"]
+    except UNREADABLE:
+        return None
+
+
+def _facts(archive: Mapping[str, np.ndarray]) -> dict:
+    return json.loads(archive[_FACTS].tobytes())

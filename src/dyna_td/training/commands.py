@@ -5,7 +5,6 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +18,7 @@ from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.pipeline.workplace import workplace
 from dyna_td.playing.policy import Policy, path_beside
 from dyna_td.settings import Run
-from dyna_td.training.checkpoint import INTERVAL, Checkpoint
+from dyna_td.training.checkpoint import INTERVAL, Checkpoint, identity_of
 from dyna_td.training.progress import progress
 
 
@@ -82,18 +81,27 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _require_no_other_result(csv: Path, run: Run) -> None:
-    """Refuses to overwrite a file that is not an earlier result of `run`."""
-    if not csv.exists():
-        return
+    """Refuses to replace files that are not of an earlier training of `run` with the code that is here."""
+    asked = json.loads(json.dumps(results.describe(run)))
+    remedy = "name another --output, or delete it first"
+    checkpoint, details = csv.with_suffix(".checkpoint"), csv.with_suffix(".json")
+    under_way = identity_of(checkpoint)
+    if under_way and under_way["settings"] != [{**asked, "source_digest": None}]:
+        other = under_way["settings"][0]["run"]
+        raise UserError(f"{checkpoint} holds an unfinished training with other settings, {other}: {remedy}.")
     try:
         found = results.read_details(csv, "")
     except UserError:
-        if csv.with_suffix(".checkpoint").exists():  # a kill came between the CSV and its JSON file
-            return
         found = {}
-    if any(found.get(key) != value for key, value in json.loads(json.dumps(asdict(run))).items()):
+    if details.exists() and "source_digest" not in found:
+        raise UserError(f"{details} is no training's: {remedy}.")
+    if not csv.exists() or (under_way and not found):  # a kill came between the CSV and its JSON file
+        return
+    differing = [key for key, value in asked.items() if found.get(key) != value]
+    if differing:
         what = found.get("run", "which is no training's")
-        raise UserError(f"{csv} holds other results, {what}: name another --output, or delete it first.")
+        code = " with the code as it was" if differing == ["source_digest"] else ""
+        raise UserError(f"{csv} holds other results, {what}{code}: {remedy}.")
 
 
 def _run(options: argparse.Namespace) -> None:
