@@ -103,7 +103,9 @@ def _add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help=f"figure_1, ..., {', '.join(plans.STUDIES)}")
     listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
-    listed.add_argument("words", nargs="*", metavar="WORD", help="only lines with all of these words")
+    listed.add_argument(
+        "words", nargs="*", metavar="WORD", help="all lines with these words, also runs and the meaning of metrics"
+    )
     text = "tell what figures take, in measured core-hours and memory"
     estimated = add("estimate", _estimate, text, parents=[plan])
     estimated.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all of the paper)")
@@ -201,18 +203,23 @@ def _evidence(plan: plans.Plan) -> str:
 
 def _list(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
-    lines = [f"figures at scale {plan.scale}:"]
+    heading = f"figures at scale {plan.scale}; `list figure_4` has its runs, `list return` explains metrics:"
+    lines, details = [], []
     for figure in plan.drawn.values():
-        lines.append(f"  {figure.name}: {figure.title}")
-        lines += [f"    {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)" for run in figure.runs]
+        lines.append(f"  {figure.name}: {figure.title} (runs: {len(figure.runs)})")
+        details += [f"  {figure.name} {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)" for run in figure.runs]
+    details += [f"  {name} [{metric.unit}]: {metric.meaning}" for name, metric in metrics.METRICS.items()]
     lines.append(f"environments: {', '.join(registry.ENVIRONMENTS)}; by hand any that Gymnasium can make")
-    agents, learners = ", ".join(registry.AGENTS), ", ".join(registry.LEARNERS)
-    lines += [f"agents: {agents}; on {registry.SUPERVISED_TASK}: {learners}", "metrics:"]
-    lines += [f"  {name} [{metric.unit}]: {metric.meaning}" for name, metric in metrics.METRICS.items()]
-    shown = [line for line in lines if all(word.lower() in line.lower() for word in options.words)]
-    if not shown:
-        raise UserError(f"no line has the words {' '.join(options.words)}: call `list` alone to see all of them.")
-    print("\n".join(shown))
+    lines.append(f"agents: {', '.join(registry.AGENTS)}")
+    lines.append(f"agents on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}")
+    lines.append(f"metrics: {', '.join(metrics.METRICS)}")
+    if not options.words:
+        print("\n".join([heading, *lines]))
+        return
+    found = [line for line in lines + details if all(word.lower() in line.lower() for word in options.words)]
+    if not found:
+        raise UserError(f"no line has the words {' '.join(options.words)}: call `list` alone for an overview.")
+    print("\n".join(found))
 
 
 def _estimate(options: argparse.Namespace) -> None:

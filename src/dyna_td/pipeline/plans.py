@@ -22,6 +22,7 @@ from dyna_td.registry import (
     FROZEN_SOURCES,
     ROUNDABOUT,
     SAMPLED_ENVIRONMENT,
+    all_settings,
     has_box_actions,
     has_twin,
     is_supervised,
@@ -33,13 +34,12 @@ from dyna_td.settings import ControlSettings, Run, Settings, checked
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
-# Studies: every other YAML file with panels. They are planned and drawn like figures; all_figures leaves them out.
+_NO_FIGURES = ("scales", "claims", "deviations", "findings", "readings")
+# Studies: every other YAML file. They are planned and drawn like figures; all_figures leaves them out.
 STUDIES = tuple(
     path.stem
     for path in sorted(DIRECTORY.glob("*.yaml"))
-    if path.stem not in FIGURES_OF_THE_PAPER
-    and path.is_file()  # no link of an editor's
-    and "\npanels:" in path.read_text(encoding="utf-8")
+    if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # no link of an editor's
 )
 LONGEST_RUN_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
 # Reported seeds are 0, 1, ...; selection seeds begin at 1000, in blocks of 100, one for each sweep.
@@ -222,6 +222,10 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
 
     figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
     _refuse_conflicts((figures | studies).values())
+    for kind, extent in extents.items():
+        for setting in extent.get("settings", {}):
+            with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
+                require_choice(setting, all_settings(), "setting")
     return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies, shared)
 
 
