@@ -13,7 +13,7 @@ from style import PANEL_SIZE, styles_of
 from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline import results
 from dyna_td.pipeline.aggregate import smoothed, summarise
-from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.pipeline.remedies import naming_damage
 from dyna_td.training import checkpoint
 
 
@@ -48,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _draw(axes: plt.Axes, csv: Path, metric: str | None, window: int, colour: str) -> str:
     """Draws the line of one CSV and returns its metric: `metric`, or else the default."""
+    if csv.suffix != ".csv":
+        raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
     under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
     records, details = under_way or results.read(csv, "python -m dyna_td train")
     if list(records.columns) != results.COLUMNS:
@@ -57,7 +59,7 @@ def _draw(axes: plt.Axes, csv: Path, metric: str | None, window: int, colour: st
     require_choice(metric, found, f"metric of {csv}")
     rows = summarise(smoothed(records[records["metric"] == metric], window))
     mean, error = rows["mean"], rows["standard_error"]
-    with told_if_damaged(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
+    with naming_damage(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
         agent, seeds = details["agent"], details["seeds"]
         name, plural = styles_of([agent])[agent].label, "s" if len(seeds) > 1 else ""
         label = f"{name}, {details['environment']}, {len(seeds)} seed{plural}{' (under way)' if under_way else ''}"

@@ -4,6 +4,7 @@ An agent is one entry of `AGENTS`. Classes are named as "module:class", so plann
 """
 
 import importlib
+import keyword
 import os
 import reprlib
 import sys
@@ -93,6 +94,20 @@ _TERMINATION = {
         "known", "termination rule of search control: known or learned", "ours", choices=("known", "learned")
     )
 }
+
+# Options and arguments of `train`, which settings of an agent's own cannot have as names.
+_TAKEN = (
+    "env",
+    "agent",
+    "output",
+    "seeds",
+    "steps",
+    "evaluate_every",
+    "checkpoint_every",
+    "tensorboard",
+    "progress",
+    "help",
+)
 
 AGENTS = {
     "er": Agent("dyna_td.agents.er:ER"),
@@ -232,6 +247,10 @@ def _require_numbers(agent: str, numbers: Any) -> dict[str, Any]:
         )
     shared = DDPGDynaSettings.__dataclass_fields__ | DynaSettings.__dataclass_fields__
     for name, value in numbers.items():
+        if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name) or name in _TAKEN:
+            raise UserError(
+                f"agent {agent}: numbers names {name!r}, which Python or an option has: choose another name."
+            )
         setting = value if isinstance(value, Field) and value.metadata else shared.get(name)
         if setting is None:
             raise UserError(

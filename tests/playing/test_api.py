@@ -75,6 +75,8 @@ def made_in_a_function():
         (made_in_a_function(), "is made in a function: define its class at the top of a module"),
         (["priority"], r"numbers is \['priority'\], expected a dictionary"),
         ({"no_such": 3}, "numbers names 'no_such', which is no shared setting"),
+        ({"seeds": number(3, "mine", "ours")}, "numbers names 'seeds', which Python or an option has"),
+        ({"lambda": number(3, "mine", "ours")}, "numbers names 'lambda', which Python or an option has"),
         ({"batch_size": "many"}, "batch_size is 'many', expected a whole number"),
         ({"mine": number([1], "a list", "ours")}, r"mine is \[1\], expected a number"),
     ],

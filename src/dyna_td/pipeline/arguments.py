@@ -84,7 +84,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     single = parser.add_argument_group("settings of single agents or environments")
     for name, meaning in registry.all_settings().items():
         group = common if name in model_free else of_dyna if name in dyna else single
-        group.add_argument(_option(name), metavar="X", help=f"{meaning} ({_defaults_text(name)})")
+        text = f"{meaning} ({_defaults_text(name)})".replace("%", "%%")  # argparse fills in what follows one %
+        group.add_argument(_option(name), metavar="X", help=text)
 
 
 def _option(setting: str) -> str:

@@ -13,7 +13,7 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, R
 
 
 @contextmanager
-def told_if_damaged(path: Path, remedy: str) -> Iterator[None]:
+def naming_damage(path: Path, remedy: str) -> Iterator[None]:
     """Turns any damage that the block finds in `path` into one sentence, a UserError, that ends with `remedy`."""
     try:
         yield

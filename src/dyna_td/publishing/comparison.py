@@ -14,7 +14,7 @@ import scipy  # loads its parts when they are used
 
 from dyna_td.pipeline import provenance, results
 from dyna_td.pipeline.plans import Plan
-from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.pipeline.remedies import naming_damage
 from dyna_td.publishing import reference
 
 COLUMNS = ["figure", "panel", "curve", "metric", "seeds", "last_step", "evaluations", "inside", "largest", "at_step"]
@@ -70,7 +70,7 @@ def other_machines(plan: Plan, figures: list[str], directory: Path, published: P
 
 def _read(path: Path, rebuild: str) -> pd.DataFrame:
     """A curves.csv, in which every row has what is compared; `rebuild` is what to do if it does not."""
-    with told_if_damaged(path, rebuild):
+    with naming_damage(path, rebuild):
         content = path.read_bytes()
         table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(_PLACE, str))
         table = table.assign(**{name: table[name].astype(float) for name in _NUMBERS})

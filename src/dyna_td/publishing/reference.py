@@ -21,7 +21,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, results
-from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.pipeline.remedies import naming_damage
 from dyna_td.pipeline.scores import Measured
 from dyna_td.settings import Run
 
@@ -63,7 +63,7 @@ def again(path: Path) -> str:
 
 def read_compressed(path: Path) -> bytes:
     """The contents of a compressed table; a UserError if it is missing or damaged."""
-    with told_if_damaged(path, again(path)):
+    with naming_damage(path, again(path)):
         return lzma.decompress(path.read_bytes())
 
 
@@ -72,7 +72,7 @@ def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
     path = stored(f"{job}.json", directory)
     if not path.exists():
         return None
-    with told_if_damaged(path, again(path)):
+    with naming_damage(path, again(path)):
         details = json.loads(path.read_bytes())
         if not isinstance(details["settings"], dict):
             raise ValueError("no settings")

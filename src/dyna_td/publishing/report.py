@@ -28,7 +28,7 @@ from dyna_td.evidence.claims import Claim, load_claims
 from dyna_td.pipeline import costs, plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
-from dyna_td.pipeline.remedies import told_if_damaged
+from dyna_td.pipeline.remedies import naming_damage
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import pages, reference
 from dyna_td.publishing.facts import Facts, jobs_of
@@ -214,7 +214,7 @@ def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> di
 
 def _shown(png: Path, title: str, remedy: str, found: Sources) -> dict:
     """A picture as the page shows it: its title, its size, and its contents or its place."""
-    with told_if_damaged(png, f"delete it and call `{remedy}`"), PIL.Image.open(png) as picture:
+    with naming_damage(png, f"delete it and call `{remedy}`"), PIL.Image.open(png) as picture:
         width, height = picture.size
     return {"title": title, "source": found.link(png), "width": width, "height": height}
 

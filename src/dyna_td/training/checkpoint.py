@@ -133,13 +133,12 @@ def records_of(path: Path) -> tuple[pd.DataFrame, dict] | None:
     """The evaluations in the checkpoint of a training that is under way, and its run's settings; None without one."""
     try:
         with np.load(path, allow_pickle=False) as archive:
-            facts = _facts(archive)
+            run = _facts(archive)["identity"]["settings"][0]
             table = unpack(
                 {name: archive[name] for name in archive.files if name.startswith("log0.metrics")}, "log0.metrics"
             )
     except UNREADABLE:
         return None
-    run = facts["identity"]["settings"][0]
     return (table[table["seed"].isin(run["seeds"])], run) if len(table) else None
 
 
