@@ -4,12 +4,9 @@ An agent is one entry of `AGENTS`. Classes are named as "module:class", so plann
 """
 
 import importlib
-import keyword
 import os
-import reprlib
 import sys
 from dataclasses import Field, dataclass, field, make_dataclass
-from pathlib import Path
 from typing import Any
 
 from dyna_td.errors import UserError, require_choice
@@ -23,7 +20,6 @@ from dyna_td.settings import (
     Run,
     SearchControlSettings,
     Settings,
-    checked,
     number,
 )
 
@@ -94,20 +90,6 @@ _TERMINATION = {
         "known", "termination rule of search control: known or learned", "ours", choices=("known", "learned")
     )
 }
-
-# Options and arguments of `train`, which settings of an agent's own cannot have as names.
-_TAKEN = (
-    "env",
-    "agent",
-    "output",
-    "seeds",
-    "steps",
-    "evaluate_every",
-    "checkpoint_every",
-    "tensorboard",
-    "progress",
-    "help",
-)
 
 AGENTS = {
     "er": Agent("dyna_td.agents.er:ER"),
@@ -202,74 +184,16 @@ def look_in_working_directory() -> None:
         sys.path.append(os.getcwd())
 
 
-def adopt(agent: str | type) -> str:
-    """Enters a class of the user's own in `AGENTS`, and returns its name there, "module:Class".
-
-    It extends one of `dyna_td.agents`, whose settings it has; `numbers`, a dictionary in it, adds its own (`Agent`).
-
-    Raises:
-      UserError: it cannot be imported, is no agent, or its source is not found.
-    """
-    from dyna_td.pipeline import code_digest
-    from dyna_td.pipeline.quiet_import import import_quietly
-
-    name = agent if isinstance(agent, str) else f"{agent.__module__}:{agent.__qualname__}"
-    if "<locals>" in name:
-        raise UserError(f"agent {name} is made in a function: define its class at the top of a module.")
-    look_in_working_directory()
-    er = import_quietly("dyna_td.agents.er").ER
-    try:
-        own = agent if isinstance(agent, type) else load(agent)
-    except (Exception, SystemExit) as error:  # whatever a foreign module raises
-        words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error
-    if not (isinstance(own, type) and issubclass(own, er)):
-        raise UserError(f"agent {name} is none: expected a class that extends one of dyna_td.agents.")
-    by_path = {known.path: known for key, known in reversed(AGENTS.items()) if key != name}
-    bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
-    numbers = {**bases[0].numbers, **_require_numbers(name, getattr(own, "numbers", {}))}
-    code_digest.adopt(own.__module__)
-    if _with_source(name) and not code_digest.has_source(name):
-        raise UserError(
-            f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__}, at the top of a "
-            ".py file, and an __init__.py in each folder of its package."
-        )
-    AGENTS[name] = Agent(name, issubclass(own, load("dyna_td.agents.dyna:Dyna")), numbers, bases[0].on)
-    _settings_type_of.pop(name, None)  # those of other agents stay: runs with them must stay equal
-    return name
-
-
-def _require_numbers(agent: str, numbers: Any) -> dict[str, Any]:
-    """Returns `numbers` if they are settings by name, or own defaults of shared settings; raises UserError."""
-    if not isinstance(numbers, dict):
-        raise UserError(
-            f"agent {agent}: numbers is {reprlib.repr(numbers)}, expected a dictionary of settings by name."
-        )
-    shared = DDPGDynaSettings.__dataclass_fields__ | DynaSettings.__dataclass_fields__
-    for name, value in numbers.items():
-        if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name) or name in _TAKEN:
-            raise UserError(
-                f"agent {agent}: numbers names {name!r}, which Python or an option has: choose another name."
-            )
-        setting = value if isinstance(value, Field) and value.metadata else shared.get(name)
-        if setting is None:
-            raise UserError(
-                f"agent {agent}: numbers names {name!r}, which is no shared setting: declare it with settings.number."
-            )
-        checked(setting, value.default if isinstance(value, Field) else value, f"agent {agent}: {name}")
-    return numbers
-
-
 def settings_type(environment: str, agent: str) -> type[Settings]:
     """The dataclass of the settings that `agent` has on `environment`, with the agent's own defaults."""
     return RegressionSettings if is_supervised(environment) else _settings_type(agent, has_box_actions(environment))
 
 
-_settings_type_of: dict[str, dict[bool, type[ControlSettings]]] = {}  # by agent, and whether actions are vectors
+settings_type_of: dict[str, dict[bool, type[ControlSettings]]] = {}  # by agent, and whether actions are vectors
 
 
 def _settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
-    known = _settings_type_of.setdefault(agent, {})
+    known = settings_type_of.setdefault(agent, {})
     if box_actions not in known:
         known[box_actions] = _make_settings_type(agent, box_actions)
     return known[box_actions]
@@ -326,7 +250,9 @@ def require_agent(agent: object, environment: str) -> str:
       UserError: for an unknown agent, or one that belongs to another kind of environment.
     """
     if isinstance(agent, str) and ":" in agent and agent not in AGENTS:
-        adopt(agent)
+        from dyna_td import own_code
+
+        own_code.adopt(agent)
     here = agents_on(environment)
     if agent in LEARNERS | AGENTS and agent not in here:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
@@ -367,28 +293,13 @@ def entries_of(run: Run) -> tuple[str, ...]:
     common = ("dyna_td.training.trainer:stack_seeds", program_of(run))
     if is_supervised(run.environment):
         return (*common, LEARNERS[run.agent])
-    agent = (*common, *_with_source(AGENTS[run.agent].path), learner_of(run.settings))
+    agent = (*common, *with_source(AGENTS[run.agent].path), learner_of(run.settings))
     if has_twin(run.environment):
         return (*agent, twin_of(run.environment))
     return (*agent, "envs.roundabout:Roundabout") if run.environment == ROUNDABOUT else agent
 
 
-def own_files_of(environment: str) -> list[Path]:
-    """The user's own files behind an environment: those of its module, of its class, and of what they import."""
-    if environment in ENVIRONMENTS:
-        return []
-    import gymnasium
-
-    from dyna_td.pipeline import code_digest
-
-    module, _, name = environment.rpartition(":")
-    entry = gymnasium.spec(name).entry_point
-    made_in = entry.partition(":")[0] if isinstance(entry, str) else entry.__module__
-    modules = sorted({module, made_in} & sys.modules.keys())
-    return sorted({path for each in modules for path in code_digest.own_files(each)})
-
-
-def _with_source(path: str) -> tuple[str, ...]:
+def with_source(path: str) -> tuple[str, ...]:
     """The path of an agent's class, or nothing if the class stands in a notebook."""
     return () if path.startswith("__main__:") and not hasattr(sys.modules["__main__"], "__file__") else (path,)
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dyna_td
-from dyna_td import cli, registry
+from dyna_td import cli, own_code, registry
 from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
 from dyna_td.playing.policy import load_policy
@@ -84,7 +84,7 @@ def made_in_a_function():
 def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
     own = agent if isinstance(agent, type) else type("Own", (ER,), {"numbers": agent, "__module__": __name__})
     with pytest.raises(UserError, match=f"^agent {__name__}:.*{words}"):
-        registry.adopt(own)
+        own_code.adopt(own)
 
 
 def test_numpys_whole_numbers_are_whole_numbers():
@@ -110,7 +110,7 @@ def test_an_agent_whose_source_is_not_found_is_a_mistake(tmp_path, monkeypatch, 
         (tmp_path / name).write_text(text)
     where = f"{next(iter(files)).partition('/')[0]}.mine:Mine"
     with pytest.raises(UserError, match=f"^the source of agent {agent} is not found: expected {where}, "):
-        registry.adopt(agent)
+        own_code.adopt(agent)
     assert agent not in registry.AGENTS
 
 
@@ -135,5 +135,5 @@ def test_an_agent_may_extend_dyna_itself_or_be_one_of_the_packages_classes(tmp_p
 def test_a_new_agent_leaves_the_runs_of_others_equal(monkeypatch):
     before = registry.settings_type("GridWorld", "prioritized_er")()
     monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
-    registry.adopt("dyna_td.agents.laber:LaBER")
+    own_code.adopt("dyna_td.agents.laber:LaBER")
     assert registry.settings_type("GridWorld", "prioritized_er")() == before

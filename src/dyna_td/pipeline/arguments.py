@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields
 
-from dyna_td import registry
+from dyna_td import own_code, registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import plans
 from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings, checked
@@ -71,7 +71,7 @@ def adopt_own_agent(words: Sequence[str]) -> None:
     """Enters the class of `--agent module:Class` among the agents, so that its own settings become options."""
     for option, value in itertools.pairwise([part for word in words for part in word.split("=", 1)]):
         if option == "--agent" and ":" in value:
-            registry.adopt(value)
+            own_code.adopt(value)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

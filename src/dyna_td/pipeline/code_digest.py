@@ -145,7 +145,7 @@ class _Module:
             for defined in _defined(statement):
                 self.definitions.setdefault(defined, []).append(statement)
 
-    def bound_by(self, body: Iterable[ast.stmt]) -> dict[str, str]:
+    def bound_by(self, body: Iterable[ast.AST]) -> dict[str, str]:
         """This project's names that imports among the statements bind, as "module" or "module:name"."""
         bound: dict[str, str] = {}
         for node in body:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dyna_td import __version__
+from dyna_td.own_code import files_of
 from dyna_td.pipeline.code_digest import code_digest, files_digest
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT
-from dyna_td.registry import entries_of, own_files_of
+from dyna_td.registry import entries_of
 from dyna_td.settings import Run
 
 
@@ -53,7 +54,7 @@ def uncommitted(*folders: str) -> list[str] | None:
 
 def run_digest(run: Run) -> str:
     """SHA-256 of the code that can change the numbers of `run`; of a user's own environment, whole files."""
-    digest, files = code_digest(entries_of(run)), own_files_of(run.environment)
+    digest, files = code_digest(entries_of(run)), files_of(run.environment)
     return f"{digest}-{files_digest(files)}" if files else digest
 
 
