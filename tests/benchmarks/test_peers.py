@@ -4,15 +4,12 @@ import importlib
 import re
 import sys
 
-import model_error
 import numpy as np
 import pandas as pd
 import peers
 import pictures
 import pytest
 import work
-
-import envs
 
 FACTS = {"seeds": 2, "version": "1.0", **work.LEARNER_FACTS}
 FAKE = """
@@ -120,21 +117,3 @@ def test_a_peer_that_cannot_take_part_is_one_sentence_and_the_others_are_measure
     assert clumsy == "skipped: <clumsy>: its process ended (ZeroDivisionError: division by zero)."
     assert pictures.main([str(output)]) == 0
     assert (tmp_path / "peers.png").stat().st_size > 5_000
-
-
-@pytest.mark.parametrize("domain", ["Hopper-v4", "Walker2d-v4"])
-def test_mujoco_answers_from_an_observation_as_it_answers_in_an_episode(domain):
-    episode, other = envs.make(domain), envs.make(domain)
-    states, actions, next_states, rewards = [episode.reset(seed=0)[0]], [], [], []
-    other.reset(seed=1)
-    for action in np.random.default_rng(0).uniform(-1, 1, (30, *episode.action_space.shape)):
-        state, reward, *_ = episode.step(action)
-        actions.append(action)
-        next_states.append(state)
-        rewards.append(reward)
-        states.append(state)
-    answered = model_error.simulate(other, np.array(states[:-1]), np.array(actions))
-    whole = (np.abs(states[:-1]) < 10).all(axis=1)  # an observation clips velocities
-    assert whole.sum() > 2
-    np.testing.assert_allclose(answered[0][whole], np.array(next_states)[whole], atol=1e-3)
-    np.testing.assert_allclose(answered[1][whole], np.array(rewards)[whole], atol=1e-3)

@@ -28,18 +28,6 @@ def flat_gradient(loss, parameters):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_two_expected_gradients_are_equal_on_random_networks(seed):
-    parameters, errors = random_problem(seed)
-    absolute = np.abs(errors().numpy())
-    q = absolute / absolute.sum()  # Eq. (1)
-
-    prioritized = flat_gradient(lambda: tf.reduce_sum(q * errors() ** 2 / 2), parameters)
-    uniform = flat_gradient(lambda: tf.reduce_mean(tf.abs(errors()) ** 3 / 3), parameters)
-
-    assert np.linalg.norm(absolute.mean() * prioritized - uniform) < 1e-10 * np.linalg.norm(uniform)
-
-
-@pytest.mark.parametrize("seed", range(5))
 def test_the_cubic_learner_descends_the_expected_gradient_of_full_prioritized_l2(seed):
     parameters, errors = random_problem(seed)
     absolute = np.abs(errors().numpy())

@@ -68,7 +68,7 @@ class Panel:
 class Figure:
     """A figure of the paper, or a study, as its YAML file declares it.
 
-    A study may have neither `shows` nor `claim`.
+    A study may have no `shows`.
     """
 
     name: str
@@ -76,7 +76,6 @@ class Figure:
     source: Path  # the YAML file
     panels: dict[str, Panel]
     shows: str = ""  # what is in the panels
-    claim: str = ""  # what the paper says of it, in our words
 
     @property
     def runs(self) -> list[Run]:
@@ -253,7 +252,7 @@ def _read_figure(name: str, path: Path, extents: dict[str, dict], more_seeds: di
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
             panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents, more_seeds)
-    return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("claim", ""))
+    return Figure(name, content["title"], path, panels, content.get("shows", ""))
 
 
 def _closed_form(panel: dict) -> Panel:
@@ -319,7 +318,7 @@ def _sweep(kind: type[Settings], rates: list, extent: dict) -> tuple[float, ...]
     rates = [checked(kind.__dataclass_fields__["learning_rate"], rate) for rate in rates]
     if len(rates) < 2 or len({f"{rate:g}" for rate in rates}) < len(rates):
         raise UserError(
-            f"learning_rate is {rates}, expected one number, or rates that differ in their first six digits."
+            f"learning_rate is {rates}, expected one number, or two rates or more that differ in six digits."
         )
     return tuple(rates[: extent.get("learning_rates")])
 
