@@ -77,9 +77,8 @@ def answer(facts: Facts) -> str:
     by_number = turned.loc[~turned["window"], "claim"].nunique()
     by_window = turned["claim"].nunique() - by_number
     return (
-        f"{begin} Changing a number that the paper leaves open, such as a learning rate, "
-        f"ends {by_number} contradictions. "
-        f"Judging another part of training ends {by_window} more.\n"
+        f"{begin} Another learning rate or mini-batch ends {by_number} of the contradictions. "
+        f"Judging only the first or the last part of training ends {by_window} more.\n"
     )
 
 

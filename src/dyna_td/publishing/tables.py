@@ -102,8 +102,7 @@ def controls(facts: Facts) -> str:
     def cell(curve: str, panel: str) -> str:
         if (panel, curve, "return_less_dyna_td") not in means.index:
             return "0" if curve == "dyna_td" else "-"
-        mean, low, high = (f"{means.loc[(panel, curve, 'return_less_dyna_td'), key]:+,.0f}" for key in _MEAN_AND_95)
-        return f"{mean} ({low} to {high})"
+        return _difference(means.loc[(panel, curve, "return_less_dyna_td")])
 
     curves = facts.plan.studies["controls"].panels["b"].curves
     rows = [[f"`{curve}`", _REPLACES.get(curve, ""), *(cell(curve, at) for at in panels.values())] for curve in curves]
@@ -111,26 +110,32 @@ def controls(facts: Facts) -> str:
 
 
 def goal(facts: Facts) -> str:
-    """Mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
-    study = "goal"
-    means = facts.curves(study)
-    panels = facts.plan.studies[study].panels
-    curves = next(iter(panels.values())).curves
-    rows = []
-    for curve in (curve for curve in curves if not curve.endswith("_shown")):
-        cells = []
-        for panel in panels:
-            for end in ("", "_shown"):
-                baseline = f"prioritized_er{end}"
-                own = f"{curve}{end}" == baseline
-                row = means.loc[(panel, f"{curve}{end}", f"return_{'over_learning' if own else f'less_{baseline}'}")]
-                sign = "" if own else "+"
-                mean, low, high = (f"{row[key]:{sign},.0f}" for key in ("mean", "low95", "high95"))
-                cells.append(f"({mean})" if own else f"{mean} ({low} to {high})")
-        rows.append([f"`{curve}`", *cells])
-    tasks = [next(iter(panel.curves.values())) for panel in panels.values()]
-    names = [f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}" for run in tasks]
-    return table(["agent", *(f"{name}: {end}" for name in names for end in ("hidden", "shown"))], rows)
+    """By environment, mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
+    means = facts.curves("goal")
+    panels = facts.plan.studies["goal"].panels
+    tasks = {key: next(iter(panel.curves.values())) for key, panel in panels.items()}
+
+    def cell(panel: str, curve: str, end: str) -> str:
+        baseline = f"prioritized_er{end}"
+        own = f"{curve}{end}" == baseline
+        row = means.loc[(panel, f"{curve}{end}", f"return_{'over_learning' if own else f'less_{baseline}'}")]
+        return f"({row['mean']:,.0f})" if own else _difference(row)
+
+    parts = []
+    for environment in dict.fromkeys(run.environment for run in tasks.values()):
+        here = [key for key, run in tasks.items() if run.environment == environment]
+        names = [f"n = {tasks[key].settings.planning_updates}" for key in here]
+        curves = [curve for curve in panels[here[0]].curves if not curve.endswith("_shown")]
+        rows = [[f"`{curve}`", *(cell(key, curve, end) for key in here for end in ("", "_shown"))] for curve in curves]
+        name = environment.partition("-")[0]
+        parts.append(table([name, *(f"{name}, {end}" for name in names for end in ("hidden", "shown"))], rows))
+    return "\n\n".join(parts)
+
+
+def _difference(row: pd.Series) -> str:
+    """A difference and its 95% interval; bold where that leaves out 0."""
+    mean, low, high = (f"{row[key]:+,.0f}" for key in _MEAN_AND_95)
+    return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
 
 
 def what_to_use(facts: Facts) -> str:
@@ -142,10 +147,6 @@ def what_to_use(facts: Facts) -> str:
 
     def difference(key: str, curve: str, rate: str = "") -> pd.Series:
         return means.loc[(key, curve + rate, f"return_less_{baseline}{rate}")]
-
-    def cell(row: pd.Series) -> str:
-        mean, low, high = (f"{row[column]:+,.0f}" for column in ("mean", "low95", "high95"))
-        return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
 
     def counts(curve: str, rate: str = "") -> str:
         found = [difference(key, curve, rate) for key, panel in panels.items() if curve + rate in panel.curves]
@@ -160,7 +161,7 @@ def what_to_use(facts: Facts) -> str:
     for key, panel in panels.items():
         run = panel.curves[baseline]
         own = f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"
-        others = [cell(difference(key, curve)) for curve in curves[1:]]
+        others = [_difference(difference(key, curve)) for curve in curves[1:]]
         rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", own, *others])
     rows.append(["panels won, lost", "", *map(counts, curves[1:])])
     rows.append(["the same at swept rates", "", *(counts(curve, swept) for curve in curves[1:])])
@@ -193,8 +194,9 @@ def selection(facts: Facts) -> str:
 
 
 def _core_seconds(facts: Facts, run: Run) -> float:
+    """Processor seconds for each seed of a run."""
     cost = costs.read(facts.root / "reference" / "runs" / f"{run.name}.json")
-    return cost.core_seconds if cost else np.nan
+    return cost.core_seconds / len(run.seeds) if cost else np.nan
 
 
 def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
