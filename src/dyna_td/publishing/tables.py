@@ -129,7 +129,7 @@ def goal(facts: Facts) -> str:
         rows = [[f"`{curve}`", *(cell(key, curve, end) for key in here for end in ("", "_shown"))] for curve in curves]
         name = environment.partition("-")[0]
         parts.append(table([name, *(f"{name}, {end}" for name in names for end in ("hidden", "shown"))], rows))
-    return "\n\n".join(parts)
+    return "\n".join(parts)
 
 
 def _difference(row: pd.Series) -> str:
