@@ -173,3 +173,10 @@ def test_an_edit_of_ones_own_environment_or_of_a_helper_is_noticed(tmp_path, mon
         forget()
         digests.append(provenance.run_digest(run))
     assert len(set(digests)) == len(edits) + 1
+
+
+def test_an_installed_environment_changes_no_other_digest():
+    before = dict(code_digest.PACKAGES)
+    run = Run("Pendulum-v1", "er", registry.settings_type("Pendulum-v1", "er")(), (0,), 20, 10)
+    assert provenance.run_digest(run) == code_digest.code_digest(entries_of(run))
+    assert before == code_digest.PACKAGES

@@ -35,12 +35,12 @@ def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp
     (own,) = re.findall(r"`squared.py`:\n\n```python\n(.*?)```", USING.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "squared.py").write_text(own)
     words = [part for name, value in SHORT.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    words += ["--agent", "squared:SquaredPER", "--scale", "2", "--seeds", "0,1", "--output", "x.csv"]
+    words += ["--agent", "squared:SquaredPER", "--offset", "0.1", "--seeds", "0,1", "--output", "x.csv"]
     assert cli.main(["train", "--env", "CartPole-v1", *words]) == 0
-    result = dyna_td.train("CartPole-v1", sys.modules["squared"].SquaredPER, seeds=range(2), scale=2, **SHORT)
+    result = dyna_td.train("CartPole-v1", sys.modules["squared"].SquaredPER, seeds=range(2), offset=0.1, **SHORT)
     text = io.StringIO(result.records.assign(value=result.records["value"].map("{:.9g}".format)).to_csv(index=False))
     pd.testing.assert_frame_equal(pd.read_csv(text), pd.read_csv("x.csv"), check_exact=True)
-    assert result.settings.scale == 2 and result.settings.priority_exponent == 1
+    assert result.settings.offset == 0.1 and result.settings.priority_exponent == 1
     assert (load_policy("x.policy.npz").weights["q.kernel0"] == result.policy.weights["q.kernel0"]).all()
 
 

@@ -57,23 +57,35 @@ def files_digest(paths: Iterable[Path]) -> str:
 
 def adopt(module: str) -> None:
     """Counts an imported module of the user's own, and those in its folder that it imports, as code to be digested."""
-    top = sys.modules[module.partition(".")[0]]
-    source = getattr(top, "__file__", None)  # a notebook has none
-    if source is None or top.__name__ in PACKAGES:
+    top, place = _package_of(module)
+    if place is None or top in PACKAGES:
         return
-    place = Path(source)
-    PACKAGES[top.__name__] = place = place.parent if place.stem == "__init__" else place.with_suffix("")
-    if not {"site-packages", "dist-packages"} & set(place.parts):
+    PACKAGES[top] = place
+    if not _is_installed(place):
         OWN_FOLDERS.add(place.parent)
     _module.cache_clear()
 
 
+def _package_of(module: str) -> tuple[str, Path | None]:
+    """The name and the place of an imported module's package; a notebook has no place."""
+    top = module.partition(".")[0]
+    source = getattr(sys.modules[top], "__file__", None)
+    if source is None:
+        return top, None
+    path = Path(source)
+    return top, path.parent if path.stem == "__init__" else path.with_suffix("")
+
+
+def _is_installed(place: Path) -> bool:
+    return bool({"site-packages", "dist-packages"} & set(place.parts))
+
+
 def own_files(module: str) -> list[Path]:
     """The file of an imported module and of those that it imports; empty unless the module is the user's own."""
-    adopt(module)
-    top = module.partition(".")[0]
-    if top not in PACKAGES or PACKAGES[top].parent not in OWN_FOLDERS:
+    _, place = _package_of(module)
+    if place is None or _is_installed(place):
         return []
+    adopt(module)
     found: dict[str, Path] = {}
     waiting = [module]
     while waiting:
