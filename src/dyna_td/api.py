@@ -7,9 +7,9 @@ from numbers import Integral
 
 import pandas as pd
 
-from dyna_td import own_code, registry
+from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import plans, results
+from dyna_td.pipeline import own_code, plans, results
 from dyna_td.pipeline.arguments import MOST_SEEDS, MOST_STEPS
 from dyna_td.pipeline.provenance import machine
 from dyna_td.pipeline.quiet_import import import_quietly

@@ -250,7 +250,7 @@ def require_agent(agent: object, environment: str) -> str:
       UserError: for an unknown agent, or one that belongs to another kind of environment.
     """
     if isinstance(agent, str) and ":" in agent and agent not in AGENTS:
-        from dyna_td import own_code
+        from dyna_td.pipeline import own_code
 
         own_code.adopt(agent)
     here = agents_on(environment)

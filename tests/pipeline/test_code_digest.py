@@ -28,7 +28,7 @@ def sources(tmp_path, monkeypatch):
 
 
 def forget():
-    for cached in (code_digest.code_digest, code_digest._module, code_digest._written, code_digest._text):
+    for cached in (code_digest.code_digest, code_digest.find_module, code_digest._written, code_digest._text):
         cached.cache_clear()
 
 

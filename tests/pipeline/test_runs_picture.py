@@ -1,5 +1,6 @@
 """The picture of runs that were trained by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 import runs
@@ -45,10 +46,14 @@ def test_a_training_that_is_under_way_is_drawn_from_its_checkpoint(csv, tmp_path
         (["--output", "x.jpg"], "--output is 'x.jpg', expected a name that ends in .png."),
         (["--output", "x.png", "--window", "0"], "--window is 0, expected at least 1."),
         (["none.csv", "--output", "x.png"], "cannot read none."),
+        (["foreign.csv", "--output", "x.png"], "cannot read foreign."),
+        ([".", "--output", "x.png"], ". is no CSV: name one that"),
     ],
 )
 def test_a_mistake_is_one_sentence(csv, monkeypatch, tmp_path, capsys, options, words):
     monkeypatch.chdir(tmp_path)
+    with open("foreign.checkpoint", "wb") as file:
+        np.savez(file, facts=np.frombuffer(b"{}", np.uint8))
     assert runs.main([str(csv), *options]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("error: ") and words in told and told.count("\n") == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and words in said and said.count("\n") == 1

@@ -19,7 +19,7 @@ RUNS = (SWEPT, SAMPLED, UNSAMPLED)
 
 @pytest.fixture
 def told(monkeypatch):
-    """Stands in for Snakemake; lists the runs that it was told of."""
+    """Stands in for Snakemake; lists the runs that were handed to it."""
     found = []
     monkeypatch.setattr(handover, "tell_snakemake", lambda scale, runs, directory: found.extend(runs))
     return found

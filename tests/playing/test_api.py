@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 import dyna_td
-from dyna_td import cli, own_code, registry
+from dyna_td import cli, registry
 from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
+from dyna_td.pipeline import arguments, own_code
 from dyna_td.playing.policy import load_policy
 from dyna_td.settings import number
 
@@ -85,6 +86,17 @@ def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
     own = agent if isinstance(agent, type) else type("Own", (ER,), {"numbers": agent, "__module__": __name__})
     with pytest.raises(UserError, match=f"^agent {__name__}:.*{words}"):
         own_code.adopt(own)
+
+
+def test_the_help_of_an_own_setting_may_have_a_percent_sign(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
+    monkeypatch.syspath_prepend(tmp_path)
+    numbers = 'from dyna_td.settings import number\n\nNUMBERS = {"mix": number(3.0, "share in % of all", "ours")}\n'
+    (tmp_path / "mixing.py").write_text(numbers + AGENT.replace("pass", "numbers = NUMBERS"))
+    own_code.adopt("mixing:Mine")
+    parser = arguments.Parser()
+    arguments.add_settings(parser)
+    assert "share in % of all" in parser.format_help()
 
 
 def test_numpys_whole_numbers_are_whole_numbers():

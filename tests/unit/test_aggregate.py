@@ -48,7 +48,7 @@ def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
 def test_the_curves_of_control_are_smoothed_by_seed_before_they_are_averaged():
     panel = Panel("return", {"er": Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=30_000)})
     figure = Figure("figure_4", "title", Path("figure_4.yaml"), {"a": panel})
-    noise = [(1.0, 3.0), (3.0, 1.0)] * 20  # of two seeds that are alike on average
+    noise = [(1.0, 3.0), (3.0, 1.0)] * 20  # of two seeds with the same mean
     frame = pd.concat([records(values, "return", step) for step, values in enumerate(noise)])
     curves = aggregate.learning_curves(figure, lambda run: (frame, {})).set_index(["metric", "step"])
     assert curves.index.get_level_values("metric").unique().tolist() == ["return", "return_smoothed"]

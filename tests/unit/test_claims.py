@@ -1,4 +1,4 @@
-"""claims.yaml states all claims, and every mistake in it is told in one sentence."""
+"""claims.yaml states all claims, and every mistake in it gets one sentence."""
 
 import math
 import shutil

@@ -1,4 +1,4 @@
-"""Readings put other curves or another window in the place of a claim's, and every mistake is told in one sentence."""
+"""Readings put other curves or another window in the place of a claim's, and every mistake gets one sentence."""
 
 import pandas as pd
 import pytest

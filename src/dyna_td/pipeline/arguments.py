@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields
 
-from dyna_td import own_code, registry
+from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import plans
+from dyna_td.pipeline import own_code, plans
 from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
 MOST_SEEDS = 1_000  # in one job

@@ -16,7 +16,6 @@ import ast
 import copy
 import hashlib
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 from dyna_td.pipeline.files import IS_CHECKOUT, PACKAGE, ROOT
 
 PACKAGES = {"dyna_td": PACKAGE, "envs": (ROOT if IS_CHECKOUT else PACKAGE.parent) / "envs"}
-OWN_FOLDERS: set[Path] = set()  # hold modules of the user's own, see `adopt`
+OWN_FOLDERS: set[Path] = set()  # hold modules of the user's own, see `own_code`
 LEFT_OUT = (
     *("dyna_td.settings", "dyna_td.registry", "dyna_td.errors"),
     *("dyna_td.training.progress", "dyna_td.training.checkpoint"),
@@ -55,48 +54,6 @@ def files_digest(paths: Iterable[Path]) -> str:
     return hashlib.sha256(b"\n".join(path.read_bytes() for path in paths)).hexdigest()
 
 
-def adopt(module: str) -> None:
-    """Counts an imported module of the user's own, and those in its folder that it imports, as code to be digested."""
-    top, place = _package_of(module)
-    if place is None or top in PACKAGES:
-        return
-    PACKAGES[top] = place
-    if not _is_installed(place):
-        OWN_FOLDERS.add(place.parent)
-    _module.cache_clear()
-
-
-def _package_of(module: str) -> tuple[str, Path | None]:
-    """The name and the place of an imported module's package; a notebook has no place."""
-    top = module.partition(".")[0]
-    source = getattr(sys.modules[top], "__file__", None)
-    if source is None:
-        return top, None
-    path = Path(source)
-    return top, path.parent if path.stem == "__init__" else path.with_suffix("")
-
-
-def _is_installed(place: Path) -> bool:
-    return bool({"site-packages", "dist-packages"} & set(place.parts))
-
-
-def own_files(module: str) -> list[Path]:
-    """The file of an imported module and of those that it imports; empty unless the module is the user's own."""
-    _, place = _package_of(module)
-    if place is None or _is_installed(place):
-        return []
-    adopt(module)
-    found: dict[str, Path] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        home = _module(name)
-        if home and name not in found:
-            found[name] = home.path
-            waiting += (target.partition(":")[0] for target in home.bound_by(ast.walk(home.tree)).values())
-    return [found[name] for name in sorted(found)]
-
-
 def reached(entries: Iterable[str]) -> set[Definition]:
     """The definitions that `entries` ("module:name") reach, themselves included."""
     found: set[Definition] = set()
@@ -121,12 +78,12 @@ def reached(entries: Iterable[str]) -> set[Definition]:
 def has_source(entry: str) -> bool:
     """Whether `entry` ("module:name") is a definition of this project, or of the user's own code, in its source."""
     module, name = Definition(*entry.split(":"))
-    home = _module(module)
+    home = find_module(module)
     return home is not None and name.partition(".")[0] in home.definitions
 
 
 @cache
-def _module(name: str) -> "_Module | None":
+def find_module(name: str) -> "_Module | None":
     """The module called `name` of this project or of the user's own, None for any other name."""
     package, *parts = name.split(".")
     places = [PACKAGES[package]] if package in PACKAGES else [folder / package for folder in sorted(OWN_FOLDERS)]
@@ -138,7 +95,7 @@ def _module(name: str) -> "_Module | None":
 
 def _home(name: str) -> "_Module":
     """The module that holds a definition of this project."""
-    module = _module(name)
+    module = find_module(name)
     assert module, f"{name} is no module of this project"
     return module
 
@@ -162,15 +119,15 @@ class _Module:
         bound: dict[str, str] = {}
         for node in body:
             if isinstance(node, ast.Import):
-                bound |= {(each.asname or each.name): each.name for each in node.names if _module(each.name)}
+                bound |= {(each.asname or each.name): each.name for each in node.names if find_module(each.name)}
             elif isinstance(node, ast.ImportFrom):
                 above = self.place[: -node.level] if node.level else []  # a user's import can be relative
                 source = ".".join(filter(None, [*above, node.module]))
                 for each in node.names:
                     inside = f"{source}.{each.name}"
-                    if _module(inside):
+                    if find_module(inside):
                         bound[each.asname or each.name] = inside
-                    elif _module(source):
+                    elif find_module(source):
                         bound[each.asname or each.name] = f"{source}:{each.name}"
         return bound
 
@@ -182,7 +139,7 @@ class _Module:
             if not rest:
                 return None
             inside = f"{target}.{rest[0]}"
-            target, rest = inside if _module(inside) else f"{target}:{rest[0]}", rest[1:]
+            target, rest = inside if find_module(inside) else f"{target}:{rest[0]}", rest[1:]
         if not target or rest:
             return None
         module, name = target.split(":")

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dyna_td import __version__
-from dyna_td.own_code import files_of
 from dyna_td.pipeline.code_digest import code_digest, files_digest
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT
+from dyna_td.pipeline.own_code import files_of
 from dyna_td.registry import entries_of
 from dyna_td.settings import Run
 

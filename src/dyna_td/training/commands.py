@@ -86,7 +86,7 @@ def _require_no_other_result(csv: Path, run: Run) -> None:
     remedy = "name another --output, or delete it first"
     checkpoint, details = csv.with_suffix(".checkpoint"), csv.with_suffix(".json")
     under_way = identity_of(checkpoint)
-    if under_way and under_way["settings"] != [{**asked, "source_digest": None}]:
+    if under_way and under_way["settings"] != _settings_of([asked]):
         other = under_way["settings"][0]["run"]
         raise UserError(f"{checkpoint} holds an unfinished training with other settings, {other}: {remedy}.")
     try:
@@ -185,10 +185,15 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
     """The file from which the training of `csv` goes on; it belongs to these runs, this code, versions and CPU."""
     described = [results.describe(run) for run in runs]
     identity = {
-        "settings": [{**run, "source_digest": None} for run in described],
+        "settings": _settings_of(described),
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         "cpu": machine["cpu"],
         "format": 2,  # of its arrays: since 2, stacks have companions
     }
     return Checkpoint(csv.with_suffix(".checkpoint"), identity, options.checkpoint_every)
+
+
+def _settings_of(described: list[dict]) -> list[dict]:
+    """Runs as `results.describe` gives them, without the digest of their code."""
+    return [{**run, "source_digest": None} for run in described]
