@@ -101,11 +101,9 @@ restamp: setup  ##! after a change of code that changes no number: check that, a
 
 benchmark: setup  ##! measure the speed of training, on one thread
 	$(BIN)/python benchmarks/speed.py --output results/benchmark/benchmark.csv
-	$(BIN)/python benchmarks/pictures.py results/benchmark/benchmark.csv
 
 benchmark-peers: setup $(PEERS)/.installed  ##! the same learning work by other libraries, in turn with ours
 	$(BIN)/python benchmarks/peers.py --python $(PEERS)/bin/python --output results/benchmark/peers.csv
-	$(BIN)/python benchmarks/pictures.py results/benchmark/peers.csv
 
 # Line by line: a library that cannot be installed here is left out of the benchmark, and tried again next time.
 $(PEERS)/.installed: benchmarks/requirements.txt
