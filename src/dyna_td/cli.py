@@ -127,7 +127,7 @@ def _aggregate(options: argparse.Namespace) -> None:
     require_writable(output)
 
     def place(run: Run) -> tuple[Path, str]:
-        rebuild = remedies.training(run.name, plan.scale, options.results)
+        rebuild = remedies.training_command(run.name, plan.scale, options.results)
         return results.run_csv(plan.scale, run.name, options.results), rebuild
 
     def read(run: Run) -> tuple[pd.DataFrame, dict]:

@@ -26,7 +26,7 @@ _SEED = 20_220_801  # any number
 _DIGITS = 9  # of studentized deviations: a tie must not depend on the order in which a machine adds
 
 
-class Tests:
+class OneSidedTests:
     """What an effect may be, by the one-sided `p_above` and `p_below` of a subclass: arrays [...], or numbers."""
 
     def p_above(self, bound: float) -> np.ndarray | float:
@@ -47,7 +47,7 @@ class Tests:
 
 
 @dataclass(frozen=True)
-class Estimate(Tests):
+class Estimate(OneSidedTests):
     """A mean with its bootstrap.
 
     Attributes:
@@ -105,7 +105,7 @@ def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
 
 
 @dataclass(frozen=True)
-class FewSeeds(Tests):
+class FewSeeds(OneSidedTests):
     """A difference of means of few seeds: Welch's interval, and p-values that an exact test of ranks grants too.
 
     Attributes:

@@ -27,13 +27,13 @@ def naming_damage(path: Path, remedy: str) -> Iterator[None]:
         raise UserError(f"{path} is damaged; {remedy}.") from error
 
 
-def training(run: str, scale: str, directory: Path = results.DIRECTORY, verb: str = "run") -> str:
+def training_command(run: str, scale: str, directory: Path = results.DIRECTORY, verb: str = "run") -> str:
     """The command that trains a run of the plan anew; with the verb `select`, its sweep."""
     place = "" if Path(directory) == results.DIRECTORY else f" --results {directory}"
     return f"python -m dyna_td {verb} {run} --scale {scale}{place}"
 
 
-def pipeline(csv: Path, scale: str) -> str:
+def pipeline_command(csv: Path, scale: str) -> str:
     """The command with which the pipeline makes `csv` anew, however new it looks."""
     return f"snakemake --force {csv} --config scale={scale}"
 

@@ -88,7 +88,7 @@ def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
         csv = results.run_csv(scale, run.name, directory)
         if not csv.exists():
             return None
-        rebuild = remedies.training(run.name, scale, directory)
+        rebuild = remedies.training_command(run.name, scale, directory)
         records, details = results.read_run(csv, run, rebuild)
         sources = "current" if finished.agrees(run, details) else "other"
         states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None

@@ -53,7 +53,7 @@ def _details(name: str, csv: Path, plan: Plan, directory: Path) -> dict:
 
 
 def _rebuild(name: str, plan: Plan) -> str:
-    return remedies.pipeline(results.run_csv(plan.scale, name), plan.scale)
+    return remedies.pipeline_command(results.run_csv(plan.scale, name), plan.scale)
 
 
 def _figure(figure: Figure, csv: Path, plan: Plan, directory: Path) -> tuple[int, str]:

@@ -99,11 +99,11 @@ class Facts:
         return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
 
     def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
-        """The published jobs of `figures`, see `jobs_of`."""
-        return jobs_of(figures, lambda job: measured_costs.read(self.root / "reference" / "runs" / f"{job}.json"))
+        """The published jobs of `figures`, see `measured_jobs`."""
+        return measured_jobs(figures, lambda job: measured_costs.read(self.root / "reference" / "runs" / f"{job}.json"))
 
 
-def jobs_of(figures: Iterable[Figure], measured: Callable[[str], measured_costs.Cost | None]) -> pd.DataFrame:
+def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], measured_costs.Cost | None]) -> pd.DataFrame:
     """The minutes of processor time and the MiB of each measured job of `figures`, once: a run, or the sweep before it.
 
     This is what core-minutes are, on every page.

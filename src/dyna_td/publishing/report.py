@@ -31,7 +31,7 @@ from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
 from dyna_td.pipeline.remedies import naming_damage
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import pages, reference
-from dyna_td.publishing.facts import Facts, jobs_of
+from dyna_td.publishing.facts import Facts, measured_jobs
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 _CAPTION_SETTINGS: dict[str, Any] = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
@@ -238,7 +238,7 @@ def _embedded(png: Path) -> str:
 
 
 def _costs(plan: Plan, found: Sources) -> list[list[str]]:
-    return pages.cost_rows(plan, partial(jobs_of, measured=lambda job: costs.read(found.job(job).absolute())))
+    return pages.cost_rows(plan, partial(measured_jobs, measured=lambda job: costs.read(found.job(job).absolute())))
 
 
 def _provenance(plan: Plan, found: Sources) -> list[tuple[str, str]]:

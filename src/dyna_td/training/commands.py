@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _read_selection(plan: plans.Plan, run: Run, options: argparse.Namespace) -> dict:
     csv = results.selection_csv(plan.scale, run.name, options.results)
-    rebuild = remedies.training(run.name, plan.scale, options.results, "select")
+    rebuild = remedies.training_command(run.name, plan.scale, options.results, "select")
     _, details = results.read(csv, rebuild)
     selection = {key: details.get(key) for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
     asked = list(plan.selection_runs(run)[0].seeds)
