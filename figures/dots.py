@@ -1,7 +1,6 @@
 """Panels of dots in rows, for numbers that training ends with."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
@@ -9,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import METRIC_LABELS, Panel
 from style import FOREST_GREEN, CurveStyle
-from tables import Tables, curve_rows, require_curve
+from tables import Tables, curve_rows
 
 from dyna_td.pipeline.aggregate import OVER_LEARNING
 
@@ -44,10 +43,8 @@ class Dots(Panel):
         """The curve and the metric of a row."""
         return self.curves[0], key
 
-    def check(self, tables: Tables, path: Path) -> None:
-        super().check(tables, path)
-        for key in self.shown:
-            require_curve(tables.curves, self.letter, *self.place(key), path)
+    def needs(self) -> list[tuple[str, str, str]]:
+        return [(self.letter, *self.place(key)) for key in self.shown]
 
     def row(self, tables: Tables, key: str) -> pd.Series:
         """The last row of curves.csv for the row `key`."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from maps import heatmap
 from panels import CurvePanel, Panel, curves_panel
 from rendering import draw_figure, read_tables, save
-from tables import curve_rows, read_curves
+from tables import curve_rows, read_table
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
@@ -49,7 +49,7 @@ def add_published(figure: str, panels: Sequence[Panel], scale: str, directory: P
     if scale == EVIDENCE_SCALE or figure not in STUDIES + FIGURES_OF_THE_PAPER or not csv.exists():
         return
     plan, paper = load_plan(scale), load_plan(EVIDENCE_SCALE)
-    curves = read_curves(csv)
+    curves = read_table(csv)
     for panel in panels:
         if isinstance(panel, CurvePanel) and panel.trained and not panel.x_metric:
             for curve in panel.curves:

@@ -1,12 +1,11 @@
 """Frozen Q, beyond the paper: where long chains go, what a constant y costs, and how loose Theorem 3 is."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from dots import Dots
 from panels import CurvePanel, Panel
 from style import FOREST_GREEN, CurveStyle
-from tables import Tables, require_curve
+from tables import Tables
 
 # From top to bottom: the chains, by the end of their metrics' names.
 KINDS = {
@@ -38,9 +37,8 @@ SIDES = {
 class Bound(Dots):
     """The two sides of Theorem 3, with their ratio in place of {} in the title."""
 
-    def check(self, tables: Tables, path: Path) -> None:
-        super().check(tables, path)
-        require_curve(tables.curves, self.letter, *self.place("bound_ratio"), path)
+    def needs(self) -> list[tuple[str, str, str]]:
+        return [*super().needs(), (self.letter, *self.place("bound_ratio"))]
 
     def heading(self, tables: Tables) -> str:
         return self.title.format(f"{self.row(tables, 'bound_ratio')['mean']:,.0f}")

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from panels import Panel
-from tables import Tables, curve_rows, require_curve, require_states, state_rows, states_beside
+from tables import Tables, curve_rows, state_rows
 
 from envs.grid_world import GOAL_LOW, GRID_WALLS, MAZE_WALLS, START_HIGH, Wall
 
@@ -53,13 +52,6 @@ class Heatmap(Panel):
     seed: int = 0
 
     shows_states: ClassVar[bool] = True
-
-    def check(self, tables: Tables, path: Path) -> None:
-        super().check(tables, path)
-        (curve,) = self.curves
-        rows = require_curve(tables.curves, self.letter, curve, self.metric, path)
-        seeds = int(rows["n"].max())
-        require_states(tables.states, self.letter, curve, self.seed, seeds, states_beside(path))
 
     def evaluation(self, tables: Tables) -> pd.Series:
         """The row of curves.csv at the step of the states."""

@@ -6,18 +6,15 @@ A panel is declared in the figure's YAML file. The rules here add what follows f
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from style import PANEL_SIZE, CurveStyle, styles_of
-from tables import REBUILD, Tables, curve_rows, require_curve
+from tables import Tables, curve_rows
 
-from dyna_td.errors import UserError
 from dyna_td.pipeline.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.registry import is_supervised
 
@@ -82,17 +79,9 @@ class Panel(ABC):
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Draws everything but the title and the legend."""
 
-    def check(self, tables: Tables, path: Path) -> None:
-        """Checks the tables that were read from the curves.csv `path`.
-
-        Raises:
-          UserError: if they lack something that this panel shows, or are damaged there.
-        """
-        for curve in self.curves:
-            if not np.isfinite(self.diverged_seeds(tables, curve)).all():
-                raise UserError(
-                    f"{path}, panel {self.letter}, curve {curve}: a diverged seed must be a number{REBUILD}"
-                )
+    def needs(self) -> list[tuple[str, str, str]]:
+        """Panel, curve and metric of the rows without which nothing can be drawn."""
+        return [(self.letter, curve, self.metric) for curve in self.curves]
 
     def heading(self, tables: Tables) -> str:
         """The title with what it says about the data."""
@@ -135,7 +124,6 @@ class CurvePanel(Panel):
       x_scale, y_scale: matplotlib's names of the axes' scales.
       smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
       comparable: the panels of one such key share their y-axis, so that they compare by eye; empty for none.
-      equally_long: False if the curves may end at different steps, as those that crash more often do.
       trained: False if the curves are closed forms, which have neither seeds nor steps.
       references: lines that are no curves of the paper.
       decorate: draws more on the finished axes.
@@ -149,7 +137,6 @@ class CurvePanel(Panel):
     y_scale: str = "linear"
     smoothed: bool = False
     comparable: str = ""
-    equally_long: bool = True
     trained: bool = True
     references: tuple[ReferenceLine, ...] = ()
     decorate: Callable[[Axes], None] | None = None
@@ -164,29 +151,10 @@ class CurvePanel(Panel):
         styles = self.style_table()
         return (*(styles[curve] for curve in self.curves), *(line.style for line in self.references))
 
-    def check(self, tables: Tables, path: Path) -> None:
-        super().check(tables, path)
-        lengths = {}
-        for curve in self.curves:
-            rows = require_curve(tables.curves, self.letter, curve, self.drawn_metric, path)
-            if self.x_metric:
-                self._require_x(rows, require_curve(tables.curves, self.letter, curve, self.x_metric, path), path)
-            lengths[curve] = len(rows)
-        for line in self.references:
-            require_curve(tables.curves, self.letter, line.curve, line.metric, path)
-        if self.equally_long and len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{curve} {length}" for curve, length in lengths.items())
-            raise UserError(
-                f"{path}, panel {self.letter}: its curves must have equally many rows, not {counts}{REBUILD}"
-            )
-
-    def _require_x(self, rows: pd.DataFrame, x_rows: pd.DataFrame, path: Path) -> None:
-        missing = sorted(set(rows["step"]) - set(x_rows["step"]))
-        if missing:
-            raise UserError(
-                f"{path}, panel {self.letter}, curve {rows['curve'].iloc[0]}: there is no row of the metric "
-                f"{self.x_metric} at step {missing[0]:g}{REBUILD}"
-            )
+    def needs(self) -> list[tuple[str, str, str]]:
+        metrics = filter(None, (self.drawn_metric, self.x_metric))
+        own = [(self.letter, curve, metric) for metric in metrics for curve in self.curves]
+        return own + [(self.letter, line.curve, line.metric) for line in self.references]
 
     def rows(self, tables: Tables, curve: str) -> pd.DataFrame:
         """The rows of one curve of this panel, by step, with the place on the x-axis as `x`."""
@@ -264,7 +232,6 @@ def curves_panel(letter: str, declared: dict) -> CurvePanel:
         x_metric="train_seconds" if against == "train_seconds" else "",
         smoothed=metric in SMOOTHED_METRICS and against == "step" and declared.get("smoothed", True),
         comparable="" if "y_limits" in axes else f"{metric} on {environment}",
-        equally_long=against != "driving_steps",
         **axes,
     )
 

@@ -1,7 +1,5 @@
 """From panels to a picture: arranges them on a grid with titles, legends and a footer, and writes PNG and PDF."""
 
-import contextlib
-import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 from panels import CurvePanel, Panel
 from style import DOTS_PER_INCH, PANEL_SIZE
-from tables import Tables, read_curves, read_states, states_beside
+from tables import REMEDY, Tables, curve_rows, read_table, states_beside
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import partial_of
+from dyna_td.pipeline.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
 LEGEND_ENTRY_WIDTH = 1.9  # inches, of the longest label
@@ -24,15 +22,17 @@ FOOTER_SIZE = 7  # points
 
 
 def read_tables(path: Path, panels: Sequence[Panel]) -> Tables:
-    """Reads curves.csv, and states.csv if a panel shows it, and checks that all panels' data are there.
+    """Reads curves.csv, and states.csv if a panel shows it.
 
     Raises:
-      UserError: if a file is missing, cut off or damaged, or lacks what a panel shows.
+      UserError: if a file is missing or damaged, or curves.csv has no row of a curve that a panel shows.
     """
     shows_states = any(panel.shows_states for panel in panels)
-    tables = Tables(read_curves(path), read_states(states_beside(path)) if shows_states else None)
-    for panel in panels:
-        panel.check(tables, path)
+    tables = Tables(read_table(path), read_table(states_beside(path)) if shows_states else None)
+    for letter, curve, metric in (need for panel in panels for need in panel.needs()):
+        if curve_rows(tables.curves, letter, curve, metric).empty:
+            where = f"{path}, panel {letter}, curve {curve}"
+            raise UserError(f"{where}: there is no row of the metric {metric}; {REMEDY}.")
     return tables
 
 
@@ -135,19 +135,16 @@ def _describe_divergence(panels: Sequence[Panel], tables: Tables) -> str:
 
 
 def save(figure: Figure, output: Path) -> None:
-    """Writes `output` (a PNG) and the PDF of the same stem, each whole or not at all, without dates inside.
+    """Writes `output`, a PNG, and the PDF of the same stem, without dates inside.
 
     Raises:
       UserError: if the place cannot be written.
     """
     pictures = {output: {"Software": None}, output.with_suffix(".pdf"): {"CreationDate": None}}
-    partial = {path: partial_of(path) for path in pictures}
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
         for path, metadata in pictures.items():
-            figure.savefig(partial[path], format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
-        for path in pictures:
-            os.replace(partial[path], path)
+            with write_whole(path, "wb") as file:
+                figure.savefig(file, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
     except ValueError as error:  # in the mathematics of a title, for example
         raise UserError(f"{output} cannot be drawn ({' '.join(str(error).split())}): mend the title.") from error
     except OSError as error:
@@ -156,6 +153,3 @@ def save(figure: Figure, output: Path) -> None:
         ) from error
     finally:
         plt.close(figure)
-        for path in partial.values():
-            with contextlib.suppress(OSError):  # a folder that cannot be written holds no partial file either
-                path.unlink()

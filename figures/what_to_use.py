@@ -1,7 +1,6 @@
 """What to use, beyond the paper: each agent's return minus ER's on the panels of figures 4 and 12."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
@@ -10,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import Panel
 from style import CurveStyle, graded
-from tables import Tables, curve_rows, require_curve
+from tables import Tables, curve_rows
 
 from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
 
@@ -46,12 +45,14 @@ class Forest(Panel):
     height: ClassVar[float] = 5.8  # inches
     offset: ClassVar[float] = 0.26  # between the dots of a row, in rows; half of it to a hollow dot
 
-    def check(self, tables: Tables, path: Path) -> None:
+    def needs(self) -> list[tuple[str, str, str]]:
+        needed = []
         for panel in self.by_n.values():
-            require_curve(tables.curves, panel.letter, BASELINE, self.metric + OVER_LEARNING, path)
+            needed.append((panel.letter, BASELINE, self.metric + OVER_LEARNING))
             for curve in {*ROWS, *panel.curves} - {BASELINE, BASELINE + SWEPT}:
                 rate = SWEPT if curve.endswith(SWEPT) else ""
-                require_curve(tables.curves, panel.letter, curve, self.metric + LESS + BASELINE + rate, path)
+                needed.append((panel.letter, curve, self.metric + LESS + BASELINE + rate))
+        return needed
 
     def rows(self, tables: Tables, letter: str, curve: str, rate: str = "") -> pd.DataFrame:
         """The rows of curves.csv for an agent's difference; with the rate `SWEPT`, none if it has no sweep."""

@@ -15,7 +15,6 @@ from dyna_td.pipeline.plans import STUDIES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "reference" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-MARKS = re.compile(r"<!-- (end of )?(.+?) -->")
 
 
 def read(page: Path) -> str:
@@ -62,15 +61,6 @@ def test_commands_that_pages_name_exist(page, capsys):
 def test_readme_is_short():
     assert len(read(ROOT / "README.md").splitlines()) <= 250
     assert (ROOT / "README.md").stat().st_size <= 20_000
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_generated_parts_are_filled(page):
-    lines = read(page).splitlines()
-    begun = [line for line in lines if (mark := MARKS.fullmatch(line)) and not mark[1]]
-    for line in begun:
-        end = line.replace("<!-- ", "<!-- end of ")
-        assert any(lines[lines.index(line) + 1 : lines.index(end)]), line
 
 
 def test_the_example_agent_trains_as_it_is_written(tmp_path):

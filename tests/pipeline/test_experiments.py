@@ -55,11 +55,6 @@ def test_figures_share_the_runs_that_they_have_in_common():
     assert figures["figure_11"].panels["a"].curves == figures["figure_11"].panels["c"].curves
 
 
-def test_a_study_without_panels_is_refused(experiments_copy):
-    edit(experiments_copy / "goal.yaml", "\npanels:", "\npanel:")
-    assert "unknown key 'panel' in the file: did you mean 'panels'?" in refusal(experiments_copy)
-
-
 def test_a_misspelt_setting_of_a_scale_is_refused(experiments_copy):
     edit(experiments_copy / "scales.yaml", "      warm_up_steps: 1500", "      warmup_steps: 1500")
     words = "scales.yaml: quick.continuous.settings: unknown setting 'warmup_steps': did you mean 'warm_up_steps'?"

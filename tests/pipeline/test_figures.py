@@ -126,36 +126,24 @@ def test_a_picture_needs_no_tensorflow_and_no_display_and_has_the_same_bytes_on_
     assert all(len(content) > 5_000 for content in pictures[0].values())
 
 
-def as_text(curves):
-    return curves.to_csv(index=False).encode()
-
-
 # The file, what is done to it, and words of the refusal.
 DAMAGE = [
-    ("curves", lambda table: None, "cannot be read"),
-    ("curves", lambda table: as_text(table)[:-3], "cut off"),
-    ("curves", lambda table: b"\xff\xfe\n", "not a CSV file"),
-    ("curves", lambda table: as_text(table.drop(columns="standard_error")), "no column standard_error"),
-    ("curves", lambda table: as_text(table).replace(b",0.1,", b",fast,"), "must be finite"),
-    ("states", lambda table: as_text(table[:-7]), "equally many states"),
-    ("states", lambda table: as_text(table[: 7 * 2000]), "states of 2 seeds, not of 5"),
-    ("states", lambda table: as_text(table[table["seed"] != 0]), "panel a, curve dyna_td: there is no state of"),
-    ("states", lambda table: as_text(table.assign(x=table["x"] + 0.1)), "from 0 to 1"),
+    ("curves", None, "cannot read"),
+    ("curves", b"\xff\xfe\n", "is damaged"),
+    ("states", b"", "is damaged"),
 ]
 
 
-@pytest.mark.parametrize("file, damage, words", DAMAGE)
-def test_a_damaged_table_is_refused(file, damage, words, tmp_path, capsys):
+@pytest.mark.parametrize("file, content, words", DAMAGE)
+def test_a_damaged_table_is_refused(file, content, words, tmp_path, capsys):
     path = write_tables("figure_5", tmp_path).with_name(f"{file}.csv")
-    table = pd.read_csv(path)
-    content = damage(table[table["metric"] == "entropy_10"] if file == "curves" else table)
     path.unlink() if content is None else path.write_bytes(content)
     assert words in refusal("figure_5", tmp_path, capsys, f"{file}.csv")
 
 
 LOSSES = [
-    ("figure_3", "panel == 'c' and metric == 'train_seconds' and step == 1500", "train_seconds at step 1500"),
-    ("figure_9", "curve == 'cubic' and step > 19900", "panel a: its curves must have equally many rows"),
+    ("figure_3", "panel == 'c' and metric == 'train_seconds'", "there is no row of the metric train_seconds"),
+    ("figure_3", "metric.str.endswith('_floor')", "there is no row of the metric distance_on_policy_floor"),
     ("frozen", "metric == 'bound_ratio'", "there is no row of the metric bound_ratio"),
 ]
 
@@ -211,15 +199,12 @@ def test_the_footer_says_which_seeds_diverged():
     assert footer.startswith("scale quick; ") and "diverged: ER seeds 1, 4 (b)" in footer
 
 
-def test_an_evaluation_without_finite_seeds_is_a_gap_and_other_numbers_that_are_none_are_refused(tmp_path, capsys):
+def test_an_evaluation_without_finite_seeds_is_a_gap():
     curves = made_up_curves("figure_9")
     gap = (curves["curve"] == "l2") & curves["step"].between(5000, 6000)
     curves.loc[gap, ["mean", "standard_error", "n"]] = (np.nan, np.nan, 0)
     line = drawn("figure_9", "a", Tables(curves))["a"].lines[1]
     assert list(line.get_xdata()[np.isnan(line.get_ydata())]) == [5000, 5500, 6000]
-    curves.loc[gap, "n"] = 2
-    curves.to_csv(tmp_path / "curves.csv", index=False)
-    assert "curve l2: " in refusal("figure_9", tmp_path, capsys)
 
 
 def test_figure_3_has_the_bounds_of_a_distance_and_training_seconds_under_its_returns():

@@ -44,11 +44,6 @@ def test_all_figures_dry_run_and_train_a_shared_run_once_with_the_memory_and_tim
     assert 3000 < max(memory for memory, _ in found) < 6000 and max(minutes for _, minutes in found) > 400
 
 
-def test_no_job_reserves_more_memory_than_there_is(snakemake):
-    found = reserved(snakemake("--dry-run", "figure_5", "--resources", "mem_mb=700", "--config", "scale=paper"))
-    assert found and max(memory for memory, _ in found) == 700
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -76,11 +71,6 @@ def test_a_clone_in_a_folder_with_a_space_draws_and_uses_its_own_code(tmp_path):
     drawn = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
     assert drawn.returncode == 0, drawn.stderr
     assert (clone / "results" / "smoke" / "figure_7" / "figure_7.png").exists()
-
-
-def test_the_snakefile_passes_the_linter(snakemake):
-    lint = snakemake("--lint")
-    assert lint.returncode == 0, lint.stderr
 
 
 # Two figures and a run with a sweep reach every rule; `make smoke` draws the other figures too.

@@ -6,19 +6,9 @@ import pytest
 import yaml
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.plans import STUDIES, load_plan
+from dyna_td.pipeline.plans import load_plan
 
 PAPER = load_plan("paper")
-
-
-@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
-def test_studies_are_planned_beside_the_figures_and_share_their_runs(scale):
-    plan = load_plan(scale)
-    assert tuple(plan.studies) == STUDIES and not set(plan.studies) & set(plan.figures)
-    assert plan.figure("controls") is plan.studies["controls"]
-    shown = {run for figure in plan.drawn.values() for run in figure.runs}
-    assert len({run.name for run in shown}) == len(shown) == len(plan.all_runs)
-    assert set(plan.runs) < set(plan.all_runs)
 
 
 @pytest.mark.parametrize(

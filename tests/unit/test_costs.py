@@ -63,14 +63,6 @@ def test_a_run_without_measurement_is_expected_to_take_what_the_dearest_like_it_
     assert found.core_seconds == pytest.approx(costs.START + 3000.0) and found.memory_mib == 2000.0
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"core_seconds": null}'])
-def test_a_damaged_file_is_no_measurement(published, content):
-    path = published / f"{SWEPT.name}.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(content)
-    assert costs.measured(PAPER, SWEPT.name) is None
-
-
 def test_the_estimate_of_figures_counts_shared_jobs_once_and_names_what_was_not_measured(published, capsys):
     for run in PAPER.figures["figure_10"].runs:
         write(published / f"{run.name}.json", run, 3600.0, 2048.0)

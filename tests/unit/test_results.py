@@ -8,7 +8,7 @@ import pytest
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import results
-from dyna_td.pipeline.files import require_writable, write_whole
+from dyna_td.pipeline.files import write_whole
 from dyna_td.settings import RegressionSettings, Run
 
 RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)
@@ -136,24 +136,6 @@ def test_states_of_an_earlier_run_do_not_stay(csv):
     results.states_csv(csv).write_text("earlier")
     results.write(csv, records(), {"run": "sin/l2"})
     assert not results.states_csv(csv).exists()
-
-
-def test_damaged_or_missing_states_are_refused(tmp_path):
-    results.write(tmp_path / "x.csv", records(), {}, STATES)
-    states = tmp_path / "x.states.csv"
-    states.write_text(states.read_text()[:-3])
-    with pytest.raises(UserError, match=r"x.states.csv is truncated .*; rebuild it with `again`\.$"):
-        results.read_states(tmp_path / "x.csv", "again")
-    states.unlink()
-    with pytest.raises(UserError, match=r"^cannot read .*x.states.csv: No such file .*; make it with `again`\.$"):
-        results.read_states(tmp_path / "x.csv", "again")
-
-
-def test_a_place_that_cannot_be_written_is_refused(tmp_path):
-    (tmp_path / "file").write_text("")
-    for path in (tmp_path / "file" / "x.csv", tmp_path):
-        with pytest.raises(UserError, match=r"^cannot write .*; choose another place\.$"):
-            require_writable(path)
 
 
 def test_results_of_a_sweep_keep_their_learning_rates(tmp_path):
