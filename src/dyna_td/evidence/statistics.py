@@ -201,8 +201,8 @@ def fisher_exact(hits: int, of: int, other_hits: int, of_others: int) -> tuple[f
 def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -> tuple[float, float, float]:
     """hits / of - other_hits / of_others with its 95% interval: (difference, low, high).
 
-    Newcombe's method 10 (1998) joins the Wilson intervals of both proportions, so that the interval keeps to [-1, 1]
-    and has a width even where nothing was hit.
+    Newcombe's method 10 (1998) joins the Wilson intervals of both proportions. The interval keeps to [-1, 1], and has
+    a width even where nothing was hit.
     """
     first, second = hits / of, other_hits / of_others
     low1, high1 = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")

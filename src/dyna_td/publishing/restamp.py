@@ -1,12 +1,12 @@
 """Shows that changed code makes the same numbers, so that finished runs need not be trained again.
 
-The first evaluations of outdated runs are trained again with the code that is here, until learning has begun, and
-compared with the finished CSVs to the last digit, for the seeds of one program. Where they agree, the JSON files of
-that kind of run get the new digest, and keep the old one under `restamped`; at the first number that differs, it stops.
+The code that is here trains the beginning of outdated runs again, for the seeds of one program, until learning has
+begun. The numbers must equal the finished CSVs to the last digit. Then the JSON files of that kind of run get the new
+digest, and keep the old one under `restamped`. At the first number that differs, it stops.
 
-Another CPU can change numbers, too. With a checkout of the sources that made the runs, those that differ here are begun
-by these older sources as well, and the two beginnings are compared. So is a short run of each kind in which the buffer
-and the queue are soon full and the model soon learns, for what no beginning shows.
+Another CPU can change numbers, too. With a checkout of the sources that made the runs, these older sources begin a
+run that differs as well, and the two beginnings are compared. A short run of each kind shows what no beginning does:
+its buffer and its queue are soon full, and its model soon learns.
 """
 
 import json
