@@ -29,9 +29,7 @@ THEMES = {  # the claims by what they are about, and what shows it
     "MuJoCo, roundabout, maze": (range(37, 45), "figures 6, 13, 14"),
     "Theory on a trained Q": (range(45, 48), "study frozen"),
 }
-NAMES = LABELS | {"l2": "L2", "prioritized_l2": "PrioritizedL2", "full_prioritized_l2": "Full-PrioritizedL2"}
-NAMES |= {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
-NAMES |= {"cubic": "Cubic", "power4": "Power4"}
+NAMES = LABELS | tables.LEARNERS | {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
 CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
 DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
@@ -52,6 +50,7 @@ def fill(root: Path = ROOT) -> None:
             tables.controls,
             tables.goal,
             tables.by_warm_up,
+            tables.regression,
             tables.selection,
         ),
         "docs/figures.md": (gallery,),

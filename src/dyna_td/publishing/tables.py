@@ -1,6 +1,7 @@
 """Tables of docs/claims.md and docs/beyond-the-paper.md, in Markdown."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from dyna_td.pipeline import costs
+from dyna_td.pipeline.scores import Measured, score
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
 from dyna_td.publishing.facts import LABELS, Facts
 from dyna_td.publishing.marked_text import escaped, table
@@ -44,6 +46,14 @@ _REPLACES = {
     "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
+LEARNERS = {  # of the sine task
+    "l2": "L2",
+    "prioritized_l2": "PrioritizedL2",
+    "full_prioritized_l2": "Full-PrioritizedL2",
+    "cubic": "Cubic",
+    "power4": "Power4",
+}
+_LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _DOUBTFUL = 0.25  # of the choices by five seeds: a sweep is shown that errs so often
 _SELECTION_SEEDS = 20  # of a sweep that was repeated
 
@@ -169,6 +179,36 @@ def what_to_use(facts: Facts) -> str:
     return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
 
 
+def regression(facts: Facts) -> str:
+    """Test errors minus L2's, in per cent of L2's, for each task of the study and three lengths of training."""
+    rows = []
+    for panel in facts.plan.studies["regression"].panels.values():
+        shown = {curve: panel.curves[curve] for curve in LEARNERS if curve in panel.curves}
+        for length in _LENGTHS:
+            errors = {curve: _test_errors(facts, run, length) for curve, run in shown.items()}
+            own = errors.pop("l2")
+            cells = {curve: _percent(100 * (error - own) / own.mean()) for curve, error in errors.items()}
+            data = next(iter(shown.values())).settings
+            task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
+            own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in LEARNERS if curve != "l2")]
+            rows.append([task, f"{length:,}", *own_and_others])
+    return table(["task", "updates", *LEARNERS.values()], rows)
+
+
+def _test_errors(facts: Facts, run: Run, length: int) -> pd.Series:
+    """Each seed's test error at the end of the first `length` updates: the mean of the last 20 evaluations."""
+    whole = _published(facts, run)
+    records = whole.records[whole.records["step"] <= length]
+    return score(replace(whole, run=replace(run, steps=length), records=records), "test_rmse", "final")
+
+
+def _percent(differences: pd.Series) -> str:
+    """A mean in per cent and half of Student's 95% interval; bold where the interval leaves out 0."""
+    half = stats.t.ppf(0.975, len(differences) - 1) * differences.sem()
+    mean = round(differences.mean(), 1) + 0.0  # no "-0"
+    return f"{f'**{mean:+.1f}%**' if abs(differences.mean()) > half else f'{mean:+.1f}%'} ± {half:.1f}"
+
+
 def selection(facts: Facts) -> str:
     """The sweeps that five seeds would decide otherwise often: the chosen rate, how often five or twenty seeds would.
 
@@ -202,20 +242,22 @@ def _core_seconds(facts: Facts, run: Run) -> float:
 def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
     scores = {name: mean_returns(facts, run) for name, run in runs.items()}
     own = scores["Dyna-TD"]
-    for name, score in scores.items():
+    for name, returns in scores.items():
         cells = []
         for is_met in (True, False):
-            chosen = [seed for seed in score.index if facts.met_goal[seed] is is_met]
-            cells += [str(len(chosen)), _interval(score[chosen])]
-            cells.append("0" if score is own else _interval((score - own)[chosen], sign=True))
+            chosen = [seed for seed in returns.index if facts.met_goal[seed] is is_met]
+            cells += [str(len(chosen)), _interval(returns[chosen])]
+            cells.append("0" if returns is own else _interval((returns - own)[chosen], sign=True))
         yield [name, *cells]
 
 
 def mean_returns(facts: Facts, run: Run) -> pd.Series:
     """The mean return over learning of each seed, from the published run."""
-    records = pd.read_csv(_csv(facts, run))
-    records = records[(records["metric"] == "return") & (records["step"] >= run.settings.warm_up_steps)]
-    return records.groupby("seed")["value"].mean()
+    return score(_published(facts, run), "return", "auc")
+
+
+def _published(facts: Facts, run: Run) -> Measured:
+    return Measured(run, pd.read_csv(_csv(facts, run)), {}, "make restore")
 
 
 def _csv(facts: Facts, run: Run, kind: str = "") -> Path:
