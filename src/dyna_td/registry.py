@@ -120,7 +120,7 @@ AGENTS = {
     "random_direction": _ablation("RandomDirection"),
     "noise_only": _ablation("NoiseOnly"),
     "uniform_states": _ablation("UniformStates"),
-    "replayed_states": _ablation("ReplayedStates"),
+    "replayed_states": _ablation("ReplayedStates", on="any"),
     # p* is too costly for every step and soon outdated: many states a fill, and a queue of five fills.
     "ideal_states": _ablation(
         "IdealStates", on=SAMPLED_ENVIRONMENT, states_per_fill=1_000, search_every=10, queue_capacity=5_000

@@ -11,6 +11,7 @@ from dyna_td.learning.ddpg import DDPG
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.learning.xla import xla_function
+from dyna_td.registry import AGENTS
 from dyna_td.settings import DDPGSettings
 from dyna_td.training.program import make_program
 from envs.spaces import Space
@@ -208,6 +209,7 @@ def test_ddpg_learns_to_push_a_point_to_its_goal():
     "agent",
     [
         "dyna_td",
+        "replayed_states",
         *(
             pytest.param(name, marks=pytest.mark.thorough)
             for name in ("er", "prioritized_er", "schaul_prioritized_er", "laber", "dyna_value")
@@ -216,7 +218,7 @@ def test_ddpg_learns_to_push_a_point_to_its_goal():
 )
 def test_a_ddpg_agent_changes_its_networks_once_it_learns_and_stays_finite(agent):
     numbers = {"planning_updates": 2, "warm_up_steps": 60, "hidden": (20, 10), "batch_size": 16}
-    if agent.startswith("dyna"):
+    if AGENTS[agent].dyna:
         chains = {"model_start": 60, "search_every": 5, "states_per_fill": 4, "chain_steps": 10}
         numbers |= chains | {"model_hidden": (16, 16), "model_batch_size": 32}
     program = make_program(run_of("Pendulum-v1", agent, steps=100, evaluation_episodes=1, **numbers))
@@ -229,5 +231,5 @@ def test_a_ddpg_agent_changes_its_networks_once_it_learns_and_stays_finite(agent
     program.train(40)
     assert all((mine.numpy() != theirs).any() for mine, theirs in zip(parameters, before, strict=True))
     assert not program.agent.counters()["diverged"].numpy().any()
-    if agent.startswith("dyna"):
+    if AGENTS[agent].dyna:
         assert (program.agent.queue.size.numpy() > 0).all()
