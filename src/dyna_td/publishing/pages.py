@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pipeline.files import ROOT
@@ -263,7 +262,7 @@ def _effect(test: pd.Series) -> str:
 def _mean_return(facts: Facts, panel: Panel, curve: str) -> tuple[float, float]:
     """The mean return over learning of the seeds that the panel shows, and half its interval."""
     seeds = tables.mean_returns(facts, panel.curves[curve])[: panel.seeds]
-    return seeds.mean(), stats.t.ppf(0.975, len(seeds) - 1) * seeds.sem()
+    return seeds.mean(), tables.half_width(seeds)
 
 
 def _two_digits(minutes: float) -> str:

@@ -183,28 +183,28 @@ def regression(facts: Facts) -> str:
     """Test errors minus L2's, in per cent of L2's, for each task of the study and three lengths of training."""
     rows = []
     for panel in facts.plan.studies["regression"].panels.values():
-        shown = {curve: panel.curves[curve] for curve in LEARNERS if curve in panel.curves}
+        shown = {curve: _published(facts, panel.curves[curve]) for curve in LEARNERS if curve in panel.curves}
+        data = shown["l2"].run.settings
+        task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
         for length in _LENGTHS:
-            errors = {curve: _test_errors(facts, run, length) for curve, run in shown.items()}
+            errors = {curve: _test_errors(measured, length) for curve, measured in shown.items()}
             own = errors.pop("l2")
             cells = {curve: _percent(100 * (error - own) / own.mean()) for curve, error in errors.items()}
-            data = next(iter(shown.values())).settings
-            task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
             own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in LEARNERS if curve != "l2")]
             rows.append([task, f"{length:,}", *own_and_others])
     return table(["task", "updates", *LEARNERS.values()], rows)
 
 
-def _test_errors(facts: Facts, run: Run, length: int) -> pd.Series:
+def _test_errors(whole: Measured, length: int) -> pd.Series:
     """Each seed's test error at the end of the first `length` updates: the mean of the last 20 evaluations."""
-    whole = _published(facts, run)
     records = whole.records[whole.records["step"] <= length]
-    return score(replace(whole, run=replace(run, steps=length), records=records), "test_rmse", "final")
+    beginning = Measured(replace(whole.run, steps=length), records, {}, whole.rebuild)
+    return score(beginning, "test_rmse", "final")
 
 
 def _percent(differences: pd.Series) -> str:
     """A mean in per cent and half of Student's 95% interval; bold where the interval leaves out 0."""
-    half = stats.t.ppf(0.975, len(differences) - 1) * differences.sem()
+    half = half_width(differences)
     mean = round(differences.mean(), 1) + 0.0  # no "-0"
     return f"{f'**{mean:+.1f}%**' if abs(differences.mean()) > half else f'{mean:+.1f}%'} ± {half:.1f}"
 
@@ -266,9 +266,13 @@ def _csv(facts: Facts, run: Run, kind: str = "") -> Path:
 
 def _interval(values: pd.Series, sign: bool = False) -> str:
     """Mean and half of Student's 95% interval."""
-    half = stats.t.ppf(0.975, len(values) - 1) * values.sem()
     mean = round(values.mean()) + 0.0  # no "-0"
-    return f"{mean:{'+' if sign else ''},.0f} ± {half:,.0f}"
+    return f"{mean:{'+' if sign else ''},.0f} ± {half_width(values):,.0f}"
+
+
+def half_width(values: pd.Series) -> float:
+    """Half of Student's 95% interval for the mean of `values`."""
+    return stats.t.ppf(0.975, len(values) - 1) * values.sem()
 
 
 def one_line(text: str) -> str:
