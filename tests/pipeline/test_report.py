@@ -144,6 +144,7 @@ def test_the_published_report_is_current_and_its_pictures_are_there():
     assert len(page.all("img")) >= len(FIGURES_OF_THE_PAPER)
     for image in page.all("img"):
         assert (published.parent / image["src"]).read_bytes().startswith(b"\x89PNG")
+    assert "<a href" not in page.all("body")[0]["text"]
     headings = [heading["id"] for heading in page.all("h2")]
     assert headings == ["answer", "claims", "figures", "costs", "provenance", "deviations"]
     bars = [bar for bar in page.all("i") if bar["class"] == "dot"]

@@ -175,7 +175,8 @@ def _bar(test: pd.Series) -> dict | None:
 
 def _linked(text: str) -> Markup:
     """Markdown as HTML, with links to the claims and deviations that it names."""
-    return Markup(re.sub(r"\b(claim|deviation) (\d+)\b", r'<a href="#\1-\2">\1 \2</a>', _inline(text)))
+    html = str(_inline(text))  # as Markup, re.sub would escape the links
+    return Markup(re.sub(r"\b(claim|deviation) (\d+)\b", r'<a href="#\1-\2">\1 \2</a>', html))
 
 
 def _inline(text: str) -> Markup:
