@@ -1,5 +1,7 @@
 """Readings put other curves or another window in the place of a claim's, and every mistake gets one sentence."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 import yaml
@@ -8,6 +10,7 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import readings
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.scorecard import as_csv
+from dyna_td.evidence.verdicts import judge
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.scores import Measured
 
@@ -29,8 +32,8 @@ def paths(claim):
 def test_the_readings_load_at_every_scale_and_change_what_they_are_of(scale):
     plan = load_plan(scale)
     claims = load_claims(plan)
-    for changed in readings.load_readings(plan, claims).values():
-        assert changed
+    for name, changed in readings.load_readings(plan, claims).items():
+        assert changed or (scale != "paper" and name == "the added seeds alone")
         for claim in changed:
             stated = claims[claim.number - 1]
             assert claim.tests != stated.tests and len(claim.tests) == len(stated.tests)
@@ -55,10 +58,30 @@ def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_o
     assert {test.window for test in counted} == {"final"}
 
 
+def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
+    plan = load_plan("paper")
+    claims = load_claims(plan)
+    (tmp_path / "readings.yaml").write_text("readings: [{name: added, claims: [15, 28], added_seeds: true}]")
+    ((claim, other),) = readings.load_readings(plan, claims, tmp_path).values()
+    assert {test.first_seed for test in claim.tests} == {50}  # figure 9 shows 50 seeds of 1,000
+    first = {test.label: test.first_seed for test in other.tests if test.first_seed}
+    assert first == {"figure_4/c": 20, "figure_4/e": 20}
+
+    def read(run):  # with noise the error is larger from seed 50 on, and smaller before
+        noise = 1 if run.settings.noise == 0.5 else -1
+        levels = {seed: 9 + noise * (1 + seed / 1000) * (1 if seed >= 50 else -1) for seed in range(60)}
+        rows = [(seed, 0, "test_rmse", level) for seed, level in levels.items()]
+        records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+        return Measured(replace(run, seeds=tuple(levels)), records, {}, "make it")
+
+    verdicts = [judge(each, plan, read)[0] for each in (claims[14], claim)]
+    assert verdicts == ["contradicted", "supported"]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"name": "x"}, ["reading 'x': it says nothing: give it curves, a window, or both"]),
+        ({"name": "x"}, ["reading 'x': it says nothing: give it curves, a window, or added_seeds"]),
         (BATCHES | {"claims": [10, 44]}, ["it changes nothing of claim 44: take the claim from its list"]),
         (BATCHES | {"curves": {"figure_1/a/l2": "sensitivity/g/l3"}}, ["unknown curve of sensitivity/g 'l3'"]),
         (

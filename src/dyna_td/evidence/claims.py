@@ -67,6 +67,7 @@ class MeasuredTest:
     above: float | None = None
     best: float | None = None
     beside: bool = False
+    first_seed: int = 0  # seeds below it are left out
 
     @property
     def terms(self) -> list[Term]:

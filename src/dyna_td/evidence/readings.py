@@ -1,7 +1,8 @@
-"""Readings, `experiments/readings.yaml`: claims judged once more by other runs, or by another part of training.
+"""Readings, `experiments/readings.yaml`: claims judged once more by other runs, seeds, or parts of training.
 
 A reading replaces curves that a claim compares by others, or the window `auc` by another; the claim's expectations
-stay. Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
+stay. With `added_seeds`, tests whose runs have more seeds than their panels show are judged by the others alone.
+Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
 """
 
 from collections.abc import Mapping
@@ -56,16 +57,16 @@ def require_table(csv: Path, readings: Readings, remedy: str) -> None:
 
 def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
     """The claims that one entry changes, as they then are; an entry without claims is of all that it changes."""
-    if not content.keys() & {"curves", "window"}:
-        raise UserError("it says nothing: give it curves, a window, or both.")
-    curves, window = content.get("curves", {}), content.get("window", "auc")
+    if not content.keys() & {"curves", "window", "added_seeds"}:
+        raise UserError("it says nothing: give it curves, a window, or added_seeds.")
+    curves, window, added = content.get("curves", {}), content.get("window", "auc"), "added_seeds" in content
     numbers = content.get("claims", list(claims))
     changed = []
     for number in numbers:
         if number not in claims:
             raise UserError(f"there is no claim {number}: take a number of claims.yaml.")
         claim = claims[number]
-        other = replace(claim, tests=tuple(_changed(test, curves, window, plan) for test in claim.tests))
+        other = replace(claim, tests=tuple(_changed(test, curves, window, added, plan) for test in claim.tests))
         if other != claim:
             changed.append(other)
         elif "claims" in content:
@@ -77,8 +78,8 @@ def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]
     return changed
 
 
-def _changed(test: MeasuredTest | ComputedTest, curves: dict[str, str], window: str, plan: Plan):
-    """The test with other `curves`, by path or by panel, and with `window` in the place of `auc`."""
+def _changed(test: MeasuredTest | ComputedTest, curves: dict[str, str], window: str, added: bool, plan: Plan):
+    """The test with other `curves`, by path or by panel, with `window` in the place of `auc`, or by `added` seeds."""
     if isinstance(test, ComputedTest):
         return test
 
@@ -87,7 +88,17 @@ def _changed(test: MeasuredTest | ComputedTest, curves: dict[str, str], window: 
         return term_at(curves[name] + term.path.removeprefix(name), term.metric, plan) if name else term
 
     is_open = test.window == "auc" and test.expect != "share_below"
-    return replace(test.with_terms(other), window=window if is_open else test.window)
+    first = _first_added(test, plan) if added and test.expect not in ("share_below", "more_often") else 0
+    return replace(test.with_terms(other), window=window if is_open else test.window, first_seed=first)
+
+
+def _first_added(test: MeasuredTest, plan: Plan) -> int:
+    """The first seed that no panel of the test shows and all of its runs have; 0 if there is none."""
+    if not all(term.run for term in test.terms):
+        return 0
+    places = (term.path.split("/") for term in test.terms)
+    shown = max(plan.drawn[figure].panels[panel].seeds or 0 for figure, panel, _ in places)
+    return shown if all(len(term.run.seeds) > shown for term in test.terms if term.run) else 0
 
 
 def _within(path: str, name: str) -> bool:

@@ -221,7 +221,7 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
 
     def one(term: Term) -> pd.Series:
         values = score(measured[term], term.metric, test.window, test.over, budget)
-        values = values[values.index.isin(shared)]
+        values = values[values.index.isin(shared) & (values.index >= test.first_seed)]
         if test.above is not None:
             values = (values > test.above).where(values.notna()).astype(float)
         if test.best is not None:

@@ -82,15 +82,16 @@ class Facts:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, whether it names a window; or empty."""
+        """The verdicts of other readings: claim, reading, verdict, the reading's kind, which is a key; or empty."""
         path = self.folder / "readings.csv"
         if not path.exists():
-            return pd.DataFrame(columns=["claim", "reading", "verdict", "window"])
+            return pd.DataFrame(columns=["claim", "reading", "verdict", "kind"])
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         declared = read_checked(self.root / "experiments" / "readings.yaml", "readings")["readings"]
-        windows = {reading["name"] for reading in declared if "window" in reading}
+        kinds = ("curves", "window", "added_seeds")
+        kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}
         rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
-        return rows.assign(claim=rows["claim"].astype(int), window=rows["reading"].isin(windows))
+        return rows.assign(claim=rows["claim"].astype(int), kind=rows["reading"].map(kind_of))
 
     @cached_property
     def turned(self) -> pd.DataFrame:

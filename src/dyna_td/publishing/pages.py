@@ -72,11 +72,10 @@ def answer(facts: Facts) -> str:
         return f"{begin}\n"
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted)]
-    by_number = turned.loc[~turned["window"], "claim"].nunique()
-    by_window = turned["claim"].nunique() - by_number
+    by_number, by_window = (set(turned.loc[turned["kind"] == kind, "claim"]) for kind in ("curves", "window"))
     return (
-        f"{begin} Another learning rate or mini-batch ends {by_number} of the contradictions. "
-        f"Judging only the first or the last part of training ends {by_window} more.\n"
+        f"{begin} Another learning rate or mini-batch ends {len(by_number)} of the contradictions. "
+        f"Judging only the first or the last part of training ends {len(by_window - by_number)} more.\n"
     )
 
 
