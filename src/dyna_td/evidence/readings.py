@@ -88,13 +88,13 @@ def _changed(test: MeasuredTest | ComputedTest, curves: dict[str, str], window: 
         return term_at(curves[name] + term.path.removeprefix(name), term.metric, plan) if name else term
 
     is_open = test.window == "auc" and test.expect != "share_below"
-    first = _first_added(test, plan) if added and test.expect not in ("share_below", "more_often") else 0
+    first = _first_added(test, plan) if added else 0
     return replace(test.with_terms(other), window=window if is_open else test.window, first_seed=first)
 
 
 def _first_added(test: MeasuredTest, plan: Plan) -> int:
-    """The first seed that no panel of the test shows and all of its runs have; 0 if there is none."""
-    if not all(term.run for term in test.terms):
+    """The first seed that no panel of the test shows and all of its runs have; 0 if there is none, or no mean."""
+    if test.expect in ("share_below", "more_often") or not all(term.run for term in test.terms):
         return 0
     places = (term.path.split("/") for term in test.terms)
     shown = max(plan.drawn[figure].panels[panel].seeds or 0 for figure, panel, _ in places)

@@ -82,7 +82,7 @@ class Facts:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, the reading's kind, which is a key; or empty."""
+        """The verdicts of other readings: claim, reading, verdict, what the reading changes (`kind`); or empty."""
         path = self.folder / "readings.csv"
         if not path.exists():
             return pd.DataFrame(columns=["claim", "reading", "verdict", "kind"])
