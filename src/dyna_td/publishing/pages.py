@@ -222,8 +222,9 @@ def test_cells(test: pd.Series, plan: Plan) -> list[str]:
             "-",
             test["verdict"],
         ]
-    plus, minus = (test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus"))
-    name = f"{test['test']}{_task(test['test'], plan)}: {plus}{f' minus {minus}' if minus else ''}"
+    sides = [test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus") if test[side]]
+    compared = " minus ".join(f"({side})" if len(sides) > 1 and " + " in side else side for side in sides)
+    name = f"{test['test']}{_task(test['test'], plan)}: {compared}"
     part = WINDOWS.get(test["window"].partition(" ")[0], "")
     name += f", {part}" if part not in test["test"] else ""
     effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
