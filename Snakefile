@@ -4,7 +4,7 @@
 `snakemake what_to_use`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
 
 Code is never an input: the digest of the code that can change a result is among the params, so a comment outdates
-nothing. PLAN reads experiments/ and answers for all runs and figures.
+no run. PLAN reads experiments/ and answers for all runs and figures.
 """
 
 import os
@@ -29,6 +29,11 @@ SCALE = PLAN.scale
 
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
+
+
+def published(figure):
+    """The published curves, which stand behind a figure of another scale."""
+    return [] if SCALE == "paper" else ROOT.glob(f"reference/{figure}/curves.csv")
 
 
 def marked(picture, caption):
@@ -170,7 +175,9 @@ for figure in PLAN.drawn:
             script=f"{ROOT}/figures/draw.py",
             figure=figure,
             scale=SCALE,
-            code=files_digest([ROOT / f"experiments/{figure}.yaml", *ROOT.glob(f"figures/{figure}.py"), *DRAWING]),
+            code=files_digest(
+                [ROOT / f"experiments/{figure}.yaml", *ROOT.glob(f"figures/{figure}.py"), *DRAWING, *published(figure)]
+            ),
         shell:
             "python {params.script:q} {params.figure} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 

@@ -136,7 +136,9 @@ def _aggregate(options: argparse.Namespace) -> None:
 
     texts = {output: aggregate.curves_text(figure, read)}
     if figure.shows_states:
-        texts[results.states_csv(output)] = aggregate.states_text(figure, lambda run: results.read_states(*place(run)))
+        texts[output.with_name("states.csv")] = aggregate.states_text(
+            figure, lambda run: results.read_states(*place(run))
+        )
     _write_texts(texts)
 
 

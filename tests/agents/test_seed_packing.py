@@ -16,11 +16,11 @@ import pytest
 import tensorflow as tf
 from helpers import run_of
 
+from dyna_td.registry import LEARNERS
 from dyna_td.training import trainer
 from dyna_td.training.program import make_program
 from dyna_td.training.trainer import LARGEST_STACK, WIDTHS, diverged_seeds, execute, stack_seeds, stacks_of
 
-LEARNERS = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "plain_cubic", "power4")
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 130, "target_period": 50, "discount": 0.9}
 CHAINS = {"chain_steps": 30, "model_start": 130}
 RUNS = {
@@ -39,7 +39,7 @@ def results_of(run, seeds):
     program = make_program(replace(run, seeds=tuple(seeds)))
     program.train(tf.constant(run.steps))
     variables = [value.numpy() for value in program.variables if value.shape.rank and value.shape[0] == len(seeds)]
-    metrics = {**program.evaluate(), **(program.measure()[0] if run.agent == "prioritized_er" else {})}
+    metrics = {**program.evaluate(), **(program.measure()[0] if run.environment == "GridWorld" else {})}
     return variables, {name: value.numpy() for name, value in metrics.items()}
 
 

@@ -81,6 +81,14 @@ def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monke
     assert " with the code as it was: name another" in capsys.readouterr().err and Path("x.csv").read_bytes() == before
 
 
+def test_a_finished_training_is_repeated_when_a_setting_is_new_since(fake_training):
+    assert cli.main(train("--steps", "20")) == 0
+    details = json.loads(Path("x.json").read_text())
+    del details["settings"]["examples"]
+    Path("x.json").write_text(json.dumps(details))
+    assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 2
+
+
 def test_a_checkpoint_of_other_settings_is_kept(fake_training, monkeypatch, capsys):
     def kill(run, progress, checkpoint, watch):
         checkpoint.save({}, {})

@@ -109,14 +109,17 @@ def test_one_twin_does_not_outdate_the_runs_of_another(sources):
     assert {RUNS[name].environment for name in found} == {"CartPole-v1"}
 
 
-@pytest.mark.parametrize("line", ["from . import helper", "from .helper import two", "from .. import whole"])
-def test_a_relative_import_of_ones_own_package_is_followed(tmp_path, monkeypatch, line):
+@pytest.mark.parametrize(
+    "line", ["from . import helper", "from .helper import two", "from .. import whole", "import whole.inner.helper"]
+)
+def test_an_import_inside_ones_own_package_is_followed(tmp_path, monkeypatch, line):
     inner = tmp_path / "whole" / "inner"
     inner.mkdir(parents=True)
     (tmp_path / "whole" / "__init__.py").write_text("from .inner.helper import two\n\nwhole = two\n")
     (inner / "__init__.py").write_text("")
     (inner / "helper.py").write_text("def two():\n    return 2\n")
-    called = {"helper": "helper.two", "two": "two", "whole": "whole"}[line.rpartition(" ")[2]]
+    name = line.rpartition(" ")[2]
+    called = {"helper": "helper.two", "whole.inner.helper": "whole.inner.helper.two"}.get(name, name)
     (inner / "mine.py").write_text(f"{line}\n\n\ndef mine():\n    return {called}()\n")
     monkeypatch.setitem(code_digest.PACKAGES, "whole", tmp_path / "whole")
     forget()

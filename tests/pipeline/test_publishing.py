@@ -215,6 +215,7 @@ def test_steps_are_interpolated_and_those_not_published_or_not_finite_left_out(a
     assert (row["evaluations"], row["last_step"], row["verdict"]) == (1, 0, "inside")
     row = against(curves([1.0], 0.1, 5, [300]), curves([1.0, 1.0], 0.1, 10, [0, 100]))
     assert (row["evaluations"], row["verdict"]) == (0, "nothing to compare")
+    assert "nan" not in comparison.as_text(pd.DataFrame([row]))
 
 
 def test_a_band_wider_than_what_the_published_curve_learns_is_too_little_data(against):

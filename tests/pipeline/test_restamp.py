@@ -181,6 +181,7 @@ import pandas as pd
 from dyna_td.learning.regression import CONSTANT
 
 LARGEST_STACK = 20
+WIDTHS = (20,)
 
 
 def stack_seeds(seeds):

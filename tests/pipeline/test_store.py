@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from pathlib import Path
 
 import pytest
 
@@ -67,12 +68,13 @@ def test_what_is_there_is_not_overwritten(stored, told, tmp_path):
     assert not results.run_csv("paper", SWEPT.name, tmp_path / "again").exists()
 
 
-def test_damaged_and_outdated_runs_are_not_stored(tmp_path, finish):
+@pytest.mark.parametrize("path_of", [Path, results.states_csv])
+def test_damaged_and_outdated_runs_are_not_stored(tmp_path, finish, path_of):
     source = tmp_path / "results"
     finish(SWEPT, source, digest="old")
-    finish(SAMPLED, source)
-    csv = results.run_csv("paper", SAMPLED.name, source)
-    csv.write_bytes(csv.read_bytes()[:-9])
+    csv, other = finish(SAMPLED, source), finish(UNSAMPLED, source)
+    path_of(csv).write_bytes(path_of(csv).read_bytes()[:-9])
+    path_beside(other).write_bytes(b"another training's")
     assert store.keep(PLAN, PLAN.all_runs.values(), source, tmp_path / "reference") == []
     assert not (tmp_path / "reference").exists()
 
@@ -84,17 +86,19 @@ def test_damaged_and_outdated_runs_are_not_stored(tmp_path, finish):
         ("json", b"{}"),
         ("selection.csv.xz", b"[]"),
         ("selection.json", b"[]"),
+        ("policy.npz", b"another training's"),
     ],
 )
 def test_a_damaged_published_run_is_left_out_and_leaves_nothing_behind(stored, told, tmp_path, suffix, content):
     _, directory = stored
-    path = directory / "runs" / f"{SWEPT.name}.{suffix}"
+    run = UNSAMPLED if suffix == "policy.npz" else SWEPT
+    path = directory / "runs" / f"{run.name}.{suffix}"
     path.write_bytes(content)
     back = store.restore(PLAN, directory, tmp_path / "again")
-    assert {made.run for made in back.runs} == {SAMPLED, UNSAMPLED} and not back.left_out
+    assert {made.run for made in back.runs} == set(RUNS) - {run} and not back.left_out
     (sentence,) = back.damaged
     assert sentence.startswith(f"{path} ") and f"; get it again with `git checkout {path}`" in sentence
-    assert not any(SWEPT.name in str(path) for path in files_of(tmp_path / "again"))
+    assert not any(run.name in str(path) for path in files_of(tmp_path / "again"))
 
 
 def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_path):

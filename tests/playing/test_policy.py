@@ -167,3 +167,4 @@ def test_tensorboard_gets_the_numbers_of_the_records(tmp_path):
         for value in event.summary.value
     ]
     assert read == rows
+    assert Events(tmp_path / "x") and not [*(tmp_path / "x").rglob("events*")]  # another training's do not stay

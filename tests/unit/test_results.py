@@ -132,15 +132,17 @@ def test_states_are_written_beside_the_records_and_read_again(tmp_path):
     assert not (tmp_path / "y.states.csv").exists()
 
 
-def test_states_of_an_earlier_run_do_not_stay(csv):
-    results.states_csv(csv).write_text("earlier")
-    results.write(csv, records(), {"run": "sin/l2"})
-    assert not results.states_csv(csv).exists()
+def test_states_of_an_earlier_run_do_not_stay_and_others_do(tmp_path):
+    for name in ("curves.states.csv", "states.csv"):
+        (tmp_path / name).write_text("earlier")
+    results.write(tmp_path / "curves.csv", records(), {"run": "sin/l2"})
+    assert not (tmp_path / "curves.states.csv").exists() and (tmp_path / "states.csv").exists()
 
 
 def test_results_of_a_sweep_keep_their_learning_rates(tmp_path):
-    frame = pd.concat([records().assign(learning_rate=rate) for rate in (0.01, 0.00001)])
+    rates = [0.00001, 0.00012345678, 0.01]
+    frame = pd.concat([records().assign(learning_rate=rate) for rate in rates])
     results.write(tmp_path / "x.csv", frame, {})
     text = (tmp_path / "x.csv").read_text().splitlines()
     assert text[:2] == ["learning_rate,seed,step,metric,value", "1e-05,0,0,test_rmse,0"]
-    assert set(results.read(tmp_path / "x.csv", "")[0]["learning_rate"]) == {0.01, 0.00001}
+    assert list(results.read(tmp_path / "x.csv", "")[0]["learning_rate"].unique()) == rates

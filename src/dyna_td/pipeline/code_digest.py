@@ -119,7 +119,10 @@ class _Module:
         bound: dict[str, str] = {}
         for node in body:
             if isinstance(node, ast.Import):
-                bound |= {(each.asname or each.name): each.name for each in node.names if find_module(each.name)}
+                for each in node.names:
+                    if find_module(each.name):  # `import a.b` binds a
+                        bound[each.asname or each.name] = each.name
+                        bound |= {} if each.asname else {(top := each.name.partition(".")[0]): top}
             elif isinstance(node, ast.ImportFrom):
                 above = self.place[: -node.level] if node.level else []  # a user's import can be relative
                 source = ".".join(filter(None, [*above, node.module]))

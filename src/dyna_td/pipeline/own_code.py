@@ -17,7 +17,7 @@ from dyna_td.settings import DDPGDynaSettings, DynaSettings, checked
 # Options and arguments of `train`, which settings of an agent's own cannot have as names.
 _TAKEN = (
     *("env", "agent", "output", "seeds", "steps", "evaluate_every"),
-    *("checkpoint_every", "tensorboard", "progress", "help"),
+    *("checkpoint_every", "tensorboard", "progress", "help", "command", "name_of_command"),
 )
 
 

@@ -316,10 +316,8 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
 def _sweep(kind: type[Settings], rates: list, extent: dict) -> tuple[float, ...]:
     """The learning rates of a sweep, as many as the scale tries."""
     rates = [checked(kind.__dataclass_fields__["learning_rate"], rate) for rate in rates]
-    if len(rates) < 2 or len({f"{rate:g}" for rate in rates}) < len(rates):
-        raise UserError(
-            f"learning_rate is {rates}, expected one number, or two rates or more that differ in six digits."
-        )
+    if len(rates) < 2 or len(set(rates)) < len(rates):
+        raise UserError(f"learning_rate is {rates}, expected one number, or two rates or more that differ.")
     return tuple(rates[: extent.get("learning_rates")])
 
 

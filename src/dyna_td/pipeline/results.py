@@ -33,8 +33,8 @@ def selection_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Pat
 
 
 def states_csv(csv: Path) -> Path:
-    """The sampled states of the run of `csv`, or those that go with a figure's curves.csv."""
-    return csv.with_name("states.csv" if csv.name == "curves.csv" else f"{csv.stem}.states.csv")
+    """The sampled states of the run of `csv`."""
+    return csv.with_name(f"{csv.stem}.states.csv")
 
 
 def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
@@ -67,7 +67,7 @@ def to_csv_text(records: pd.DataFrame) -> str:
     keys = [column for column in SWEEP_COLUMNS[:-1] if column in records]
     ordered = records.sort_values(keys, kind="stable")[[*keys, "value"]]
     if "learning_rate" in keys:
-        ordered = ordered.assign(learning_rate=ordered["learning_rate"].map("{:g}".format))
+        ordered = ordered.assign(learning_rate=ordered["learning_rate"].map(lambda rate: repr(float(rate))))
     return ordered.assign(value=ordered["value"].map("{:.9g}".format)).to_csv(index=False, lineterminator="\n")
 
 

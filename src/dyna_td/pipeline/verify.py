@@ -62,7 +62,7 @@ def _figure(figure: Figure, csv: Path, plan: Plan, directory: Path) -> tuple[int
     try:
         expected = {csv: curves_text(figure, lambda run: results.read_run(places[run][0], run, places[run][1]))}
         if figure.shows_states:
-            expected[results.states_csv(csv)] = states_text(figure, lambda run: results.read_states(*places[run]))
+            expected[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
     except (UserError, *remedies.DAMAGE) as error:
         reason = str(error) if isinstance(error, UserError) else "the JSON file of one of them is damaged."
         return 1, f"{csv} cannot be compared with its runs: {reason}"

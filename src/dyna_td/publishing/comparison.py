@@ -52,7 +52,12 @@ def compare(plan: Plan, paper: Plan, figures: list[str], directory: Path, publis
 
 def as_text(table: pd.DataFrame) -> str:
     """`table` for the terminal."""
-    shown = table.assign(inside=table["inside"].map("{:.0%}".format), largest=table["largest"].map("{:.2g}".format))
+    formats = {"inside": "{:.0%}", "largest": "{:.2g}"}
+    words = {
+        name: [form.format(number) if np.isfinite(number) else "-" for number in table[name]]
+        for name, form in formats.items()
+    }
+    shown = table.assign(**words)
     return shown.drop(columns=["metric", "last_step", "at_step"]).to_string(index=False, justify="left")
 
 

@@ -74,8 +74,8 @@ def answer(facts: Facts) -> str:
     turned = facts.turned[facts.turned["claim"].isin(contradicted)]
     by_number, by_window = (set(turned.loc[turned["kind"] == kind, "claim"]) for kind in ("curves", "window"))
     return (
-        f"{begin} Another learning rate or mini-batch ends {len(by_number)} of the contradictions. "
-        f"Judging only the first or the last part of training ends {len(by_window - by_number)} more.\n"
+        f"{begin} Of the {len(contradicted)} contradictions, {len(by_number)} depend on a number that the paper leaves "
+        f"open, such as a learning rate, and {len(by_window - by_number)} on the part of training that is judged.\n"
     )
 
 

@@ -79,11 +79,13 @@ def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
         return details
 
 
-def read_table(name: str, directory: Path = DIRECTORY) -> bytes:
-    """A run's table (see `stored`); a UserError if it is missing, damaged or not what its JSON file tells of."""
-    path, job = stored(name, directory), re.sub(r"(\.states)?\.csv$", "", name)
-    content = read_compressed(path)
-    key = "csv_sha256" if name == f"{job}.csv" else "states_sha256"
+def read(name: str, directory: Path = DIRECTORY) -> bytes:
+    """A run's table or policy (see `stored`); a UserError if it is missing, damaged or not its JSON file's."""
+    path = stored(name, directory)
+    job, kind = re.split(r"\.(states\.csv|csv|policy\.npz)$", name)[:2]
+    with naming_damage(path, again(path)):
+        content = path.read_bytes() if kind == "policy.npz" else read_compressed(path)
+    key = f"{kind.partition('.')[0]}_sha256"
     if results.checksum(content) != (read_details(job, directory) or {}).get(key):
         raise UserError(f"{path} is not what the JSON file beside it tells of; {again(path)}.")
     return content
@@ -94,16 +96,16 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
     require_published(directory)
 
     @cache
-    def read(run: Run) -> Measured | None:
+    def read_run(run: Run) -> Measured | None:
         details = read_details(run.name, directory)
         if details is None:
             return None
         csv = f"{run.name}.csv"
-        records = pd.read_csv(io.BytesIO(read_table(csv, directory)))
+        records = pd.read_csv(io.BytesIO(read(csv, directory)))
         results.require_complete(stored(csv, directory), records, run, "make reference")
         sources = "published" if finished.agrees(run, details, code=False) else "other"
         states = f"{run.name}.states.csv" if "states_sha256" in details else None
-        read_states = (lambda: pd.read_csv(io.BytesIO(read_table(states, directory)))) if states else None
+        read_states = (lambda: pd.read_csv(io.BytesIO(read(states, directory)))) if states else None
         return Measured(run, records, details, "make reference", sources, read_states)
 
-    return read
+    return read_run

@@ -27,7 +27,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, provenance, results
-from dyna_td.pipeline.finished import Finished
+from dyna_td.pipeline.finished import Finished, Table
 from dyna_td.pipeline.plans import Plan
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.publishing import handover
@@ -121,6 +121,7 @@ def train_beginning(run: Run, until: int, measures: bool, companions: bool = Tru
     """
     from dyna_td.training import trainer  # imports TensorFlow, which nothing else here needs
 
+    widths = trainer.WIDTHS
     if not companions:
         trainer.WIDTHS = range(2, trainer.LARGEST_STACK + 1)
     beginning = replace(run, seeds=tuple(seed for seed in trainer.stack_seeds(run.seeds)[0] if seed in run.seeds))
@@ -131,6 +132,8 @@ def train_beginning(run: Run, until: int, measures: bool, companions: bool = Tru
         return trainer.execute_sweep([beginning], stop.show, stop)[0].records
     except _Enough:
         return stop.records[stop.records["seed"].isin(beginning.seeds)]
+    finally:
+        trainer.WIDTHS = widths
 
 
 # For a process of older sources.
@@ -189,10 +192,10 @@ def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[s
     It is compared with the finished numbers; where they differ, with those of the older sources in `checkout`.
     """
     until, rate = last_step(made.run), made.trained.settings.learning_rate
-    trained = made.table.details.get("trained_seeds", 0)
-    begin = partial(train_beginning, until=until, companions=trained > made.table.records["seed"].nunique())
-    sweep = [begin(made.candidate, measures=False).assign(learning_rate=rate)] if made.candidate else []
-    new = [*sweep, begin(made.trained, measures=True)]
+    new = [train_beginning(made.trained, until, True, companions=_has_companions(made.table))]
+    if made.candidate and made.sweep:
+        swept = train_beginning(made.candidate, until, False, companions=_has_companions(made.sweep))
+        new.insert(0, swept.assign(learning_rate=rate))
     old = []
     for table, records in zip(made.tables, new, strict=True):
         kept = table.records[table.records["step"] <= until]
@@ -211,6 +214,12 @@ def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[s
         difference = _differs(made, older, new, f"{checkout} makes, of a short {{}},")
         facts["compared_crowded"] = provenance.commit(checkout)
     return difference, facts
+
+
+def _has_companions(table: Table) -> bool:
+    """Whether seeds trained along that are not in the table."""
+    trainings = table.records[table.records.columns.intersection(["learning_rate", "seed"])].drop_duplicates()
+    return table.details.get("trained_seeds", 0) > len(trainings)
 
 
 def _differs(made: Finished, old: list[str], new: list[pd.DataFrame], whose: str) -> str | None:

@@ -58,9 +58,13 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
     kept = []
     for run in runs:
         files = _files(plan, run, source)
+        csv = files[f"{run.name}.csv"]
         try:
             if not all(path.exists() for path in files.values()) or not finished.read(plan, run, source).is_current:
                 continue
+            has_policy = results.require_policy(csv, "")
+            if run.name in plan.sampled_runs:
+                results.read_states(csv, "")
         except UserError:
             continue
         kept.append(run)
@@ -71,10 +75,9 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
             else:
                 with write_whole(at) as file:
                     file.write(f"{_as_json(json.loads(path.read_bytes()))}\n")
-        policy = path_beside(files[f"{run.name}.csv"])
-        if run.name in plan.runs and policy.exists():  # studies would double the size of the repository
+        if run.name in plan.runs and has_policy:  # studies would double the size of the repository
             with write_whole(reference.stored(f"{run.name}.policy.npz", directory), "wb") as file:
-                file.write(policy.read_bytes())
+                file.write(path_beside(csv).read_bytes())
     return kept
 
 
@@ -101,14 +104,14 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, outdated: bool
     if reference.stored(policy, directory).exists():
         files = {policy: path_beside(files[f"{run.name}.csv"]), **files}
     try:
-        tables = {name: reference.read_table(name, directory) for name in files if name.endswith(".csv")}
+        bound = {name: reference.read(name, directory) for name in files if not name.endswith(".json")}
     except UserError as error:
         back.damaged.append(str(error))
         return
     try:
         for name, path in files.items():
             with write_whole(path, "wb") as file:
-                file.write(tables[name] if name in tables else reference.stored(name, directory).read_bytes())
+                file.write(bound[name] if name in bound else reference.stored(name, directory).read_bytes())
         made = finished.read(plan, run, target)
     except UserError as error:
         back.left_out.append(str(error))

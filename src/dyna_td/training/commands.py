@@ -11,7 +11,7 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments, plans, provenance, remedies, results
+from dyna_td.pipeline import arguments, finished, plans, provenance, remedies, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.selection import select_learning_rate
@@ -97,7 +97,8 @@ def _require_no_other_result(csv: Path, run: Run) -> None:
         raise UserError(f"{details} is no training's: {remedy}.")
     if not csv.exists() or (under_way and not found):  # a kill came between the CSV and its JSON file
         return
-    differing = [key for key, value in asked.items() if found.get(key) != value]
+    differing = finished.differences(run, found, asked)
+    differing += ["source_digest"] if found.get("source_digest") != asked["source_digest"] else []
     if differing:
         what = found.get("run", "which is no training's")
         code = " with the code as it was" if differing == ["source_digest"] else ""

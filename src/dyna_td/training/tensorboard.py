@@ -15,6 +15,8 @@ class Events:
 
     def __init__(self, folder: Path):
         self._folder = folder
+        for earlier in folder.glob("seed-*/events.out.tfevents.dyna_td"):
+            earlier.unlink()
         self._files: dict[int, tf.io.TFRecordWriter] = {}
 
     def add(self, records: pd.DataFrame) -> None:
