@@ -135,7 +135,7 @@ def main() -> int:
     parser.add_argument("--claims", type=Path, default=Path("reference/claims.csv"), help="the verdicts")
     path = parser.parse_args().claims
     try:
-        rows = comparisons(Facts(verdicts_in=path.parent))
+        rows = comparisons(Facts(path.parent))
         if rows:
             save(draw(rows), path.with_name(f"{DIFFERENCES}.png"))
     except OSError as error:

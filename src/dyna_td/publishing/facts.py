@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pandas as pd
 
+from dyna_td.errors import UserError
 from dyna_td.evidence.findings import Finding, load_findings
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
-from dyna_td.pipeline import costs as measured_costs
+from dyna_td.pipeline import costs
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan, load_plan
+from dyna_td.pipeline.scores import Measured
 from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.publishing import reference
+from dyna_td.settings import Run
+
+PUBLISHED = ROOT / reference.DIRECTORY
 
 LABELS = {  # of curves
     "er": "ER",
@@ -26,34 +32,28 @@ LABELS = {  # of curves
 
 @dataclass(frozen=True)
 class Facts:
-    """The published facts: reference/ and experiments/ below `root`.
+    """The published facts: reference/ and experiments/ of this checkout.
 
-    `verdicts_in` is the folder of claims.csv and readings.csv, if they are not the published ones.
+    `folder` holds claims.csv and readings.csv, if they are not the published ones.
     """
 
-    root: Path = ROOT
-    verdicts_in: Path | None = None
-
-    @property
-    def folder(self) -> Path:
-        """Where claims.csv and readings.csv are."""
-        return self.verdicts_in or self.root / "reference"
+    folder: Path = PUBLISHED
 
     @cached_property
     def plan(self) -> Plan:
         """The plan of the paper's scale."""
-        return load_plan(EVIDENCE_SCALE, self.root / "experiments")
+        return load_plan(EVIDENCE_SCALE, ROOT / "experiments")
 
     @cached_property
     def stated(self) -> dict[int, dict]:
         """The claims as claims.yaml states them, by number."""
-        content = read_checked(self.root / "experiments" / "claims.yaml", "claims")
+        content = read_checked(ROOT / "experiments" / "claims.yaml", "claims")
         return {claim["number"]: claim for claim in content["claims"]}
 
     @cached_property
     def findings(self) -> dict[int, Finding]:
         """The findings by the number of their claim."""
-        return load_findings(self.stated, self.root / "experiments")
+        return load_findings(self.stated, ROOT / "experiments")
 
     @cached_property
     def card(self) -> pd.DataFrame:
@@ -68,7 +68,7 @@ class Facts:
 
     def curves(self, name: str) -> pd.DataFrame:
         """The published curves of a figure or study, by panel, curve and metric."""
-        return pd.read_csv(self.root / "reference" / name / "curves.csv").set_index(["panel", "curve", "metric"])
+        return pd.read_csv(reference.curves_csv(name, PUBLISHED)).set_index(["panel", "curve", "metric"])
 
     def tests(self, number: int) -> pd.DataFrame:
         """The rows of a claim's tests."""
@@ -77,7 +77,7 @@ class Facts:
     @cached_property
     def met_goal(self) -> dict[int, bool]:
         """By seed, whether GridWorld's random warm-up reached the goal (reference/warm_up.csv)."""
-        table = pd.read_csv(self.root / "reference" / "warm_up.csv")
+        table = pd.read_csv(PUBLISHED / "warm_up.csv")
         return dict(zip(table["seed"], (table["goals"] > 0).tolist(), strict=True))
 
     @cached_property
@@ -87,7 +87,7 @@ class Facts:
         if not path.exists():
             return pd.DataFrame(columns=["claim", "reading", "verdict", "kind"])
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        declared = read_checked(self.root / "experiments" / "readings.yaml", "readings")["readings"]
+        declared = read_checked(ROOT / "experiments" / "readings.yaml", "readings")["readings"]
         kinds = ("curves", "window", "added_seeds")
         kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}
         rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
@@ -101,14 +101,29 @@ class Facts:
 
     def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
         """The published jobs of `figures`, see `measured_jobs`."""
-        return measured_jobs(figures, lambda job: measured_costs.read(self.root / "reference" / "runs" / f"{job}.json"))
+        return measured_jobs(figures, self.cost)
+
+    def cost(self, job: str) -> costs.Cost | None:
+        """The published cost of a job, or None."""
+        return costs.read(reference.stored(f"{job}.json", PUBLISHED))
+
+    def read(self, run: Run) -> Measured:
+        """The published results of a run; a UserError if there are none."""
+        found = self._reader(run)
+        if found is None:
+            raise UserError(f"{run.name} is not published: publish it with `make reference`.")
+        return found
+
+    @cached_property
+    def _reader(self) -> Callable[[Run], Measured | None]:
+        return reference.reader(PUBLISHED)
 
 
-def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], measured_costs.Cost | None]) -> pd.DataFrame:
+def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], costs.Cost | None]) -> pd.DataFrame:
     """The minutes of processor time and the MiB of each measured job of `figures`, once: a run, or the sweep before it.
 
     This is what core-minutes are, on every page.
     """
-    found = {job: cost for job in measured_costs.jobs_of(figures) if (cost := measured(job))}
+    found = {job: cost for job in costs.jobs_of(figures) if (cost := measured(job))}
     rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
     return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 from dyna_td.errors import UserError
@@ -16,14 +15,14 @@ from dyna_td.publishing import handover, reference
 SCRIPT = ROOT / "figures" / "draw.py"
 
 
-def draw_all(figures: Sequence[str], directory: Path = reference.DIRECTORY, output: Path | None = None) -> list[Path]:
-    """Draws `figures` into `output`, by default where they are published, one process each; returns the PNGs.
+def draw_all(figures: Sequence[str], directory: Path = reference.DIRECTORY) -> list[Path]:
+    """Draws `figures` where they are published, one process each; returns the PNGs.
 
     Raises:
       UserError: if the tables of one are damaged, or its script refuses them.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(partial(draw, directory=directory, output=output or directory), figures))
+        return list(pool.map(lambda figure: draw(figure, directory, directory), figures))
 
 
 def draw(figure: str, directory: Path, output: Path) -> Path:

@@ -5,7 +5,6 @@ Nothing is judged here: verdicts are those of claims.csv and readings.csv. The r
 
 import re
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -35,9 +34,9 @@ DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
-def fill(root: Path = ROOT) -> None:
+def fill() -> None:
     """Writes every generated part into its page."""
-    facts = Facts(root)
+    facts = Facts()
     pages = {
         "README.md": (scorecard, answer, results, figures),
         "docs/README.md": (answer,),
@@ -55,7 +54,7 @@ def fill(root: Path = ROOT) -> None:
         "docs/figures.md": (gallery,),
     }
     for page, parts in pages.items():
-        marked_text.replace(root / page, {part.__name__: part(facts) for part in parts})
+        marked_text.replace(ROOT / page, {part.__name__: part(facts) for part in parts})
 
 
 def scorecard(facts: Facts) -> str:
@@ -111,7 +110,7 @@ def gallery(facts: Facts) -> str:
     """A section for each published figure and study: its verdicts, its picture, its command and its cost."""
     lines = []
     for name, figure in facts.plan.drawn.items():
-        if not (facts.root / "reference" / name / f"{name}.png").exists():
+        if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
         cost = _two_digits(facts.jobs([figure])["minutes"].sum())
         facts_line = ". ".join(
@@ -152,7 +151,7 @@ def claims(facts: Facts) -> str:
 
 def deviations(facts: Facts) -> str:
     """The table of the deviations; a row's number is its anchor."""
-    content = read_checked(facts.root / "experiments" / "deviations.yaml", "deviations")["deviations"]
+    content = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
     rows = []
     for row in content:
         anchor = f'<a id="deviation-{row["number"]}"></a>{row["number"]}'

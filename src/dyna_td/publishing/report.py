@@ -136,7 +136,7 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     scorecard.require_card(csv, stated, remedy)
     if readings.beside(csv).exists():
         readings.require_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
-    return Facts(verdicts_in=folder)
+    return Facts(folder)
 
 
 def _claim(claim: Claim, facts: Facts, plan: Plan) -> dict:

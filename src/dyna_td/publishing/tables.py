@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,8 @@ from scipy import stats
 from dyna_td.pipeline import costs
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
-from dyna_td.publishing.facts import LABELS, Facts
+from dyna_td.publishing import reference
+from dyna_td.publishing.facts import LABELS, PUBLISHED, Facts
 from dyna_td.publishing.marked_text import escaped, table
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
@@ -183,7 +183,7 @@ def regression(facts: Facts) -> str:
     """Test errors minus L2's, in per cent of L2's, for each task of the study and three lengths of training."""
     rows = []
     for panel in facts.plan.studies["regression"].panels.values():
-        shown = {curve: _published(facts, panel.curves[curve]) for curve in LEARNERS if curve in panel.curves}
+        shown = {curve: facts.read(panel.curves[curve]) for curve in LEARNERS if curve in panel.curves}
         data = shown["l2"].run.settings
         task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
         for length in _LENGTHS:
@@ -216,7 +216,7 @@ def selection(facts: Facts) -> str:
     """
     rows = []
     for run in facts.plan.all_runs.values():
-        csv = _csv(facts, run, ".selection")
+        csv = reference.stored(f"{run.name}{costs.SWEEP}.csv", PUBLISHED)
         if not run.sweep or is_supervised(run.environment) or not csv.exists():
             continue
         sweep = pd.read_csv(csv)
@@ -235,7 +235,7 @@ def selection(facts: Facts) -> str:
 
 def _core_seconds(facts: Facts, run: Run) -> float:
     """Processor seconds for each seed of a run."""
-    cost = costs.read(facts.root / "reference" / "runs" / f"{run.name}.json")
+    cost = facts.cost(run.name)
     return cost.core_seconds / len(run.seeds) if cost else np.nan
 
 
@@ -253,15 +253,7 @@ def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
 
 def mean_returns(facts: Facts, run: Run) -> pd.Series:
     """The mean return over learning of each seed, from the published run."""
-    return score(_published(facts, run), "return", "auc")
-
-
-def _published(facts: Facts, run: Run) -> Measured:
-    return Measured(run, pd.read_csv(_csv(facts, run)), {}, "make restore")
-
-
-def _csv(facts: Facts, run: Run, kind: str = "") -> Path:
-    return facts.root / "reference" / "runs" / f"{run.name}{kind}.csv.xz"
+    return score(facts.read(run), "return", "auc")
 
 
 def _interval(values: pd.Series, sign: bool = False) -> str:
