@@ -48,7 +48,7 @@ def test_training_inputs_are_uniform_and_targets_carry_the_stated_noise():
         assert abs(np.corrcoef(x, noise)[0, 1]) < 0.03
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "l2"])
 def test_all_learners_of_a_seed_share_data_and_initial_network(name):
     reference, other = cached("l2"), cached(name)
     np.testing.assert_array_equal(reference.x, other.x)

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import observe, parameters_of, perceptron, random_transitions, stored, untrained
+from helpers import Gradients, observe, parameters_of, perceptron, random_transitions, stored, untrained
 
 from dyna_td.learning.replay import Transition
 
@@ -81,16 +81,9 @@ def test_updates_equal_backpropagation_and_adam_by_hand(name):
                 np.testing.assert_allclose(parameter, theirs, atol=2e-4)
 
 
-class _Gradients:
-    """Stands in for Adam, which hides a gradient's scale, and keeps the gradients."""
-
-    def descend(self, gradients):
-        self.kept = [gradient.numpy() for gradient in gradients]
-
-
 def test_the_loss_is_the_mean_squared_td_error_neither_halved_nor_summed():
     agent = agent_of("er")
-    agent.learner.optimizer = _Gradients()
+    agent.learner.optimizer = Gradients()
     places, weight = agent.draw(STEP, FIRST)
     agent.update(STEP, FIRST)
     for seed in range(SEEDS):

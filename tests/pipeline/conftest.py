@@ -1,6 +1,5 @@
 """Fixtures of the pipeline's tests: a stand-in for training, and copies of the project that a test may edit."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 
 from dyna_td.pipeline import plans, results
 from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.publishing import handover
 
 ROOT = Path(__file__).parents[2]
 COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50, "core_seconds": 4.5}
@@ -78,7 +78,7 @@ def snakemake(tmp_path):
 
     def call(*arguments):
         command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+        environment = handover.environment(ROOT)
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
 
     return call

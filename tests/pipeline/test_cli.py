@@ -12,6 +12,7 @@ import pytest
 from dyna_td import cli
 from dyna_td.pipeline import provenance
 from dyna_td.pipeline.plans import load_plan
+from dyna_td.publishing import handover
 
 ROOT = Path(__file__).parents[2]
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
@@ -152,21 +153,20 @@ def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_t
 
 
 @pytest.mark.parametrize("command", [["list"], ["estimate", "--scale", "paper"], ["train", "--help"]])
-def test_planning_does_not_import_tensorflow(command):
-    code = f"import sys\nfrom dyna_td import cli\ntry: cli.main({command})\nexcept SystemExit: pass\n"
-    code += "sys.exit('tensorflow' in sys.modules)"
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+def test_planning_and_publishing_do_not_import_tensorflow(command):
+    code = f"import sys\nfrom dyna_td import cli\nfrom dyna_td.publishing import pages\ntry: cli.main({command})\n"
+    code += "except SystemExit: pass\nsys.exit('tensorflow' in sys.modules)"
+    environment = handover.environment(ROOT)
     finished = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
 
 
 @pytest.mark.parametrize("words", [["list"], ["list", "MazeGridWorld", "goals"]])  # long and short
 def test_a_reader_who_has_had_enough_is_no_error(words):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     reads, writes = os.pipe()
     os.close(reads)
     command = [sys.executable, "-m", "dyna_td", *words]
-    told = subprocess.run(command, env=environment, stdout=writes, stderr=subprocess.PIPE, text=True)
+    told = subprocess.run(command, env=handover.environment(ROOT), stdout=writes, stderr=subprocess.PIPE, text=True)
     os.close(writes)
     assert (told.returncode, told.stderr) == (141, "")
 

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from files import edit
 
 from dyna_td import registry
 from dyna_td.pipeline import code_digest, provenance
@@ -32,17 +33,11 @@ def forget():
         cached.cache_clear()
 
 
-def outdated_by(edit) -> set[str]:
-    """The published runs with another digest after `edit`."""
-    edit()
+def outdated_by(change) -> set[str]:
+    """The published runs with another digest after `change`."""
+    change()
     forget()
     return {name for name, run in RUNS.items() if code_digest.code_digest(entries_of(run)) != BEFORE[name]}
-
-
-def replace(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text, f"{path} has no {old}"
-    path.write_text(text.replace(old, new))
 
 
 NEUTRAL = {
@@ -62,29 +57,28 @@ NEUTRAL = {
 }
 
 
-@pytest.mark.parametrize("edit", NEUTRAL.values(), ids=NEUTRAL)
-def test_what_changes_no_number_outdates_no_run(sources, edit):
-    path, old, new = edit
-    assert outdated_by(lambda: replace(sources / path, old, new)) == set()
+@pytest.mark.parametrize(("path", "old", "new"), NEUTRAL.values(), ids=NEUTRAL)
+def test_what_changes_no_number_outdates_no_run(sources, path, old, new):
+    assert outdated_by(lambda: edit(sources / path, old, new)) == set()
 
 
 def test_moving_and_renaming_definitions_outdates_no_run(sources):
-    def edit():
+    def move():
         (sources / REPLAY).rename(sources / "dyna_td/search/buffer.py")
         for path in (sources / "dyna_td").rglob("*.py"):
             text = path.read_text().replace("dyna_td.learning.replay", "dyna_td.search.buffer")
             path.write_text(text.replace("Replay(", "Buffer(").replace("import Replay", "import Buffer"))
 
-    assert outdated_by(edit) == set()
+    assert outdated_by(move) == set()
 
 
 def test_a_changed_number_in_the_replay_buffer_outdates_all_control_runs_and_no_supervised_one(sources):
-    found = outdated_by(lambda: replace(sources / REPLAY, "self._added.assign_add(1)", "self._added.assign_add(2)"))
+    found = outdated_by(lambda: edit(sources / REPLAY, "self._added.assign_add(1)", "self._added.assign_add(2)"))
     assert found == {name for name, run in RUNS.items() if not is_supervised(run.environment)}
 
 
 def test_a_changed_line_in_dyna_frequency_outdates_its_runs_alone(sources):
-    found = outdated_by(lambda: replace(sources / FREQUENCY, "coin < 0.5", "coin < 0.4"))
+    found = outdated_by(lambda: edit(sources / FREQUENCY, "coin < 0.5", "coin < 0.4"))
     assert found == {name for name, run in RUNS.items() if run.agent.startswith("dyna_frequency")}
 
 
@@ -100,12 +94,12 @@ def test_a_changed_line_in_dyna_frequency_outdates_its_runs_alone(sources):
     ],
 )
 def test_a_changed_constant_outdates_the_runs_that_reach_it(sources, path, old, new, outdates):
-    found = outdated_by(lambda: replace(sources / path, old, new))
+    found = outdated_by(lambda: edit(sources / path, old, new))
     assert any(name.startswith(outdates) for name in found) and found < set(RUNS)
 
 
 def test_one_twin_does_not_outdate_the_runs_of_another(sources):
-    found = outdated_by(lambda: replace(sources / "envs/twins.py", "0.1 * uniforms - 0.05", "0.1 * uniforms - 0.06"))
+    found = outdated_by(lambda: edit(sources / "envs/twins.py", "0.1 * uniforms - 0.05", "0.1 * uniforms - 0.06"))
     assert {RUNS[name].environment for name in found} == {"CartPole-v1"}
 
 
@@ -172,7 +166,7 @@ def test_an_edit_of_ones_own_environment_or_of_a_helper_is_noticed(tmp_path, mon
     run = Run(environment, agent, registry.settings_type(environment, agent)(), (0,), 20, 10)
     digests = [provenance.run_digest(run)]
     for path, old, new in edits:
-        replace(tmp_path / path, old, new)
+        edit(tmp_path / path, old, new)
         forget()
         digests.append(provenance.run_digest(run))
     assert len(set(digests)) == len(edits) + 1

@@ -1,6 +1,5 @@
 """README and docs: short, every link leads somewhere, every command exists, and the example agent trains."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ import pytest
 
 from dyna_td import cli
 from dyna_td.pipeline.plans import STUDIES
+from dyna_td.publishing import handover
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "reference" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -78,7 +78,7 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
     outcome = subprocess.run(
         [sys.executable, "-m", "dyna_td", *words, "--output", "recent.csv"],
-        env=os.environ | {"PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path}"},
+        env=handover.environment(tmp_path),
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -6,19 +6,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from files import edit
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.plans import load_plan
 
 ROOT = Path(__file__).parents[2]
 SCALES = ("smoke", "quick", "paper")
-
-
-def edit(path, old, new):
-    """Replaces the first `old` of the file at `path`."""
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
 
 
 def refusal(experiments, scale="quick"):
@@ -170,3 +164,19 @@ def test_editing_one_figure_changes_its_runs_alone_and_a_comment_none(experiment
     after = load_plan("quick", experiments_copy).runs
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     assert {name.split("-")[1] for name in changed} == {"sigma0.1", "sigma0.2"} and len(changed) == 6
+
+
+@pytest.mark.parametrize(
+    ("study", "key", "change", "sentence"),
+    [
+        ("controls", "a", {"curves": {"ideal_states": None}}, "a: curves.ideal_states: .* does not train on Mount"),
+        ("frozen", "b", {"states": {"source": "langevin", "moment": "early"}}, "b: states of source langevin are"),
+    ],
+)
+def test_what_cannot_be_trained_or_measured_is_refused_with_its_place(experiments_copy, study, key, change, sentence):
+    path = experiments_copy / f"{study}.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["panels"][key] |= change
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(UserError, match=rf"{study}\.yaml: panels\.{sentence}"):
+        load_plan("quick", experiments_copy)

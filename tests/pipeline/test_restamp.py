@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from files import edit
 
 from dyna_td import cli
 from dyna_td.errors import UserError
@@ -201,12 +202,6 @@ class RegressionProgram:
 """
 
 
-def edit(path, old, new):
-    text = path.read_text()
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new))
-
-
 @pytest.mark.slow(30)
 def test_numbers_that_changed_stay_outdated_and_what_another_cpu_changed_is_compared_with_older_sources(
     tmp_path, tmp_path_factory
@@ -216,7 +211,7 @@ def test_numbers_that_changed_stay_outdated_and_what_another_cpu_changed_is_comp
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Snakefile", "environment.yaml"):
         shutil.copy(ROOT / name, tmp_path)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / "src"), str(tmp_path)])}
+    environment = handover.environment(tmp_path)
 
     def call(*arguments):
         command = [sys.executable, "-m", *arguments]

@@ -35,7 +35,7 @@ def test_all_figures_dry_run_and_train_a_shared_run_once_with_the_memory_and_tim
     dry_run = snakemake("--dry-run", "all_figures", "--resources", "mem_mb=100000", "--config", "scale=paper")
     jobs, plan = planned_jobs(dry_run), load_plan("paper")
     states = sum(figure.shows_states for figure in plan.figures.values())
-    assert jobs["train_run"] + jobs["train_sampled_run"] == len(plan.runs) == 104
+    assert jobs["train_run"] + jobs["train_sampled_run"] == len(plan.runs)
     assert jobs["train_sampled_run"] == len(plan.sampled_runs & set(plan.runs))
     assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in plan.runs.values())
     assert (jobs["aggregate_figure_with_states"], jobs["aggregate_figure"]) == (states, 14 - states)
@@ -109,3 +109,9 @@ def test_the_smoke_scale_draws_figures_and_then_has_nothing_to_do(snakemake, tmp
     csv.unlink()
     jobs = planned_jobs(snakemake("--dry-run", *targets))
     assert (jobs["draw_figure_7"], jobs["train_run"], jobs["select_learning_rate"]) == (1, 1, 0)
+
+
+def test_a_study_is_planned_on_its_own(snakemake):
+    jobs = planned_jobs(snakemake("--dry-run", "frozen", "--config", "scale=paper"))
+    assert jobs["train_sampled_run"] == len(load_plan("paper").studies["frozen"].runs)
+    assert (jobs["aggregate_figure_with_states"], jobs["frozen"], jobs["train_run"]) == (1, 1, 0)

@@ -5,6 +5,7 @@ import lzma
 from pathlib import Path
 
 import pytest
+from files import files_of
 
 from dyna_td import cli
 from dyna_td.pipeline import finished, plans, results, verify
@@ -36,10 +37,6 @@ def stored(tmp_path, finish):
     results.provenance_json(csv).write_text(json.dumps(details))
     assert set(store.keep(PLAN, PLAN.all_runs.values(), source, directory)) == set(RUNS)
     return source, directory
-
-
-def files_of(directory):
-    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def test_runs_come_back_as_they_were_and_snakemake_is_told(stored, told, tmp_path):

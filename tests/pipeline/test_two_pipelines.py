@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dyna_td.publishing import handover
+
 ROOT = Path(__file__).parents[2]
 NEEDED = ("Makefile", "Snakefile", "environment.yaml", "envs", "experiments", "figures", "profiles", "src")
 SENTENCE = "error: another pipeline is at work in this folder (process {} on "
@@ -30,11 +32,10 @@ def start(project):
     started = []
 
     def start(*command):
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(project / "src"), str(project)])}
         process = subprocess.Popen(
             command,
             cwd=project,
-            env=environment,
+            env=handover.environment(project),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -60,7 +61,7 @@ def snakemake(*arguments):
     return [sys.executable, "-m", "snakemake", *arguments, "--config", "scale=smoke"]
 
 
-def files_of(project):
+def changed_at(project):
     """Every file that a pipeline could change, and when it was changed."""
     files = [path for folder in ("results", ".snakemake") for path in (project / folder).rglob("*")]
     return {path: path.stat().st_mtime_ns for path in files if path.is_file() and path.parent.name != "log"}
@@ -81,12 +82,12 @@ def test_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_the_same_comma
     holder = wait_for_the_lock(project, first)
     os.kill(holder, signal.SIGSTOP)  # at work for as long as the test needs
     time.sleep(2)  # the job that it had started ends
-    before = files_of(project)
+    before = changed_at(project)
     for command in (make("figure_7"), snakemake("figure_8")):
         second = start(*command)
         told = second.communicate()[0]
         assert second.returncode != 0 and told.count(SENTENCE.format(holder)) == 1 and "Traceback" not in told
-    assert files_of(project) == before
+    assert changed_at(project) == before
     os.kill(holder, signal.SIGKILL)
     assert first.wait() != 0
     again = start(*make("figure_7"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import parameters_of, perceptron, run_of
+from helpers import Gradients, parameters_of, perceptron, run_of
 
 from dyna_td.learning.models import LearnedModel
 from dyna_td.learning.replay import Replay, Transition
@@ -72,13 +72,6 @@ def test_a_learned_model_learns_from_its_first_full_mini_batch_on():
         assert (mine.numpy() != old).mean() > 0.5
 
 
-class _Gradients:
-    """Stands in for Adam, which hides a gradient's scale, and keeps the gradients."""
-
-    def descend(self, gradients):
-        self.kept = [gradient.numpy() for gradient in gradients]
-
-
 def loss_by_hand(parameters, batch):
     """The mean of the squared errors of (s' - s, r) over a batch and its d + 1 numbers, for one seed."""
     state, action, reward, next_state, _ = (np.asarray(part, np.float64) for part in batch)
@@ -92,7 +85,7 @@ def test_an_update_follows_the_slope_of_the_mean_squared_error_of_a_mini_batch()
     drawn = []
     gather = replay.gather
     replay.gather = lambda places: drawn.append((places.numpy(), gather(places))) or drawn[-1][1]
-    model.optimizer = _Gradients()
+    model.optimizer = Gradients()
     model.learn(tf.constant(5), replay)
     places, batch = drawn[0]
     assert places.shape == (SEEDS, 32) and places.max() < 60

@@ -1,0 +1,13 @@
+"""What tests of several folders do with files; imports no TensorFlow."""
+
+
+def edit(path, old, new):
+    """Replaces the first `old` of the file at `path`."""
+    text = path.read_text()
+    assert old in text, f"{path} has no {old}"
+    path.write_text(text.replace(old, new, 1))
+
+
+def files_of(directory):
+    """The bytes of every file below `directory`, by its place there."""
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
