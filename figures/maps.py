@@ -14,11 +14,11 @@ from matplotlib.patches import Rectangle
 from panels import Panel
 from tables import Tables, curve_rows, state_rows
 
+from dyna_td.settings import EARLY
 from envs.grid_world import GOAL_LOW, GRID_WALLS, MAZE_WALLS, START_HIGH, Wall
 
 CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell lies across the edge of a wall
 COLOURS = "Blues"  # white where no state is
-EARLY = 10_000  # environment steps, when runs keep their early states
 WALLS = {"GridWorld": GRID_WALLS, "MazeGridWorld": MAZE_WALLS}
 
 # Second line of a heatmap's title, by how its metric begins, with {} for the mean and the standard error.

@@ -189,11 +189,11 @@ def settings_type(environment: str, agent: str) -> type[Settings]:
     return RegressionSettings if is_supervised(environment) else _settings_type(agent, has_box_actions(environment))
 
 
-settings_type_of: dict[str, dict[bool, type[ControlSettings]]] = {}  # by agent, and whether actions are vectors
+made_settings_types: dict[str, dict[bool, type[ControlSettings]]] = {}  # by agent, and whether actions are vectors
 
 
 def _settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
-    known = settings_type_of.setdefault(agent, {})
+    known = made_settings_types.setdefault(agent, {})
     if box_actions not in known:
         known[box_actions] = _make_settings_type(agent, box_actions)
     return known[box_actions]

@@ -179,7 +179,7 @@ class DDPGDynaSettings(SearchControlSettings, DDPGSettings):
 
 Settings = RegressionSettings | ControlSettings
 
-_EARLY = 10_000  # environment steps; ours, because the paper does not say
+EARLY = 10_000  # environment steps; ours, because the paper does not say
 
 # Short words for settings in a run's name; a setting without one is spelled out.
 _SHORT_NAMES = {
@@ -253,7 +253,7 @@ class Run:
     @property
     def moments(self) -> dict[str, int]:
         """The evaluations that keep sampled states, by name: early in learning for figure 2, late for figure 5."""
-        early = -(-min(_EARLY, self.steps) // self.evaluate_every) * self.evaluate_every
+        early = -(-min(EARLY, self.steps) // self.evaluate_every) * self.evaluate_every
         return {"early": min(early, self.steps), "late": self.steps}
 
     def with_learning_rate(self, learning_rate: float) -> "Run":

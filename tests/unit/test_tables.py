@@ -18,7 +18,7 @@ def test_who_leads_is_measured_at_the_end_of_each_length(monkeypatch):
         records = [pd.DataFrame({"seed": seed, "step": steps, "value": error + noise[seed]}) for seed in run.seeds]
         return Measured(run, pd.concat(records).assign(metric="test_rmse"), {}, "")
 
-    monkeypatch.setattr(tables, "_published", published)
+    monkeypatch.setattr(Facts, "read", published)
     rows = [line.split(" | ") for line in tables.regression(Facts()).splitlines()[2:]]
     assert len(rows) == 8 * 3
     assert rows[0][0] == "| &#124;T&#124; = 4000, sigma = 0.5, b = 32"

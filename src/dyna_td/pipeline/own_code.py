@@ -52,7 +52,7 @@ def adopt(agent: str | type) -> str:
         )
     is_dyna = issubclass(own, registry.load("dyna_td.agents.dyna:Dyna"))
     registry.AGENTS[name] = registry.Agent(name, is_dyna, numbers, bases[0].on)
-    registry.settings_type_of.pop(name, None)  # those of other agents stay: runs with them must stay equal
+    registry.made_settings_types.pop(name, None)  # those of other agents stay: runs with them must stay equal
     return name
 
 

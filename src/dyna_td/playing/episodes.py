@@ -20,11 +20,10 @@ _EPISODES = 1_000_000  # keys the episodes' random numbers, apart from those of 
 
 @dataclass(frozen=True)
 class Episode:
-    """One episode: its return, its length in steps, and the last step's `info`."""
+    """One episode: its return, and its length in steps."""
 
     total: float
     length: int
-    info: dict
 
 
 def make_environment(environment: str, pictures: bool = False) -> gymnasium.Env:
@@ -65,13 +64,13 @@ def play(
     rendered = _Pictures(environment, show)
     total, length, ended = 0.0, 0, False
     try:
-        state, info = environment.reset(seed=int(entropy.generate_state(1)[0]))
+        state, _ = environment.reset(seed=int(entropy.generate_state(1)[0]))
         rendered.after_step()
         while not ended and length < LONGEST_EPISODE:
             action = policy.act(np.asarray(state, np.float32).reshape(1, -1), seed)[0]
             if random.random() < epsilon and isinstance(space, gymnasium.spaces.Discrete):
                 action = random.integers(space.n)
-            state, reward, terminated, truncated, info = environment.step(envs.as_declared(action, space))
+            state, reward, terminated, truncated, _ = environment.step(envs.as_declared(action, space))
             total, length, ended = total + float(reward), length + 1, bool(terminated or truncated)
             rendered.after_step(ended)
     except UserError:
@@ -79,7 +78,7 @@ def play(
     except Exception as error:  # whatever a foreign environment raises
         words = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error
-    return Episode(total, length, info)
+    return Episode(total, length)
 
 
 class _Pictures:

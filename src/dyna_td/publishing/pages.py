@@ -6,7 +6,6 @@ Nothing is judged here: verdicts are those of claims.csv and readings.csv. The r
 import re
 from collections.abc import Callable, Collection
 
-import numpy as np
 import pandas as pd
 
 from dyna_td.evidence.verdicts import VERDICTS
@@ -250,11 +249,7 @@ def _effect(test: pd.Series) -> str:
     """An effect as "-22 (-101 to +37)", in per cent if it is relative."""
     if not test["effect"]:
         return ""
-    values = [float(test[key]) for key in ("effect", "low95", "high95") if test[key]]
-    if test["unit"] == "relative":
-        words = [f"{100 * value:+.3g}%" for value in values]
-    else:
-        words = [f"{value:+,.0f}" if 100 <= abs(value) < np.inf else f"{value:+.3g}" for value in values]
+    words = [tables.signed(test, key) for key in ("effect", "low95", "high95") if test[key]]
     return words[0] if len(words) < 3 else f"{words[0]} ({words[1]} to {words[2]})"
 
 

@@ -82,17 +82,22 @@ def beside_the_mean(test: pd.Series) -> str:
     """What stands beside a test's mean: interquartile mean, chance of improvement, stuck seeds of either side."""
     parts = []
     if test["iqm"]:
-        value = float(test["iqm"])
-        relative, large = test["unit"] == "relative", 100 <= abs(value) < np.inf
-        parts.append(f"iqm {100 * value:+.3g}%" if relative else f"iqm {value:+,.0f}" if large else f"iqm {value:+.3g}")
+        parts.append(f"iqm {signed(test, 'iqm')}")
     if test["low90"]:
-        low, high = (float(test[key]) * (100 if test["unit"] == "relative" else 1) for key in ("low90", "high90"))
-        parts.append(f"90%: {low:+.3g} to {high:+.3g}{'%' if test['unit'] == 'relative' else ''}")
+        parts.append(f"90%: {signed(test, 'low90')} to {signed(test, 'high90')}")
     if test["improvement"]:
         parts.append(f"P {float(test['improvement']):.2f}")
     if test["stuck_plus"]:
         parts.append(f"stuck {100 * float(test['stuck_plus']):.0f}% and {100 * float(test['stuck_minus']):.0f}%")
     return "; ".join(parts)
+
+
+def signed(test: pd.Series, key: str) -> str:
+    """A number of a test with its sign: in per cent if it is relative, without decimals from 100 on."""
+    value = float(test[key])
+    if test["unit"] == "relative":
+        return f"{100 * value:+.3g}%"
+    return f"{value:+,.0f}" if 100 <= abs(value) < np.inf else f"{value:+.3g}"
 
 
 def by_warm_up(facts: Facts) -> str:
@@ -144,7 +149,8 @@ def goal(facts: Facts) -> str:
 
 def _difference(row: pd.Series) -> str:
     """A difference and its 95% interval; bold where that leaves out 0."""
-    mean, low, high = (f"{row[key]:+,.0f}" for key in _MEAN_AND_95)
+    numbers = [float(row[key]) for key in _MEAN_AND_95]
+    mean, low, high = (f"{each:+,.0f}" if abs(each) >= 0.5 else f"{each:+.1g}" for each in numbers)
     return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
 
 
