@@ -76,7 +76,7 @@ def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Tab
 
 def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple[Table, str]:
     """A table with the settings that are asked for, and the command that makes it anew."""
-    rebuild = remedies.pipeline_command(results.run_csv(plan.scale, job), plan.scale)
+    rebuild = remedies.pipeline_command(job, plan.scale)
     csv = results.run_csv(plan.scale, job, directory)
     records, details = results.read(csv, rebuild)
     differing = differences(run, details, asked)

@@ -210,7 +210,7 @@ class Plan:
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
-    """Reads every `figure_N.yaml` of `directory`, and the studies, at `scale`; raises UserError for any mistake."""
+    """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake."""
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     extents = dict(scales[require_choice(scale, scales, "scale")])
     shared, more = extents.pop("shared_selection_seeds", {}), extents.pop("more_seeds", {})

@@ -33,9 +33,9 @@ def training_command(run: str, scale: str, directory: Path = results.DIRECTORY, 
     return f"python -m dyna_td {verb} {run} --scale {scale}{place}"
 
 
-def pipeline_command(csv: Path, scale: str) -> str:
-    """The command with which the pipeline makes `csv` anew, however new it looks."""
-    return f"snakemake --force {csv} --config scale={scale}"
+def pipeline_command(job: str, scale: str) -> str:
+    """The command with which the pipeline makes the CSV of a run or sweep anew, however new it looks."""
+    return f"snakemake --force {results.run_csv(scale, job)} --config scale={scale}"
 
 
 def nothing_there(what: str, scale: str, directory: Path) -> UserError:

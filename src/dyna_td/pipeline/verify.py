@@ -34,8 +34,8 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
         try:
             has_states = "states_sha256" in _details(name, csv, plan, directory) and is_shown
             if has_states:
-                results.read_states(csv, _rebuild(name, plan))
-            has_policy = results.require_policy(csv, _rebuild(name, plan))
+                results.read_states(csv, remedies.pipeline_command(name, plan.scale))
+            has_policy = results.require_policy(csv, remedies.pipeline_command(name, plan.scale))
         except UserError as error:
             yield 1, str(error)
         else:
@@ -49,16 +49,15 @@ def _details(name: str, csv: Path, plan: Plan, directory: Path) -> dict:
         return finished.read(plan, run, directory).table.details
     if run and run.sweep:
         return finished.read_sweep(plan, run, directory).details
-    return results.read(csv, _rebuild(name, plan))[1]
-
-
-def _rebuild(name: str, plan: Plan) -> str:
-    return remedies.pipeline_command(results.run_csv(plan.scale, name), plan.scale)
+    return results.read(csv, remedies.pipeline_command(name, plan.scale))[1]
 
 
 def _figure(figure: Figure, csv: Path, plan: Plan, directory: Path) -> tuple[int, str]:
     remake = f"delete it and run `make {figure.name} SCALE={plan.scale}`"
-    places = {run: (results.run_csv(plan.scale, run.name, directory), _rebuild(run.name, plan)) for run in figure.runs}
+    places = {
+        run: (results.run_csv(plan.scale, run.name, directory), remedies.pipeline_command(run.name, plan.scale))
+        for run in figure.runs
+    }
     try:
         expected = {csv: curves_text(figure, lambda run: results.read_run(places[run][0], run, places[run][1]))}
         if figure.shows_states:

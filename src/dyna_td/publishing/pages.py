@@ -264,6 +264,7 @@ def _two_digits(minutes: float) -> str:
 
 
 def _linked(text: str) -> str:
-    """`text` with links to the claims and deviations that it names."""
+    """`text` with links to the claims, deviations and pages that it names."""
+    text = re.sub(r"\bdocs/(.+?)\.md\b", r"[\1](\1.md)", text)
     text = re.sub(r"\b(claim) (\d+)\b", r"[\1 \2](#claim-\2)", text)
     return re.sub(r"\b(deviation) (\d+)\b", r"[\1 \2](deviations.md#deviation-\2)", text)

@@ -54,7 +54,7 @@ LEARNERS = {  # of the sine task
     "power4": "Power4",
 }
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
-_DOUBTFUL = 0.25  # of the choices by five seeds: a sweep is shown that errs so often
+_DOUBTFUL = 0.4  # of the choices by five seeds: a sweep is shown that errs so often
 _SELECTION_SEEDS = 20  # of a sweep that was repeated
 
 
