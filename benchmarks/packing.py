@@ -1,4 +1,4 @@
-"""Does a seed get the same bytes in every size of stack that is compiled? Prints the table of docs/performance.md.
+"""Does a seed get the same bytes in every size of stack that is compiled? Prints a table of the answers.
 
 Each size that `trainer.widths_of` names, and 2, 5, 8, 11, 14 and 17 where there is no twin, is trained and compared
 with 20 seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core;

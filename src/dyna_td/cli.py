@@ -1,4 +1,4 @@
-"""The command line, `python -m dyna_td`: train by hand, or make one file of the pipeline's plan.
+"""The command line, `python -m dyna_td`: trains and plays agents, and makes each file of the pipeline's plan.
 
 A mistake of the user is one sentence on standard error and exit status 2; Ctrl-C and other signals are 128 and more.
 """

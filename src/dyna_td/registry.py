@@ -6,7 +6,7 @@ An agent is one entry of `AGENTS`. Classes are named as "module:class", so plann
 import importlib
 import os
 import sys
-from dataclasses import Field, dataclass, field, make_dataclass
+from dataclasses import Field, dataclass, field, fields, make_dataclass
 from typing import Any
 
 from dyna_td.errors import UserError, require_choice
@@ -100,8 +100,10 @@ AGENTS = {
     "laber": Agent(
         "dyna_td.agents.laber:LaBER",
         numbers={
-            "large_batch": number(4, "size of the uniform batch, in mini-batches", "Lahire", 1, 99),
-            "importance_weights": number(True, "True: importance weights make the gradient that of ER", "Lahire"),
+            "large_batch": number(4, "size of the uniform batch, in mini-batches", "Lahire et al.", 1, 99),
+            "importance_weights": number(
+                True, "True: importance weights make the gradient that of ER", "Lahire et al."
+            ),
         },
     ),
     "full_prioritized_er": Agent(
@@ -260,11 +262,13 @@ def require_agent(agent: object, environment: str) -> str:
 
 
 def all_settings() -> dict[str, str]:
-    """Every setting's meaning, with its source in brackets, by its name: for `--help`."""
-    kinds: list[type[Settings | SearchControlSettings]] = [RegressionSettings, DQNSettings, DDPGSettings]
-    kinds += [SearchControlSettings, *(_settings_type(agent, box_actions=False) for agent in AGENTS)]
-    every = [setting for kind in kinds for setting in kind.__dataclass_fields__.values() if setting.metadata]
-    return {each.name: f"{each.metadata['meaning']} [{each.metadata['source']}]" for each in reversed(every)}
+    """Every setting's meaning by its name, the most general first: for `--help`."""
+    kinds: list[type[Settings | SearchControlSettings]] = [DQNSettings, SearchControlSettings, RegressionSettings]
+    kinds += [DDPGSettings, *(_settings_type(agent, box_actions=False) for agent in AGENTS)]
+    meanings: dict[str, str] = {}
+    for setting in (setting for kind in kinds for setting in fields(kind)):
+        meanings.setdefault(setting.name, setting.metadata["meaning"])
+    return meanings
 
 
 def program_of(run: Run) -> str:

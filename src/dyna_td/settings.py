@@ -123,7 +123,7 @@ class SearchControlSettings:
 
     model: str = number(
         "true",
-        "model that completes the states of search control: true or learned",
+        "model that completes the states of search control: true (where there is a twin) or learned",
         "paper",
         choices=("true", "learned"),
     )

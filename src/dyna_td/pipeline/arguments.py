@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import Field, fields
 
 from dyna_td import registry
 from dyna_td.errors import UserError
@@ -78,8 +78,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds an option for each setting that an agent has, in groups: of every agent, of Dyna agents, of single ones."""
     types = (registry.settings_type("GridWorld", agent) for agent in ("er", "dyna_td"))
     model_free, dyna = ({setting.name for setting in fields(each)} for each in types)
-    sources = "in brackets: the default's source; code: the authors' released code, where the paper is silent"
-    common = parser.add_argument_group("settings of every agent", sources)
+    sources = "in brackets: the source of the default. code: the authors' released code, where the paper is silent"
+    common = parser.add_argument_group("settings of agents on discrete actions; most apply elsewhere, too", sources)
     of_dyna = parser.add_argument_group("settings of Dyna agents")
     single = parser.add_argument_group("settings of single agents or environments")
     for name, meaning in registry.all_settings().items():
@@ -95,21 +95,24 @@ def _option(setting: str) -> str:
 def _defaults_text(setting: str) -> str:
     """The default of `setting` on each kind of environment that has it, and of the agents that have another."""
     kinds = {
-        f"on {registry.SUPERVISED_TASK}": RegressionSettings(),
-        "on discrete actions": DynaSettings(),
-        "on action vectors": DDPGDynaSettings(),
+        f" on {registry.SUPERVISED_TASK}": RegressionSettings,
+        " on discrete actions": DynaSettings,
+        " on action vectors": DDPGDynaSettings,
     }
-    texts = {
-        kind: _setting_text(value) for kind, has in kinds.items() if (value := getattr(has, setting, None)) is not None
-    }
-    discrete = texts.get("on discrete actions")
+    having = {kind: found for kind, has in kinds.items() for found in fields(has) if found.name == setting}
+    texts = {kind: (_setting_text(found.default), _source(found)) for kind, found in having.items()}
+    discrete = having.get(" on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
     for agent in registry.AGENTS:
-        value = getattr(registry.settings_type("GridWorld", agent), setting, None)
-        if value is not None and (text := _setting_text(value)) != discrete:
-            texts[f"of {agent}"] = text
-    return f"default: {', '.join(f'{text} {kind}'.rstrip() for kind, text in texts.items())}"
+        for found in fields(registry.settings_type("GridWorld", agent)):
+            if found.name == setting and not (discrete and found.default == discrete.default):
+                texts[f" of {agent}"] = (_setting_text(found.default), "" if discrete else _source(found))
+    return f"default: {', '.join(f'{text}{kind}{source}' for kind, (text, source) in texts.items())}"
+
+
+def _source(setting: Field) -> str:
+    return f" [{setting.metadata['source']}]"
 
 
 def _setting_text(value: object) -> str:

@@ -16,7 +16,9 @@ def add_commands(add: Callable) -> None:
     """Adds the command by `add(name, function, text)`; see `cli`."""
     play = add("play", _play, "evaluate a trained policy, or show it in a video")
     play.add_argument("policy", type=Path, metavar="NPZ", help="x.policy.npz, which `train` left beside x.csv")
-    play.add_argument("--seed", type=int, metavar="K", help="whose policy (default: each; for a picture the first)")
+    play.add_argument(
+        "--seed", type=int, metavar="K", help="whose policy (default: each; for a picture or video the first)"
+    )
     play.add_argument("--episodes", type=arguments.positive_integer, metavar="N", help="default: 10; of a video 1")
     text = "share of random actions, where actions are discrete (default: as in training's evaluations)"
     play.add_argument("--epsilon", type=_share, metavar="X", help=text)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import Figure, Panel, Plan
+from dyna_td.pipeline.plans import STUDIES, Figure, Panel, Plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import marked_text, tables
 from dyna_td.publishing.facts import LABELS, Facts
@@ -112,9 +112,8 @@ def gallery(facts: Facts) -> str:
         if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
         cost = _two_digits(facts.jobs([figure])["minutes"].sum())
-        facts_line = ". ".join(
-            filter(None, [verdicts_on(facts, name, "claims.md"), f"`make {name}`", f"{cost} core-minutes"])
-        )
+        cost = "Trains nothing" if cost == "none" else f"{cost} core-minutes"
+        facts_line = ". ".join(filter(None, [verdicts_on(facts, name, "claims.md"), f"`make {name}`", cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
         lines += [f"![{figure.title}](../reference/{name}/{name}.png)", ""]
     return "\n".join(lines)
@@ -124,6 +123,8 @@ def verdicts_on(facts: Facts, figure: str, page: str) -> str:
     """The claims that are about a figure by their verdicts, as links to the `page` of claims: "**S** 8 9, **C** 10"."""
     number = figure.removeprefix("figure_")
     about = [claim for claim, stated in facts.stated.items() if number in map(str, stated["figures"])]
+    if figure in STUDIES:
+        about = [claim for claim in facts.stated if facts.tests(claim)["plus"].str.contains(f"{figure}/").any()]
     found = {verdict: [claim for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
     links = {verdict: " ".join(f"[{claim}]({page}#claim-{claim})" for claim in of) for verdict, of in found.items()}
     return ", ".join(f"**{LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)

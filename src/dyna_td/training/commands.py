@@ -29,10 +29,10 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     kept.add_argument("--checkpoint-every", type=arguments.seconds, default=INTERVAL, metavar="SECONDS", help=text)
     _add_train_options(add("train", _train, "train one agent by hand", parents=[kept]))
     run = add("run", _run, "train a run of the plan with its reported seeds", parents=[plan, kept])
-    run.add_argument("name", help="the run's name, see `list`")
+    run.add_argument("name", help="the run's name, as `list figure_4` shows it")
     text = "try a run's learning rates on selection seeds and choose one"
     select = add("select", _select, text, parents=[plan, kept])
-    select.add_argument("name", help="the run's name, see `list`")
+    select.add_argument("name", help="the run's name, as `list figure_4` shows it")
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
