@@ -191,7 +191,7 @@ def in_memory(*samples, metric="return"):
         rows = [(seed, step, metric, value if step else -9.0) for step in range(3) for seed, value in enumerate(sample)]
         records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
         found[run] = Measured(run, records, {}, "make it")
-    return [Term(f"figure_4/a/{run.agent}", run, metric) for run in found], found.get
+    return [Term(f"figure_4/a/{run.agent}", run, metric, tuple(found)) for run in found], found.get
 
 
 def compare(plus, minus, expect="greater", **changes):

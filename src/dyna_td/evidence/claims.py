@@ -22,7 +22,7 @@ known; docs/claims.md shows it.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
@@ -40,11 +40,15 @@ _AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", 
 
 @dataclass(frozen=True)
 class Term:
-    """The score of a curve: `metric` of the curve at `path`; `run` is None while its figure is not available."""
+    """The score of a curve: `metric` of the curve at `path`; `run` is None while its figure is not available.
+
+    `panel` has the runs whose best agent says which seeds are stuck.
+    """
 
     path: str
     run: Run | None
     metric: str
+    panel: tuple[Run, ...] = field(default=(), compare=False)
 
     @property
     def figure(self) -> str:
@@ -201,7 +205,7 @@ def term_at(text: str, metric: str | None, plan: Plan) -> Term:
     if not content.curves:
         raise UserError(f"{figure}/{panel} is a closed form without runs: use `compute`.")
     run = content.curves[require_choice(curve, content.curves, f"curve of {figure}/{panel}")]
-    return Term(path, run, _require_metrics(metric or content.metric, run))
+    return Term(path, run, _require_metrics(metric or content.metric, run), tuple(content.curves.values()))
 
 
 def _require_metrics(metrics: str, run: Run | None) -> str:

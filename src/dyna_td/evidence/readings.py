@@ -17,6 +17,7 @@ from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term, ter
 from dyna_td.evidence.verdicts import Read
 from dyna_td.pipeline.plans import DIRECTORY, Plan
 from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.settings import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
 Readings = Mapping[str, list[Claim]]  # by a few words on what differs: the claims that change, as they then are
@@ -83,13 +84,26 @@ def _changed(test: MeasuredTest | ComputedTest, curves: dict[str, str], window: 
     if isinstance(test, ComputedTest):
         return test
 
+    def place(path: str) -> str:
+        name = next((name for name in curves if _within(path, name)), "")
+        return curves.get(name, "") + path.removeprefix(name)
+
     def other(term: Term) -> Term:
-        name = next((name for name in curves if _within(term.path, name)), None)
-        return term_at(curves[name] + term.path.removeprefix(name), term.metric, plan) if name else term
+        if term.run is None:
+            return term
+        figure, panel, _ = term.path.split("/")
+        beside = plan.drawn[figure].panels[panel].curves.items()
+        runs = (_run_at(place(f"{figure}/{panel}/{curve}"), plan) or run for curve, run in beside)
+        return replace(term_at(place(term.path), term.metric, plan), panel=tuple(runs))
 
     is_open = test.window == "auc" and test.expect != "share_below"
     first = _first_added(test, plan) if added else 0
     return replace(test.with_terms(other), window=window if is_open else test.window, first_seed=first)
+
+
+def _run_at(path: str, plan: Plan) -> Run | None:
+    figure, panel, curve = path.split("/")
+    return plan.drawn[figure].panels[panel].curves.get(curve) if figure in plan.drawn else None
 
 
 def _first_added(test: MeasuredTest, plan: Plan) -> int:

@@ -158,10 +158,10 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
     measured = {term: found for term in test.terms if term.run and (found := read(term.run))}
     if test.expect == "more_often":
-        outcome = _proportion_outcome(test, measured, plan, read)
+        outcome = _proportion_outcome(test, measured, read)
     else:
         outcome = {"share_below": _cost_outcome}.get(test.expect, _mean_outcome)(test, measured)
-    outcome = _with_stuck(outcome, test, measured, plan, read)
+    outcome = _with_stuck(outcome, test, measured, read)
     return replace(outcome, sources=weakest({found.sources for found in measured.values()}))
 
 
@@ -242,32 +242,29 @@ def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Serie
     return statistics.probability_of_improvement(sample, [0.0]) if minus else np.nan
 
 
-def _stuck(
-    term: Term, own: Measured, metric: str, plan: Plan, read: Read, share: float = STUCK
-) -> tuple[int, int, float]:
+def _stuck(term: Term, own: Measured, metric: str, read: Read, share: float = STUCK) -> tuple[int, int, float]:
     """Stuck seeds of a curve, all its seeds, and the score below which they are stuck; NaN counts as stuck."""
-    figure, panel, _ = term.path.split("/")
-    found = [measured for run in plan.drawn[figure].panels[panel].curves.values() if (measured := read(run))]
+    found = [measured for run in term.panel if (measured := read(run))]
     bound = stuck_below(found, metric, share)
     values = score(own, metric, "final")
     return int((~(values >= bound)).sum()), len(values), bound
 
 
-def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, plan: Plan, read: Read) -> Outcome:
+def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
     """The outcome with the share of stuck seeds, if the test compares the returns of two curves."""
     if test.metrics != ["return"] or [len(item) for side in (test.plus, test.minus) for item in side] != [1, 1]:
         return outcome
     (((plus,),), ((minus,),)) = test.plus, test.minus
-    found = (_stuck(term, measured[term], "return", plan, read) for term in (plus, minus))
+    found = (_stuck(term, measured[term], "return", read) for term in (plus, minus))
     stuck_plus, stuck_minus = (hits / of for hits, of, _ in found)
     return replace(outcome, stuck_plus=stuck_plus, stuck_minus=stuck_minus)
 
 
-def _proportion_outcome(test: MeasuredTest, measured: _Found, plan: Plan, read: Read) -> Outcome:
+def _proportion_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
     """The outcome of Fisher's exact test: are more seeds of plus stuck?"""
     (((plus,),), ((minus,),)) = test.plus, test.minus
     (hits, of, bound), (others, of_others, _) = (
-        _stuck(term, measured[term], term.metric, plan, read, test.margin) for term in (plus, minus)
+        _stuck(term, measured[term], term.metric, read, test.margin) for term in (plus, minus)
     )
     counts = (hits, of, others, of_others)
     p, q = map(_doubled, statistics.fisher_exact(*counts))
