@@ -189,8 +189,12 @@ def _claim(facts: Facts, number: int) -> list[str]:
     sentence = f"**{verdict.capitalize()}.** {escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
     tests = facts.tests(number)
-    rows = [[escaped(cell) for cell in test_cells(test, facts.plan)] for _, test in tests.iterrows()]
-    lines += table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
+    is_beside = tests["row"] == "beside"
+    lines += _tests(facts, tests[~is_beside])
+    if is_beside.any():
+        summary = f"Tests beside the claim: {is_beside.sum()}"
+        lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests[is_beside])]
+        lines += ["</details>", ""]
     if finding and finding.verdict == verdict:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
         lines += [f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()]
@@ -201,6 +205,11 @@ def _claim(facts: Facts, number: int) -> list[str]:
             )
     lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
     return lines if lines[-1] == "" else [*lines, ""]
+
+
+def _tests(facts: Facts, tests: pd.DataFrame) -> list[str]:
+    rows = [[escaped(cell) for cell in test_cells(test, facts.plan)] for _, test in tests.iterrows()]
+    return table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
 
 
 def readings_of(facts: Facts, number: int) -> list[tuple[str, str]]:
