@@ -120,9 +120,11 @@ class _Module:
         for node in body:
             if isinstance(node, ast.Import):
                 for each in node.names:
-                    if find_module(each.name):  # `import a.b` binds a
+                    if find_module(each.name):
                         bound[each.asname or each.name] = each.name
-                        bound |= {} if each.asname else {(top := each.name.partition(".")[0]): top}
+                        if not each.asname:  # `import a.b` binds a
+                            top = each.name.partition(".")[0]
+                            bound[top] = top
             elif isinstance(node, ast.ImportFrom):
                 above = self.place[: -node.level] if node.level else []  # a user's import can be relative
                 source = ".".join(filter(None, [*above, node.module]))

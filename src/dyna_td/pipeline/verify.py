@@ -31,11 +31,12 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
             continue  # checked with its run
         name = csv.relative_to(folder).with_suffix("").as_posix()
         is_shown = name in plan.sampled_runs or results.states_csv(csv).exists()  # other states are not restored
+        rebuild = remedies.pipeline_command(name, plan.scale)
         try:
             has_states = "states_sha256" in _details(name, csv, plan, directory) and is_shown
             if has_states:
-                results.read_states(csv, remedies.pipeline_command(name, plan.scale))
-            has_policy = results.require_policy(csv, remedies.pipeline_command(name, plan.scale))
+                results.read_states(csv, rebuild)
+            has_policy = results.require_policy(csv, rebuild)
         except UserError as error:
             yield 1, str(error)
         else:

@@ -73,7 +73,8 @@ def answer(facts: Facts) -> str:
     by_number, by_window = (set(turned.loc[turned["kind"] == kind, "claim"]) for kind in ("curves", "window"))
     return (
         f"{begin} Of the {len(contradicted)} contradictions, {len(by_number)} depend on a number that the paper leaves "
-        f"open, such as a learning rate, and {len(by_window - by_number)} on the part of training that is judged.\n"
+        "open, such as a learning rate. The part of training that is judged decides "
+        f"{len(by_window - by_number)} more.\n"
     )
 
 
