@@ -11,3 +11,12 @@ def edit(path, old, new):
 def files_of(directory):
     """The bytes of every file below `directory`, by its place there."""
     return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def error_of(main, arguments, capsys):
+    """The one line with which the command `main` refuses its arguments; it says nothing else."""
+    capsys.readouterr()  # of earlier commands
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and err.count("\n") == 1
+    return err

@@ -1,5 +1,6 @@
-"""What tests of several folders share: settings, and agents whose buffer a test has filled."""
+"""What tests of several folders share: settings, environments, agents with a filled buffer, and derivatives."""
 
+import gymnasium
 import numpy as np
 import tensorflow as tf
 
@@ -17,6 +18,16 @@ def settings_of(environment, agent, **changes):
 def run_of(environment, agent, seeds=(0, 1), steps=1000, evaluate_every=500, **settings):
     """A run; `settings` are those that differ from the agent's."""
     return Run(environment, agent, settings_of(environment, agent, **settings), tuple(seeds), steps, evaluate_every)
+
+
+def register(monkeypatch, environment, limit=None, **attributes):
+    """Registers a class for the time of a test and returns its id."""
+    name = f"{environment.__name__}-v0"
+    kind = type(environment.__name__, (environment,), attributes)
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
+    monkeypatch.setattr(gymnasium, "registry", gymnasium.envs.registration.registry)
+    gymnasium.register(name, entry_point=kind, max_episode_steps=limit)
+    return name
 
 
 def untrained(environment, agent, stored, seeds=2, **settings):
@@ -73,6 +84,20 @@ def finite_differences(h, states, step):
     """Central differences of h, which maps states [N, d] to [N]: [N, d]."""
     shifts = step * np.eye(states.shape[1])
     return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)
+
+
+def gradient_of(function, parameters, step=1e-6):
+    """The gradient of a scalar function of a list of arrays, by central differences; moves them in place."""
+    gradients = [np.zeros_like(parameter) for parameter in parameters]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        for place in np.ndindex(parameter.shape):
+            kept = parameter[place]
+            parameter[place] = kept + step
+            above = function(parameters)
+            parameter[place] = kept - step
+            gradient[place] = (above - function(parameters)) / (2 * step)
+            parameter[place] = kept
+    return gradients
 
 
 class Gradients:

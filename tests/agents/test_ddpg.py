@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import parameters_of, perceptron, run_of
+from helpers import gradient_of, parameters_of, perceptron, run_of
 
 from dyna_td.learning.ddpg import DDPG
 from dyna_td.learning.replay import Transition
@@ -58,20 +58,6 @@ def q(parameters, states, actions):
     return (kernels[2] @ layer + biases[2])[0]
 
 
-def numerical_gradient(function, parameters, step=1e-6):
-    """Central differences of a scalar function of a list of arrays."""
-    gradients = [np.zeros_like(parameter) for parameter in parameters]
-    for parameter, gradient in zip(parameters, gradients, strict=True):
-        for place in np.ndindex(parameter.shape):
-            kept = parameter[place]
-            parameter[place] = kept + step
-            above = function(parameters)
-            parameter[place] = kept - step
-            gradient[place] = (above - function(parameters)) / (2 * step)
-            parameter[place] = kept
-    return gradients
-
-
 class Kept:
     """Stands in for Adam: keeps the gradients and takes a plain step, which shows what later gradients see."""
 
@@ -114,7 +100,7 @@ def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow(we
             (learner.critic_optimizer, critic_loss, "critic"),
             (learner.actor_optimizer, actor_loss, "actor"),
         ):
-            for mine, theirs in zip(optimizer.gradients, numerical_gradient(loss, old[name]), strict=True):
+            for mine, theirs in zip(optimizer.gradients, gradient_of(loss, old[name]), strict=True):
                 np.testing.assert_allclose(mine[seed], theirs, rtol=2e-3, atol=2e-5)
             for target, previous, online in zip(new[f"{name}_target"], old[f"{name}_target"], new[name], strict=True):
                 np.testing.assert_allclose(target, 0.1 * online + 0.9 * previous, rtol=1e-5, atol=1e-6)
@@ -135,7 +121,7 @@ def test_the_gradient_of_the_value_goes_through_the_state_and_through_the_policy
             return q(critic, parameters[0], pi(actor, parameters[0])).sum()
 
         np.testing.assert_allclose(value[seed], q(critic, states[seed], pi(actor, states[seed])), rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(slopes[seed], numerical_gradient(h, [states[seed]])[0], rtol=2e-3, atol=1e-4)
+        np.testing.assert_allclose(slopes[seed], gradient_of(h, [states[seed]])[0], rtol=2e-3, atol=1e-4)
 
 
 def test_behaviour_is_the_policy_with_noise_that_decays_and_is_driven():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from helpers import run_of, stored
+from helpers import register, run_of, stored
 
 from dyna_td import cli
 from dyna_td.errors import UserError
@@ -110,16 +110,6 @@ class Seeded(Terminating):
 class Narrow(Seeded):
     terminate_at = None
     observation_space = gymnasium.spaces.Box(np.float64([[0], [0]]), np.float64([[3], [97]]))
-
-
-def register(monkeypatch, environment, limit=None, **attributes):
-    """Registers a class for the time of a test and returns its id."""
-    name = f"{environment.__name__}-v0"
-    kind = type(environment.__name__, (environment,), attributes)
-    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
-    monkeypatch.setattr(gymnasium, "registry", gymnasium.envs.registration.registry)
-    gymnasium.register(name, entry_point=kind, max_episode_steps=limit)
-    return name
 
 
 def short_run(environment, agent="er", seeds=range(SEEDS), evaluate_every=500, **settings):

@@ -34,11 +34,6 @@ def errors(learner, seed):
     return predict(learner.network, seed, learner.x.numpy()[seed]) - learner.y.numpy()[seed]
 
 
-def test_the_target_function_at_known_points():
-    x = tf.constant([-1 / 16, -1 / 32, -0.0625 * 3, 0.0, 0.5, 1.0, 1.5])
-    np.testing.assert_allclose(f_sin(x), [-1, -(0.5**0.5), 1, 0, 1, 0, -1], atol=2e-6)
-
-
 def test_training_inputs_are_uniform_and_targets_carry_the_stated_noise():
     data = learner("l2", examples=20_000, noise=0.5)
     for seed in range(2):

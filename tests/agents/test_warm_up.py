@@ -1,15 +1,26 @@
-"""Ablations of the warm-up: what B_er holds of the goal, and search control that does not know where episodes end."""
+"""Warm-ups that reach the goal; what B_er holds of it, and search control that does not know where episodes end."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from helpers import run_of, untrained
 
 from dyna_td.errors import UserError
+from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import make_settings
 from dyna_td.training.program import make_program
+from dyna_td.training.warm_up_goals import SEEDS, warm_up_goals
 
 WARM_UP = 600
+
+
+def test_the_published_warm_ups_are_walked_again_whichever_seeds_walk_together():
+    published = pd.read_csv(ROOT / "reference" / "warm_up.csv").set_index("seed")
+    walked = warm_up_goals([9, 0, 18]).set_index("seed")
+    assert list(published.index) == list(SEEDS)
+    assert list(walked["goals"]) == [2, 0, 3] == list(published.loc[[9, 0, 18], "goals"])
+    np.testing.assert_array_equal(walked["first_goal_step"], published.loc[[9, 0, 18], "first_goal_step"])
 
 
 def warmed_up(environment, goal):
@@ -57,10 +68,7 @@ def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts
 
 @pytest.mark.parametrize(
     ("environment", "settings"),
-    [
-        ("CartPole-v1", {"warm_up_goal": "shown"}),
-        ("GridWorld", {"termination": "learned"}),
-    ],
+    [("CartPole-v1", {"warm_up_goal": "shown"}), ("GridWorld", {"termination": "learned"})],
 )
 def test_what_cannot_be_shown_or_learned_is_refused(environment, settings):
     with pytest.raises(UserError):

@@ -5,13 +5,13 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import single_node_slurm
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from dyna_td.pipeline.files import ROOT
+
 PROFILE = ROOT / "profiles" / "slurm"
 FIGURES = ("figure_7", "figure_9")  # closed forms, and sweeps with runs
 # The test's Slurm keeps no accounts, so that its queue is what tells a job's state, and a short job is soon over.

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+import warnings
 
 import gymnasium
 import numpy as np
 import pytest
 import tensorflow as tf
+from gymnasium.utils.env_checker import check_env
+from helpers import register
 
 import envs
 from envs.spaces import GymSpace
@@ -39,6 +42,14 @@ def test_a_vectors_ends_are_the_bounds_of_its_space(kind, low, high):
     assert envs.as_declared(np.int64(1), DISCRETE) == 1
 
 
+@pytest.mark.parametrize("environment", ["GridWorld", "MazeGridWorld", "roundabout-paper-v0"])
+def test_gymnasium_accepts_each_environment_without_a_warning(environment):
+    envs.make(environment)  # imports highway-env, which warns
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(environment, render_mode="rgb_array").unwrapped)
+
+
 # Spaces
 
 
@@ -68,27 +79,14 @@ class Odd(gymnasium.Env):
     action_space = DISCRETE
 
 
-@pytest.fixture
-def odd(monkeypatch):
-    """Registers an environment with these attributes and returns its id."""
-    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
-    monkeypatch.setattr(gymnasium, "registry", gymnasium.envs.registration.registry)
-
-    def register(**attributes):
-        gymnasium.register("Odd-v0", entry_point=type("Odd", (Odd,), attributes))
-        return "Odd-v0"
-
-    return register
-
-
-def test_boxes_are_the_observation_spaces_where_they_are_bounded(odd):
+def test_boxes_are_the_observation_spaces_where_they_are_bounded(monkeypatch):
     hopper, _ = space_of("Hopper-v4")
     np.testing.assert_array_equal([hopper.low, hopper.high], [[-5.0] * 11, [5.0] * 11])
     pendulum, _ = space_of("Pendulum-v1")
     np.testing.assert_array_equal([pendulum.low, pendulum.high], [[-1, -1, -8], [1, 1, 8]])
     assert (pendulum.state_dim, pendulum.action_dim, pendulum.actions) == (3, 1, None)
     assert not pendulum.knows_termination and not pendulum.is_terminal(tf.zeros([4, 3])).numpy().any()
-    unbounded, _ = space_of(odd())
+    unbounded, _ = space_of(register(monkeypatch, Odd))
     np.testing.assert_array_equal([unbounded.low, unbounded.high], [[-10, 0], [3, 10]])
 
 
@@ -106,9 +104,9 @@ def test_boxes_are_the_observation_spaces_where_they_are_bounded(odd):
         ({"action_space": gymnasium.spaces.Box(-np.inf, np.inf, (2,))}, "has actions in Box(-inf, inf, (2,), float32)"),
     ],
 )
-def test_other_spaces_are_refused_in_one_sentence(odd, attributes, words):
+def test_other_spaces_are_refused_in_one_sentence(monkeypatch, attributes, words):
     with pytest.raises(envs.UnusableEnvironment) as error:
-        envs.make(odd(**attributes))
+        envs.make(register(monkeypatch, Odd, **attributes))
     assert str(error.value).startswith(f"environment Odd-v0 {words}") and "\n" not in str(error.value)
 
 
@@ -130,9 +128,9 @@ def test_an_environment_that_cannot_be_made_is_one_sentence(monkeypatch, tmp_pat
     assert "\n" not in str(error.value)
 
 
-def test_an_environment_that_raises_when_it_is_made_is_one_sentence(odd):
+def test_an_environment_that_raises_when_it_is_made_is_one_sentence(monkeypatch):
     def fail(self):
         raise RuntimeError("no\nlicence")
 
     with pytest.raises(envs.UnusableEnvironment, match=r"environment Odd-v0 cannot be made: no licence\."):
-        envs.make(odd(__init__=fail))
+        envs.make(register(monkeypatch, Odd, __init__=fail))

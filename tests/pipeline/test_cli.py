@@ -1,5 +1,6 @@
 """The command line does what its help says, and tells every mistake in one sentence."""
 
+import errno
 import json
 import os
 import subprocess
@@ -8,13 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from files import error_of, files_of
 
 from dyna_td import cli
 from dyna_td.pipeline import provenance
-from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.files import ROOT
 from dyna_td.publishing import handover
 
-ROOT = Path(__file__).parents[2]
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
 
@@ -49,6 +50,10 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--output", "package.csv"), "package.json is no training's: name another --output"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
         (["claims", "--results", "nowhere"], "nowhere/quick holds no finished results"),
+        (["verify", "--results", "nowhere"], "nowhere/quick holds no finished results"),
+        (["restamp", "--results", "nowhere/results"], "nowhere/results/quick holds no finished runs"),
+        (["restore"], "reference holds no published results"),
+        (["restore", "--results", "nowhere"], "name one, for example nowhere/results."),
         (train("--output", "file/x.csv"), "file is not a folder"),
         (train("--output", f"{'é' * 114}.csv"), "232 bytes"),
         (["estimate", "figure_99"], "unknown figure 'figure_99'"),
@@ -63,12 +68,10 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
     Path("mine.csv").write_text("a,b\n")
     Path("package.json").write_text("{}")
     Path("folder.policy.npz").mkdir()
-    assert cli.main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("error: ") and err.endswith(".\n") and err.count("\n") == 1
-    assert words in err
-    assert fake_training == [] and not Path("x.csv").exists() and not Path("nowhere").exists()
-    assert Path("mine.csv").read_text() == "a,b\n"
+    before = files_of(Path())
+    told = error_of(cli.main, arguments, capsys)
+    assert words in told and told.endswith(".\n")
+    assert fake_training == [] and files_of(Path()) == before and not Path("nowhere").exists()
 
 
 def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monkeypatch, capsys):
@@ -105,6 +108,21 @@ def test_a_checkpoint_of_other_settings_is_kept(fake_training, monkeypatch, caps
     assert cli.main(train("--steps", "40")) == 0 and not Path("x.checkpoint").exists()
 
 
+def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(fake_training, monkeypatch, capsys):
+    def is_full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    Path("x.checkpoint").write_bytes(b"what the training goes on from")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", is_full)
+        assert cli.main(train("--steps", "20")) == 2
+    told = capsys.readouterr().err
+    assert told.count("error:") == 1 and "x.csv: No space left on device" in told and "Traceback" not in told
+    assert [path.name for path in Path().iterdir()] == ["x.checkpoint"]
+    assert cli.main(train("--steps", "20")) == 0
+    assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.json"]
+
+
 def test_list_shows_only_lines_with_all_words(capsys):
     assert cli.main(["list", "maze", "GOALS", "n30"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -130,13 +148,7 @@ def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeyp
     assert details["git_commit"] == "abc"
 
 
-def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training):
-    for panel in load_plan("smoke").figures["figure_9"].panels.values():
-        for run in panel.curves.values():
-            assert cli.main(["select", run.name, "--scale", "smoke"]) == 0
-            assert cli.main(["run", run.name, "--scale", "smoke"]) == 0
-    assert cli.main(["aggregate", "figure_9", "--scale", "smoke"]) == 0
-
+def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training, smoke_runs):
     first_sweep, first_run = fake_training[:2], fake_training[2]
     assert [run.settings.learning_rate for run in first_sweep] == [0.01, 0.001]  # as many as the smoke scale tries
     assert {len(run.seeds) for run in first_sweep} == {1} and min(first_sweep[0].seeds) >= 1000

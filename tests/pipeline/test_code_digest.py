@@ -1,18 +1,17 @@
 """A run's digest changes with the definitions that its numbers flow through, and with nothing else."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 from files import edit
 
 from dyna_td import registry
 from dyna_td.pipeline import code_digest, provenance
+from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.registry import entries_of, is_supervised
 from dyna_td.settings import Run
 
-ROOT = Path(__file__).parents[2]
 RUNS = load_plan("paper").all_runs
 BEFORE = {name: code_digest.code_digest(entries_of(run)) for name, run in RUNS.items()}
 REPLAY, FREQUENCY = "dyna_td/learning/replay.py", "dyna_td/agents/dyna_frequency.py"

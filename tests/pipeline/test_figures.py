@@ -3,22 +3,22 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import draw
 import numpy as np
 import pandas as pd
 import pytest
 import rendering
+from files import error_of
 from matplotlib.colors import to_rgba
 from tables import Tables
 
 from dyna_td.measures.hitting_times import CLOSED_FORMS
+from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.pipeline.plans import load_plan
 from envs import grid_world
 
-ROOT = Path(__file__).parents[2]
 PLAN = load_plan("paper")
 STEPS = np.arange(0, 20_001, 500)
 
@@ -81,9 +81,8 @@ def refusal(figure, folder, capsys, file="curves.csv"):
     pictures = [folder / f"x.{kind}" for kind in ("png", "pdf")]
     for picture in pictures:
         picture.write_text("old")
-    assert draw.main(options(figure, folder)) == 2
-    sentence = capsys.readouterr().err
-    assert sentence.startswith("error: ") and sentence.count("\n") == 1 and str(folder / file) in sentence
+    sentence = error_of(draw.main, options(figure, folder), capsys)
+    assert str(folder / file) in sentence
     assert [picture.read_text() for picture in pictures] == ["old", "old"]
     return sentence
 
@@ -126,11 +125,7 @@ def test_a_picture_needs_no_tensorflow_and_no_display_and_has_the_same_bytes_on_
 
 
 # The file, what is done to it, and words of the refusal.
-DAMAGE = [
-    ("curves", None, "cannot read"),
-    ("curves", b"\xff\xfe\n", "is damaged"),
-    ("states", b"", "is damaged"),
-]
+DAMAGE = [("curves", None, "cannot read"), ("curves", b"\xff\xfe\n", "is damaged"), ("states", b"", "is damaged")]
 
 
 @pytest.mark.parametrize("file, content, words", DAMAGE)

@@ -3,7 +3,6 @@
 import copy
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,9 +11,8 @@ from hypothesis import strategies as st
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import results
-from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.plans import DIRECTORY, load_plan
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 MUTATED = tuple(f"figure_{number}.yaml" for number in (1, 3, 5, 6, 7, 9, 13, 14))
 COMPANION = "figure_10.yaml"  # shares runs with figure 1
 
@@ -22,7 +20,7 @@ ODD_NAMES = ["../x", "/etc/x", "a\nb", "", ".", "..", "é", "a" * 300, "None", "
 ODD_VALUES = [None, True, -1, 0, 0.5, 10**6, 10**18, 1e308, "1e-3", "learned", "GridWorld", "er", "late", "x" * 5000]
 ODD_VALUES += [[], {}, [1, 1.0], {"a": None}, [32] * 9, [1.0e-3, 1.00000001e-3], ["a", None], *ODD_NAMES]
 CONTENTS = {
-    name: json.loads(json.dumps(yaml.safe_load((EXPERIMENTS / name).read_text()))) for name in (*MUTATED, "scales.yaml")
+    name: json.loads(json.dumps(yaml.safe_load((DIRECTORY / name).read_text()))) for name in (*MUTATED, "scales.yaml")
 }
 
 
@@ -88,7 +86,7 @@ def test_a_file_with_changed_contents_plans_or_is_refused_by_file_and_place(tmp_
         folder = tmp_path / str(counts.total())
         folder.mkdir()
         for kept in ("scales.yaml", COMPANION, *(["figure_9.yaml"] if name == "scales.yaml" else [])):
-            (folder / kept).write_text((EXPERIMENTS / kept).read_text())
+            (folder / kept).write_text((DIRECTORY / kept).read_text())
         (folder / name).write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
         sentence = refusal(folder, scale)
         counts["refused" if sentence else "accepted"] += 1
@@ -106,7 +104,7 @@ def test_a_file_with_changed_contents_plans_or_is_refused_by_file_and_place(tmp_
     "text", ["title: [x", "title: x\ntitle: y", "title: !!python/object:os.x y", "a: *b", "\0", "- x", ""]
 )
 def test_text_that_is_no_experiment_is_refused_by_name(tmp_path, text):
-    (tmp_path / "scales.yaml").write_text((EXPERIMENTS / "scales.yaml").read_text())
+    (tmp_path / "scales.yaml").write_text((DIRECTORY / "scales.yaml").read_text())
     (tmp_path / "figure_9.yaml").write_text(text)
     sentence = refusal(tmp_path, "paper")
     assert "figure_9.yaml" in sentence and sentence.isprintable() and sentence.endswith(".")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
-from files import edit, files_of
+from files import edit, error_of, files_of
 
 from dyna_td import cli
 from dyna_td.pipeline import aggregate, plans, provenance, results
@@ -136,9 +136,7 @@ def test_a_command_on_nothing_is_refused_in_one_sentence(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     reference.curves_csv("figure_8").parent.mkdir(parents=True)
     reference.curves_csv("figure_8").touch()
-    assert cli.main(arguments) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and sentence in said
+    assert sentence in error_of(cli.main, arguments, capsys)
 
 
 HEAD = b"panel,curve,step,metric,mean,standard_error,n\n"
@@ -152,9 +150,7 @@ def test_a_damaged_table_of_curves_is_compared_with_nothing(tmp_path, monkeypatc
         shutil.copytree(ROOT / "reference" / "figure_7", tmp_path / place / "figure_7")
     path = Path(damaged) / "figure_7" / "curves.csv"
     path.write_bytes(content)
-    assert cli.main(["compare"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"error: {path} is damaged; ") and told.count("\n") == 1
+    assert error_of(cli.main, ["compare"], capsys).startswith(f"error: {path} is damaged; ")
     assert not Path("results/quick/compare.csv").exists()
 
 

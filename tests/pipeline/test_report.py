@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from files import error_of
 
 from dyna_td import cli
 from dyna_td.pipeline import plans, results
@@ -168,8 +169,6 @@ def test_only_the_scale_of_the_paper_is_not_labelled(folder):
 def test_a_damaged_file_is_told_in_one_sentence_and_the_old_page_stays(folder, capsys, name, content, command):
     before = write_report()
     (folder / name).write_bytes(content)
-    capsys.readouterr()
-    assert cli.main(["report", "--scale", "smoke"]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"error: results/smoke/{name} ") and command in err and err.count("\n") == 1
+    told = error_of(cli.main, ["report", "--scale", "smoke"], capsys)
+    assert told.startswith(f"error: results/smoke/{name} ") and command in told
     assert results.report_html("smoke").read_text(encoding="utf-8") == before

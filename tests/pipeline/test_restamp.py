@@ -51,11 +51,6 @@ def training(made, monkeypatch):
     return install
 
 
-def test_the_same_numbers_of_one_program_up_to_a_step_are_no_difference(made, training):
-    facts = {"compared_run": SWEPT.name, "seeds": list(SEEDS), "last_step": 1000}
-    assert restamp.compare(made, "paper") == (None, facts)
-
-
 def test_the_first_number_that_differs_is_told_by_its_row(made, training):
     training(lambda records, _: records.assign(value=records["value"].where(records.index != 0, 0.5)))
     difference, _ = restamp.compare(made, "paper")

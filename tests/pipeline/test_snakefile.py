@@ -6,15 +6,14 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.results import run_csv
 
-ROOT = Path(__file__).parents[2]
 PLAN = load_plan("smoke")
 
 

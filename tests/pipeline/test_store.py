@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from files import files_of
 
-from dyna_td import cli
 from dyna_td.pipeline import finished, plans, results, verify
 from dyna_td.playing.policy import path_beside
 from dyna_td.publishing import handover, store
@@ -107,20 +106,6 @@ def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_p
     back = store.restore(PLAN, directory, tmp_path / "again", outdated=True)
     assert [made.run for made in back.runs] == [SAMPLED] and SAMPLED not in {made.run for made in told}
     assert not finished.read(PLAN, SAMPLED, tmp_path / "again").is_current
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["restore"], "reference holds no published results"),
-        (["restore", "--results", "mine"], "name one, for example mine/results."),
-    ],
-)
-def test_what_cannot_come_back_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys, arguments, sentence):
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(arguments) == 2
-    said = capsys.readouterr().err
-    assert sentence in said and said.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow(10)

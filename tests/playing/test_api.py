@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,12 @@ from dyna_td import cli, registry
 from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
 from dyna_td.pipeline import arguments, own_code
+from dyna_td.pipeline.files import ROOT
 from dyna_td.playing.policy import load_policy
 from dyna_td.settings import number
 
-USING = Path(__file__).parents[2] / "docs" / "using.md"
-SHORT = {"steps": 120, "warm_up_steps": 60, "planning_updates": 2, "evaluate_every": 60}
+USING = ROOT / "docs" / "using.md"
+SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int64(2), "evaluate_every": 60}
 
 
 def test_importing_the_package_changes_no_variable_and_prints_nothing():
@@ -99,11 +99,6 @@ def test_the_help_of_an_own_setting_may_have_a_percent_sign(tmp_path, monkeypatc
     assert "share in % of all" in parser.format_help()
 
 
-def test_numpys_whole_numbers_are_whole_numbers():
-    run = {"steps": 60, "warm_up_steps": np.int32(40), "evaluate_every": 60}
-    assert dyna_td.train("CartPole-v1", "er", planning_updates=np.int64(2), **run).settings.planning_updates == 2
-
-
 AGENT = "from dyna_td.agents.er import ER\n\n\nclass Mine(ER):\n    pass\n"
 
 
@@ -141,7 +136,7 @@ def test_an_agent_may_extend_dyna_itself_or_be_one_of_the_packages_classes(tmp_p
     (tmp_path / "flat.py").write_text(OF_DYNA)
     result = dyna_td.train("GridWorld", agent, np.int64(1), **SHORT)
     assert ("queue_size" in set(result.records["metric"])) == (agent is not ER)
-    assert "versions" in result.policy.about
+    assert "versions" in result.policy.about and result.settings.planning_updates == 2
 
 
 def test_a_new_agent_leaves_the_runs_of_others_equal(monkeypatch):

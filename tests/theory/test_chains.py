@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from scipy import optimize
 
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.measures.densities import fitted_exponent, total_variation
 from dyna_td.search.chain import SearchControl
 from dyna_td.settings import DynaSettings
 
@@ -85,17 +85,8 @@ def histogram(target, states):
     return counts.ravel() / len(states)
 
 
-def total_variation(p, q):
-    return 0.5 * np.abs(p - q).sum()
-
-
 def fit_beta(target, measured):
-    """The exponent under which the shares `measured` are the most likely."""
-
-    def surprise(beta):
-        return -(measured * np.log(np.maximum(shares(target, beta, fineness=8), 1e-300))).sum()
-
-    return optimize.minimize_scalar(surprise, bounds=(-20.0, 400.0), method="bounded").x
+    return fitted_exponent(measured[None], shares(target)[None])[0]
 
 
 @functools.cache
@@ -159,6 +150,7 @@ class WideWave(Wave):
     """The same wave five times as wide, so that a chain's steps are small beside it."""
 
     high = np.full(1, 10.0, np.float32)
+    bins = 50  # in wider ones, the twentieth power of the mean |delta| is another density
 
     @staticmethod
     def delta(s):

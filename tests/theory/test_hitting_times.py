@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 from scipy.special import lambertw
 
 from dyna_td.errors import UserError
@@ -19,18 +19,6 @@ def time_to_reach(errors, threshold, slope):
     reached.terminal = True
     flow = solve_ivp(lambda _, e: slope(e), (0.0, 1e6), np.atleast_1d(errors), events=reached, rtol=1e-11, atol=1e-13)
     return flow.t_events[0][0]
-
-
-@pytest.mark.parametrize("rate_ratio", [1.0, 0.25, 3.0])
-def test_f_is_largest_where_the_error_equals_the_ratio_of_the_rates(rate_ratio):
-    peak = minimize_scalar(
-        lambda x: -hitting_times.gap_function(x, rate_ratio),
-        bounds=(1e-3, 50.0),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
-    assert peak.x == pytest.approx(rate_ratio, rel=1e-6)
-    assert -peak.fun == pytest.approx(np.log(1 / rate_ratio) - 1, rel=1e-12)
 
 
 @pytest.mark.parametrize("initial, threshold, rate", [(2.0, 0.57, 1.0), (5.0, 1.5, 0.3), (0.4, 0.05, 2.0)])

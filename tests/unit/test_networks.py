@@ -2,20 +2,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.learning.networks import Adam, StackedNetwork, as_columns, map_blocks
+from dyna_td.learning.networks import Adam, StackedNetwork, map_blocks
 from dyna_td.learning.streams import Streams
-
-
-def test_each_seed_is_an_ordinary_perceptron():
-    network = StackedNetwork(Streams((0, 1, 2)), (2, 8, 5, 4), tf.nn.relu)
-    rows = np.random.default_rng(0).normal(size=(3, 6, 2)).astype(np.float32)
-    output = network(as_columns(tf.constant(rows))).numpy()
-    for seed in range(3):
-        hidden = rows[seed].T
-        for layer in range(3):
-            hidden = network.kernels[layer].numpy()[seed] @ hidden + network.biases[layer].numpy()[seed]
-            hidden = np.maximum(hidden, 0) if layer < 2 else hidden
-        np.testing.assert_allclose(output[seed], hidden, rtol=1e-5, atol=1e-6)
 
 
 def test_weights_start_in_the_xavier_interval_and_outputs_in_their_own():
@@ -30,15 +18,6 @@ def test_two_seeds_and_two_indices_start_with_different_weights():
     network, other = (StackedNetwork(Streams((0, 1)), (2, 8, 1), tf.nn.relu, index=index) for index in range(2))
     assert not np.array_equal(network.kernels[0][0], network.kernels[0][1])
     assert not np.array_equal(network.kernels[0], other.kernels[0])
-
-
-def test_copy_from_copies_only_when_told():
-    mine, theirs = (StackedNetwork(Streams((0,)), (2, 8, 1), tf.nn.relu, index=index) for index in range(2))
-    before = mine.kernels[0].numpy()
-    mine.copy_from(theirs, when=tf.constant(False))
-    np.testing.assert_array_equal(mine.kernels[0], before)
-    mine.copy_from(theirs, when=tf.constant(True))
-    np.testing.assert_array_equal(mine.kernels[0], theirs.kernels[0])
 
 
 def test_adam_is_the_one_of_keras():

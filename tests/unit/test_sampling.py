@@ -29,15 +29,6 @@ def random_states(count, seed=0):
 # Histograms
 
 
-@pytest.mark.parametrize("cells", [10, 50])
-def test_a_histogram_is_numpys(cells):
-    states = random_states(1000) ** 2
-    shares = histogram(tf.constant(states), cells).numpy()
-    for seed in range(SEEDS):
-        counts, _, _ = np.histogram2d(*states[seed].T, bins=cells, range=[[0, 1], [0, 1]])
-        np.testing.assert_allclose(shares[seed], counts.ravel() / 1000, rtol=1e-6)
-
-
 def test_the_far_borders_belong_to_the_last_cells():
     states = tf.constant([[[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]])
     assert np.flatnonzero(histogram(states, 10)[0]).tolist() == [0, 9, 90, 99]
