@@ -189,6 +189,9 @@ def _claim(facts: Facts, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
     sentence = f"**{verdict.capitalize()}.** {escaped(stated['text'])} ({stated['place']})"
     lines = [f"### Claim {number}", "", sentence, ""]
+    if finding and finding.verdict == verdict:
+        parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
+        lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()), ""]
     tests = facts.tests(number)
     is_beside = tests["row"] == "beside"
     lines += _tests(facts, tests[~is_beside])
@@ -196,9 +199,6 @@ def _claim(facts: Facts, number: int) -> list[str]:
         summary = f"Tests beside the claim: {is_beside.sum()}"
         lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests[is_beside])]
         lines += ["</details>", ""]
-    if finding and finding.verdict == verdict:
-        parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
-        lines += [f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()]
     for change in stated.get("history", ()):
         if "text" in change:
             lines.append(

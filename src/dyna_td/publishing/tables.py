@@ -155,17 +155,17 @@ def _difference(row: pd.Series) -> str:
 
 
 def what_to_use(facts: Facts) -> str:
-    """Returns minus ER's for each environment and n; then panels won and lost against ER, and processor time."""
+    """Returns minus ER's for each environment and n; then panels won and lost, and processor time."""
     study, baseline, swept = "what_to_use", "er", "_swept"
     means = facts.curves(study)
     panels = facts.plan.studies[study].panels
     curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith(swept)]
 
-    def difference(key: str, curve: str, rate: str = "") -> pd.Series:
-        return means.loc[(key, curve + rate, f"return_less_{baseline}{rate}")]
+    def difference(key: str, curve: str, other: str = baseline) -> pd.Series:
+        return means.loc[(key, curve, f"return_less_{other}")]
 
-    def counts(curve: str, rate: str = "") -> str:
-        found = [difference(key, curve, rate) for key, panel in panels.items() if curve + rate in panel.curves]
+    def counts(curve: str, other: str = baseline) -> str:
+        found = [difference(key, curve, other) for key in panels if (key, curve, f"return_less_{other}") in means.index]
         won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
         return f"**{won}, {lost}** of {len(found)}" if found else ""
 
@@ -179,8 +179,9 @@ def what_to_use(facts: Facts) -> str:
         own = f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"
         others = [_difference(difference(key, curve)) for curve in curves[1:]]
         rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", own, *others])
-    rows.append(["panels won, lost", "", *map(counts, curves[1:])])
-    rows.append(["the same at swept rates", "", *(counts(curve, swept) for curve in curves[1:])])
+    rows.append(["won, lost against ER", "", *map(counts, curves[1:])])
+    rows.append(["both at swept rates", "", *(counts(curve + swept, baseline + swept) for curve in curves[1:])])
+    rows.append(["won, lost against PrioritizedER", *(counts(curve, "prioritized_er") for curve in curves)])
     rows.append(["processor time, ER: 1", *map(time, curves)])
     return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
 
