@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td.agents.prioritized_er import PrioritizedER
+from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 
 ENVIRONMENT = "MountainCar-v0"
@@ -29,6 +30,8 @@ def episode() -> Transition:
         next_state, reward, terminated, truncated, _ = environment.step(action)
         steps.append((state, action, reward, next_state, terminated))
         state, is_over = next_state, terminated or truncated
+    if not terminated:
+        raise UserError(f"the policy did not end {ENVIRONMENT} in {len(steps)} steps: write one that does.")
     return Transition(*(np.array(part) for part in zip(*steps, strict=True)))
 
 

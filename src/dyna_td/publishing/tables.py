@@ -165,7 +165,8 @@ def what_to_use(facts: Facts) -> str:
         return means.loc[(key, curve, f"return_less_{other}")]
 
     def counts(curve: str, other: str = baseline) -> str:
-        found = [difference(key, curve, other) for key in panels if (key, curve, f"return_less_{other}") in means.index]
+        measured = [key for key in panels if (key, curve, f"return_less_{other}") in means.index]
+        found = [difference(key, curve, other) for key in measured]
         won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
         return f"**{won}, {lost}** of {len(found)}" if found else ""
 
