@@ -69,8 +69,8 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
     Path("package.json").write_text("{}")
     Path("folder.policy.npz").mkdir()
     before = files_of(Path())
-    told = error_of(cli.main, arguments, capsys)
-    assert words in told and told.endswith(".\n")
+    message = error_of(cli.main, arguments, capsys)
+    assert words in message and message.endswith(".\n")
     assert fake_training == [] and files_of(Path()) == before and not Path("nowhere").exists()
 
 
@@ -116,8 +116,8 @@ def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(fake
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", is_full)
         assert cli.main(train("--steps", "20")) == 2
-    told = capsys.readouterr().err
-    assert told.count("error:") == 1 and "x.csv: No space left on device" in told and "Traceback" not in told
+    message = capsys.readouterr().err
+    assert message.count("error:") == 1 and "x.csv: No space left on device" in message and "Traceback" not in message
     assert [path.name for path in Path().iterdir()] == ["x.checkpoint"]
     assert cli.main(train("--steps", "20")) == 0
     assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.json"]
@@ -178,9 +178,9 @@ def test_a_reader_who_has_had_enough_is_no_error(words):
     reads, writes = os.pipe()
     os.close(reads)
     command = [sys.executable, "-m", "dyna_td", *words]
-    told = subprocess.run(command, env=handover.environment(ROOT), stdout=writes, stderr=subprocess.PIPE, text=True)
+    process = subprocess.run(command, env=handover.environment(ROOT), stdout=writes, stderr=subprocess.PIPE, text=True)
     os.close(writes)
-    assert (told.returncode, told.stderr) == (141, "")
+    assert (process.returncode, process.stderr) == (141, "")
 
 
 def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsys):

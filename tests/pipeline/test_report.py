@@ -169,6 +169,6 @@ def test_only_the_scale_of_the_paper_is_not_labelled(folder):
 def test_a_damaged_file_is_told_in_one_sentence_and_the_old_page_stays(folder, capsys, name, content, command):
     before = write_report()
     (folder / name).write_bytes(content)
-    told = error_of(cli.main, ["report", "--scale", "smoke"], capsys)
-    assert told.startswith(f"error: results/smoke/{name} ") and command in told
+    message = error_of(cli.main, ["report", "--scale", "smoke"], capsys)
+    assert message.startswith(f"error: results/smoke/{name} ") and command in message
     assert results.report_html("smoke").read_text(encoding="utf-8") == before

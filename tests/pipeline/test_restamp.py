@@ -106,11 +106,11 @@ def command(training, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(restamp, "ProcessPoolExecutor", Here)
 
     def call(*arguments):
-        told = []
-        monkeypatch.setattr(handover, "tell_snakemake", lambda scale, runs, directory: told.extend(runs))
+        recorded = []
+        monkeypatch.setattr(handover, "tell_snakemake", lambda scale, runs, directory: recorded.extend(runs))
         status = cli.main(["restamp", "--scale", "paper", *arguments])
         said = capsys.readouterr()
-        return status, said.out + said.err, [each.run.name for each in told]
+        return status, said.out + said.err, [each.run.name for each in recorded]
 
     return call
 
@@ -124,8 +124,8 @@ def test_a_run_with_the_same_numbers_is_stamped_and_keeps_its_past_and_its_times
     files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
     for path in files:
         os.utime(path, (1e9, 1e9))
-    status, said, told = command()
-    assert (status, told) == (0, [SWEPT.name])
+    status, said, recorded = command()
+    assert (status, recorded) == (0, [SWEPT.name])
     assert said.splitlines()[-1] == "1 runs stamped after comparing 1, 0 were current."
     for old, new in zip(before, details_of(made), strict=True):
         assert len(new["source_digest"]) == 64
@@ -150,8 +150,8 @@ def test_one_number_that_differs_keeps_all_from_being_stamped_and_other_machines
         path.write_text(json.dumps(json.loads(path.read_text()) | here | {"versions": {"numpy": "1.0"}}))
     before = details_of(made)
     training(lambda records, _: records.assign(value=0.125))
-    status, said, told = command()
-    assert (status, told) == (2, []) and said.startswith(
+    status, said, recorded = command()
+    assert (status, recorded) == (2, []) and said.startswith(
         f"error: {made.sweep.csv.relative_to(Path.cwd())} has the row "
     )
     assert (
@@ -162,8 +162,8 @@ def test_one_number_that_differs_keeps_all_from_being_stamped_and_other_machines
 
 
 def test_a_checkout_that_is_none_or_that_is_the_code_that_is_here_is_refused(command, made, tmp_path):
-    status, said, told = command("--against", "nowhere")
-    assert (status, told) == (2, []) and said.startswith("error: --against is nowhere, expected a checkout")
+    status, said, recorded = command("--against", "nowhere")
+    assert (status, recorded) == (2, []) and said.startswith("error: --against is nowhere, expected a checkout")
     with pytest.raises(UserError, match="they are the code that is here"):
         restamp.begin_older(made, "paper", ROOT)
 

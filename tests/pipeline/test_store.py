@@ -19,7 +19,7 @@ RUNS = (SWEPT, SAMPLED, UNSAMPLED)
 
 
 @pytest.fixture
-def told(monkeypatch):
+def recorded(monkeypatch):
     """Stands in for Snakemake; lists the runs that were handed to it."""
     found = []
     monkeypatch.setattr(handover, "tell_snakemake", lambda scale, runs, directory: found.extend(runs))
@@ -38,10 +38,10 @@ def stored(tmp_path, finish):
     return source, directory
 
 
-def test_runs_come_back_as_they_were_and_snakemake_is_told(stored, told, tmp_path):
+def test_runs_come_back_as_they_were_and_snakemake_records_them(stored, recorded, tmp_path):
     source, directory = stored
     back = store.restore(PLAN, directory, tmp_path / "again")
-    assert {made.run for made in back.runs} == set(RUNS) == {made.run for made in told} and not back.left_out
+    assert {made.run for made in back.runs} == set(RUNS) == {made.run for made in recorded} and not back.left_out
     expected, found = files_of(source), files_of(tmp_path / "again")
     not_shown = results.states_csv(results.run_csv("paper", UNSAMPLED.name, source)).relative_to(source)
     assert set(found) == set(expected) - {not_shown} and b"weights" in found.values()
@@ -51,7 +51,7 @@ def test_runs_come_back_as_they_were_and_snakemake_is_told(stored, told, tmp_pat
         assert read(found[path]) == read(expected[path])
 
 
-def test_what_is_there_is_not_overwritten(stored, told, tmp_path):
+def test_what_is_there_is_not_overwritten(stored, recorded, tmp_path):
     source, directory = stored
     results.run_csv("paper", SWEPT.name, source).write_text("mine")
     assert not store.restore(PLAN, directory, source).runs
@@ -85,7 +85,7 @@ def test_damaged_and_outdated_runs_are_not_stored(tmp_path, finish, path_of):
         ("policy.npz", b"another training's"),
     ],
 )
-def test_a_damaged_published_run_is_left_out_and_leaves_nothing_behind(stored, told, tmp_path, suffix, content):
+def test_a_damaged_published_run_is_left_out_and_leaves_nothing_behind(stored, recorded, tmp_path, suffix, content):
     _, directory = stored
     run = UNSAMPLED if suffix == "policy.npz" else SWEPT
     path = directory / "runs" / f"{run.name}.{suffix}"
@@ -97,14 +97,14 @@ def test_a_damaged_published_run_is_left_out_and_leaves_nothing_behind(stored, t
     assert not any(run.name in str(path) for path in files_of(tmp_path / "again"))
 
 
-def test_runs_of_other_sources_come_back_only_when_asked_for(stored, told, tmp_path):
+def test_runs_of_other_sources_come_back_only_when_asked_for(stored, recorded, tmp_path):
     _, directory = stored
     path = directory / "runs" / f"{SAMPLED.name}.json"
     path.write_text(path.read_text().replace('"source_digest": "', '"source_digest": "0'))
     back = store.restore(PLAN, directory, tmp_path / "again")
     assert len(back.outdated) == 1 and not back.left_out and not back.damaged
     back = store.restore(PLAN, directory, tmp_path / "again", outdated=True)
-    assert [made.run for made in back.runs] == [SAMPLED] and SAMPLED not in {made.run for made in told}
+    assert [made.run for made in back.runs] == [SAMPLED] and SAMPLED not in {made.run for made in recorded}
     assert not finished.read(PLAN, SAMPLED, tmp_path / "again").is_current
 
 

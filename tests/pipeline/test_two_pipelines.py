@@ -85,8 +85,8 @@ def test_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_the_same_comma
     before = changed_at(project)
     for command in (make("figure_7"), snakemake("figure_8")):
         second = start(*command)
-        told = second.communicate()[0]
-        assert second.returncode != 0 and told.count(SENTENCE.format(holder)) == 1 and "Traceback" not in told
+        message = second.communicate()[0]
+        assert second.returncode != 0 and message.count(SENTENCE.format(holder)) == 1 and "Traceback" not in message
     assert changed_at(project) == before
     os.kill(holder, signal.SIGKILL)
     assert first.wait() != 0

@@ -14,24 +14,24 @@ def verify(capsys):
 
 
 def test_untouched_results_are_as_they_were_written(smoke_runs, capsys):
-    status, told, _ = verify(capsys)
-    assert status == 0 and f" {2 * len(smoke_runs) + 1}, all as they were written" in told
+    status, report, _ = verify(capsys)
+    assert status == 0 and f" {2 * len(smoke_runs) + 1}, all as they were written" in report
 
 
 def test_an_edited_run_is_named_with_its_command(smoke_runs, capsys):
     smoke_runs[0].write_text(smoke_runs[0].read_text().replace(",0,", ",7,", 1))
-    status, _, told = verify(capsys)
+    status, _, error = verify(capsys)
     assert status == 2
-    assert f"{smoke_runs[0]} is truncated or was changed" in told
-    assert f"rebuild it with `snakemake --force {smoke_runs[0]} --config scale=smoke`." in told
-    assert f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs" in told
+    assert f"{smoke_runs[0]} is truncated or was changed" in error
+    assert f"rebuild it with `snakemake --force {smoke_runs[0]} --config scale=smoke`." in error
+    assert f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs" in error
 
 
 def test_a_sweep_without_its_json_is_named_once_with_its_command(smoke_runs, capsys):
     smoke_runs[0].with_suffix(".selection.json").unlink()
-    status, _, told = verify(capsys)
+    status, _, error = verify(capsys)
     command = f"make it with `snakemake --force {smoke_runs[0].with_suffix('')}.selection.csv "
-    assert status == 2 and told.count(command) == 1
+    assert status == 2 and error.count(command) == 1
 
 
 EDITS = [
@@ -49,9 +49,9 @@ def test_an_edited_json_file_is_named_where_it_differs_from_the_plan_or_no_curve
         path = smoke_runs[0].with_suffix(suffix)
         text = path.read_text()
         path.write_text(json.dumps(json.loads(text) | {key: value}))
-        status, _, told = verify(capsys)
+        status, _, error = verify(capsys)
         shown = curves_csv("smoke", "figure_9") if key == "train_seconds_at" else path.with_suffix("")
-        assert status == 2 and str(shown) in told.splitlines()[0], (key, told)
+        assert status == 2 and str(shown) in error.splitlines()[0], (key, error)
         path.write_text(text)
 
 
@@ -60,5 +60,5 @@ def test_edited_curves_are_noticed_although_nothing_else_was_touched(smoke_runs,
     content = curves.read_bytes()
     for written, instead in ((b"2\n", b"3\n"), (b"\n", b"\r\n"), (b"2\n", b"\xff\n")):
         curves.write_bytes(content.replace(written, instead, 1))
-        status, _, told = verify(capsys)
-        assert status == 2 and f"{curves} is not what its runs say" in told and "make figure_9 SCALE=smoke" in told
+        status, _, error = verify(capsys)
+        assert status == 2 and f"{curves} is not what its runs say" in error and "make figure_9 SCALE=smoke" in error

@@ -90,8 +90,8 @@ def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words)
 
 def test_the_verdict_on_a_claim_follows_from_those_on_its_tests():
     yes, no, open_, waiting = "supported", "contradicted", "undecided", "not run"
-    assert [combined("all", told) for told in ([yes, yes], [yes, open_], [yes, no, waiting])] == [yes, open_, no]
-    assert [combined("any", told) for told in ([no, no], [no, open_], [yes, no, waiting])] == [no, open_, yes]
+    assert [combined("all", tests) for tests in ([yes, yes], [yes, open_], [yes, no, waiting])] == [yes, open_, no]
+    assert [combined("any", tests) for tests in ([no, no], [no, open_], [yes, no, waiting])] == [no, open_, yes]
     assert combined("all", [yes, waiting]) == combined("any", [no, waiting]) == waiting
 
 
