@@ -34,7 +34,7 @@ _REPLACES = {
     "uniform_states": "no chains: states uniform in the box of states",
     "replayed_states": "no chains: states of the replay buffer, with on-policy actions through the model",
     "ideal_states": "no chains: states from p&#42; itself, by enumeration of 50x50 cells",
-    "dyna_td_algorithm_4": "chains step by the box of Algorithm 4",
+    "dyna_td_algorithm_4": "chains step by the paper's Algorithm 4",
     "dyna_td_langevin": "chains step by Langevin dynamics, the rule of the theory",
     "dyna_td_learned": "the model is learned; where states can lie, and which are terminal, stays known",
     "dyna_value_learned": "the same for `dyna_value`",
