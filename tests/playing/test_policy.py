@@ -120,11 +120,12 @@ def test_training_leaves_a_policy_beside_its_results(tmp_path, monkeypatch, caps
     assert not path_beside(Path("x.csv")).exists(), "the supervised task has no policy"
 
 
-def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("agent", ["dyna_td", pytest.param("dyna_frequency", marks=pytest.mark.thorough)])
+def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(agent, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     # With 1,500 steps the size of the stack shows: MountainCar rounds otherwise with 2 seeds.
     words = ["--steps", "1500", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
-    assert cli.main(["train", "--env", "MountainCar-v0", "--agent", "dyna_td", *words]) == 0
+    assert cli.main(["train", "--env", "MountainCar-v0", "--agent", agent, *words]) == 0
     assert cli.main(["play", "x.policy.npz", "--seed", "5", "--explain", "x.png"]) == 0
     assert "are those of the policy, to the last bit" in capsys.readouterr().out
     with Image.open("x.png") as picture:

@@ -31,9 +31,9 @@ def load(tmp_path, content):
 
 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
-def test_all_47_claims_load_at_every_scale_with_a_test_each(scale):
+def test_all_claims_load_at_every_scale_with_a_test_each(scale):
     claims = load_claims(load_plan(scale))
-    assert [claim.number for claim in claims] == list(range(1, 48))
+    assert [claim.number for claim in claims] == list(range(1, 1 + len(claims))) and len(claims) >= 47
     assert all(claim.text and claim.place and claim.tests for claim in claims)
 
 

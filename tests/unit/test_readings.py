@@ -11,10 +11,8 @@ from dyna_td.evidence import readings
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.scorecard import as_csv
 from dyna_td.evidence.verdicts import judge
-from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.scores import Measured
-from dyna_td.publishing.facts import Facts
 
 PLAN = load_plan("quick")
 CLAIMS = load_claims(PLAN)
@@ -93,12 +91,6 @@ def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
 
     verdicts = [judge(each, plan, read)[0] for each in (claims[14], claim)]
     assert verdicts == ["contradicted", "supported"]
-
-
-def test_the_added_seeds_alone_change_no_published_verdict_as_the_page_of_claims_says():
-    published = Facts()
-    assert "It changes no verdict." in (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    assert "added_seeds" in set(published.readings["kind"]) - set(published.turned["kind"])
 
 
 @pytest.mark.parametrize(
