@@ -73,6 +73,7 @@ def test_runs_may_have_more_seeds_than_a_panel_shows(experiments_copy):
 
 
 def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
+    edit(experiments_copy / "figure_9.yaml", "<<: *panel", "<<: *panel\n    seeds: 50\n    steps: 50000")
     edit(experiments_copy / "figure_9.yaml", "seeds: 50", "seeds: 3")
     edit(experiments_copy / "figure_9.yaml", "steps: 50000", "steps: 700")
     panels = load_plan("quick", experiments_copy).figures["figure_9"].panels
