@@ -79,7 +79,7 @@ class Dyna(ER):
         next_state, reward, terminated = self.model.predict(state, action, noise)
         return Transition(state, action, reward, next_state, terminated)
 
-    def noise(self, purpose: Purpose, count: int, step, inner) -> tf.Tensor:
+    def noise(self, purpose: int, count: int, step, inner) -> tf.Tensor:
         """Standard normals for `count` queries of the model: [S, count, noise_dim]."""
         if not self.noise_dim:
             return tf.zeros([self.streams.count, count, 0])

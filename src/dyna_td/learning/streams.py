@@ -19,7 +19,11 @@ _PURPOSES = 2**6
 
 
 class Purpose(enum.IntEnum):
-    """The purpose of a draw. The values are part of the results: never renumber them."""
+    """The purpose of a draw. The values are part of the results: never renumber them.
+
+    A purpose that one agent alone has is a constant in that agent's file, from 27 to 59. In this list it would outdate
+    every finished run. Measurements of a frozen Q have 60 to 63.
+    """
 
     WEIGHTS = 0
     TRAINING_INPUTS = 1
@@ -67,7 +71,7 @@ class Streams:
         # [S]; a variable, so runs with other seeds share the compiled program.
         self._seeds = tf.Variable(seeds, dtype=tf.int64, trainable=False)
 
-    def uniform(self, purpose: Purpose, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
+    def uniform(self, purpose: int, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
         """Draws from U[0, 1): float32 [S, *shape]."""
         # From the bits, because TensorFlow's own uniform floats differ inside and outside a compiled program.
         bits = self._draw(
@@ -75,11 +79,11 @@ class Streams:
         )
         return tf.cast(tf.bitwise.right_shift(bits, tf.constant(8, tf.uint32)), tf.float32) * 2.0**-24
 
-    def normal(self, purpose: Purpose, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
+    def normal(self, purpose: int, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
         """Draws from N(0, 1): float32 [S, *shape]; only for compiled programs, because eager numbers differ."""
         return self._draw(lambda key: tf.random.stateless_normal(shape, key), tf.float32, purpose, step, inner)
 
-    def integers(self, purpose: Purpose, shape: tuple[int, ...], high, step=0, inner=0) -> tf.Tensor:
+    def integers(self, purpose: int, shape: tuple[int, ...], high, step=0, inner=0) -> tf.Tensor:
         """Draws uniformly from {0, ..., high - 1}: int32 [S, *shape]; `high` > 0 is a scalar or [S]."""
         high = tf.broadcast_to(tf.cast(high, tf.int32), [self.count])
         return self._draw(

@@ -95,7 +95,7 @@ class SamplingDistributions(tf.Module):
             Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
         )
 
-    def draw_buffer(self, step: tf.Tensor, purpose: Purpose, newest: int | None = None) -> tf.Tensor:
+    def draw_buffer(self, step: tf.Tensor, purpose: int, newest: int | None = None) -> tf.Tensor:
         """3000 states drawn uniformly from B_er, or from its `newest` transitions: [S, 3000, d]."""
         replay = self.agent.replay
         held = tf.maximum(tf.minimum(replay.size, newest or replay.capacity), 1)

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.streams import Streams
 
 
 class StateQueue(tf.Module):
@@ -43,7 +43,7 @@ class StateQueue(tf.Module):
         places = (newest[:, None] - ages) % self.capacity
         return tf.gather_nd(self._states.read_value(), places[..., None], batch_dims=1)
 
-    def draw(self, streams: Streams, purpose: Purpose, count: int, step, inner=0, newest: int | None = None):
+    def draw(self, streams: Streams, purpose: int, count: int, step, inner=0, newest: int | None = None):
         """Draws `count` states a seed uniformly from all or the `newest`: [S, count, d]; zeros from an empty queue."""
         held = self.size if newest is None else tf.minimum(self.size, newest)
         return self.gather(streams.integers(purpose, (count,), tf.maximum(held, 1), step=step, inner=inner))

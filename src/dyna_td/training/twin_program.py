@@ -93,10 +93,10 @@ class TwinProgram(Program):
     def _measure_sampling(self):
         return self.sampling.measure(self.step.read_value())
 
-    def _reset(self, purpose: Purpose, step) -> tf.Tensor:
+    def _reset(self, purpose: int, step) -> tf.Tensor:
         return self.twin.reset(self.streams.uniform(purpose, (self.twin.reset_dim,), step=step))
 
-    def _noise(self, purpose: Purpose, step, inner=0) -> tf.Tensor:
+    def _noise(self, purpose: int, step, inner=0) -> tf.Tensor:
         if not self.twin.noise_dim:
             return tf.zeros([self.streams.count, 0])
         return self.streams.normal(purpose, (self.twin.noise_dim,), step=step, inner=inner)
