@@ -21,7 +21,6 @@ from dyna_td.errors import UserError
 from dyna_td.publishing.facts import Facts
 from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES, WINDOWS
 
-COLOURS = {"supported": "#0072B2", "contradicted": "#C24F00"}
 GREY = "#6F6F6F"  # of all other verdicts
 ROW = 0.19  # inches
 
@@ -111,7 +110,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
 
 def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
     """An interval with its dot in the verdict's colour, its letter at the right, and any margin."""
-    colour = COLOURS.get(test["verdict"], GREY)
+    colour = style.VERDICTS.get(test["verdict"], GREY)
     low, high, effect, margin = (float(test[key] or 0) for key in ("low95", "high95", "effect", "margin"))
     axes.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
     axes.plot(effect, y, "o", color=colour, markersize=4.5)

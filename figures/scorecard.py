@@ -13,7 +13,6 @@ from matplotlib.patheffects import withStroke
 from dyna_td.publishing.facts import Facts
 from dyna_td.publishing.pages import LETTERS, counts, themes
 
-COLOURS = {"supported": "#0072B2", "contradicted": "#D55E00"}  # colour-blind readers see the difference
 PALE = "#D9D9D9"  # of all other verdicts
 INK, SOFT_INK = "#222222", "#555555"
 
@@ -45,8 +44,8 @@ def draw(facts: Facts, path: Path) -> None:
 def _draw_tile(
     axes: Axes, corner: tuple[float, float], size: float, verdict: str, is_turned: bool, number: str = ""
 ) -> None:
-    colour = COLOURS.get(verdict, PALE)
-    ink, stripes = ("white", "#FFFFFF70") if verdict in COLOURS else ("black", "#00000038")
+    colour = style.VERDICTS.get(verdict, PALE)
+    ink, stripes = ("white", "#FFFFFF70") if verdict in style.VERDICTS else ("black", "#00000038")
     shape = {"boxstyle": "round,pad=0,rounding_size=0.09", "linewidth": 0}
     axes.add_patch(FancyBboxPatch(corner, size, size, facecolor=colour, **shape))
     if is_turned:

@@ -7,6 +7,8 @@ import matplotlib
 
 FOREST_GREEN = (34 / 255, 139 / 255, 34 / 255)  # the paper's value
 
+VERDICTS = {"supported": "#0072B2", "contradicted": "#C24F00"}  # colour-blind readers see the difference
+
 PANEL_SIZE = (3.0, 3.0)  # inches, width and height with axis labels and legend
 DOTS_PER_INCH = 200  # of the PNG
 

@@ -9,8 +9,8 @@ from helpers import run_of, untrained
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import make_settings
+from dyna_td.publishing.warm_up_goals import SEEDS, warm_up_goals
 from dyna_td.training.program import make_program
-from dyna_td.training.warm_up_goals import SEEDS, warm_up_goals
 
 WARM_UP = 600
 

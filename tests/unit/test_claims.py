@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from dyna_td.errors import UserError
+from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.verdicts import combined
-from dyna_td.measures import hitting_times, identities
+from dyna_td.measures import hitting_times
 from dyna_td.pipeline.plans import DIRECTORY, load_plan
 
 PLAN = load_plan("quick")

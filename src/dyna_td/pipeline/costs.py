@@ -17,7 +17,6 @@ from dyna_td.pipeline.plans import Figure, Plan
 
 PUBLISHED = ROOT / "reference" / "runs"
 PUBLISHED_SCALE = "paper"
-SWEEP = ".selection"  # ends the name of a job that tries learning rates
 START = 15.0  # core-seconds in which a job imports TensorFlow and compiles, however little it trains
 
 
@@ -35,7 +34,7 @@ UNMEASURED = Cost(8 * 3600.0, 3000.0, 0.0)  # is taken for a job like none that 
 def jobs_of(figures: Iterable[Figure]) -> list[str]:
     """The names of the jobs that train for `figures`, a shared one once: `<run>`, and `<run>.selection` for a sweep."""
     runs = dict.fromkeys(run for figure in figures for run in figure.runs)
-    return [job for run in runs for job in ([run.name + SWEEP] if run.sweep else []) + [run.name]]
+    return [job for run in runs for job in ([run.name + results.SWEEP] if run.sweep else []) + [run.name]]
 
 
 def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost | None:
@@ -55,7 +54,7 @@ def expected(plan: Plan, job: str) -> Cost:
     found = measured(plan, job)
     if found:
         return found
-    run, extent = plan.all_runs[job.removesuffix(SWEEP)], _extent(plan, job)
+    run, extent = plan.all_runs[job.removesuffix(results.SWEEP)], _extent(plan, job)
     others = (PUBLISHED / run.environment / run.agent).glob("*.json")
     known = [cost for path in (PUBLISHED / f"{job}.json", *sorted(others)) if (cost := read(path))]
     if (PUBLISHED / f"{job}.json").exists():
@@ -100,12 +99,12 @@ def as_text(plan: Plan, figures: list[Figure], cores: int, directory: Path = res
 def _longest(costs: dict[str, Cost]) -> float:
     """The seconds of the longest run with the sweep before it, which no number of cores makes shorter."""
     alone = {job: cost.core_seconds for job, cost in costs.items()}
-    return max((seconds + alone.get(job + SWEEP, 0.0) for job, seconds in alone.items()), default=0.0)
+    return max((seconds + alone.get(job + results.SWEEP, 0.0) for job, seconds in alone.items()), default=0.0)
 
 
 def _extent(plan: Plan, job: str) -> float:
-    run = plan.all_runs[job.removesuffix(SWEEP)]
-    trained = plan.selection_runs(run) if job.endswith(SWEEP) else [run]
+    run = plan.all_runs[job.removesuffix(results.SWEEP)]
+    trained = plan.selection_runs(run) if job.endswith(results.SWEEP) else [run]
     return sum(len(each.seeds) * each.steps for each in trained)
 
 

@@ -64,7 +64,7 @@ def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
 def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
     """The finished sweep of `run`, if today's rule makes the choice of its JSON file; see `read`."""
     asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
-    table, rebuild = _read(plan, f"{run.name}.selection", run, asked, directory)
+    table, rebuild = _read(plan, run.name + results.SWEEP, run, asked, directory)
     tried = (set(table.records["learning_rate"]), set(table.records["seed"]))
     choice = select_learning_rate(run, table.records)
     # Not the scores: they were computed before the values were rounded to the nine digits of the file.

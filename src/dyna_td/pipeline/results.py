@@ -18,6 +18,7 @@ from dyna_td.playing.policy import Policy, path_beside
 from dyna_td.settings import Run
 
 DIRECTORY = Path("results")
+SWEEP = ".selection"  # ends the name of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
 
@@ -29,7 +30,7 @@ def run_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
 
 def selection_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
     """The CSV of a run's learning-rate sweep on selection seeds; its JSON file names the winner."""
-    return Path(directory) / scale / "runs" / f"{run_name}.selection.csv"
+    return Path(directory) / scale / "runs" / f"{run_name}{SWEEP}.csv"
 
 
 def states_csv(csv: Path) -> Path:

@@ -45,7 +45,7 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
 
 def _details(name: str, csv: Path, plan: Plan, directory: Path) -> dict:
     """The contents of the JSON file beside `csv`, compared with the plan if that has the run or the sweep."""
-    run = plan.all_runs.get(name.removesuffix(".selection"))
+    run = plan.all_runs.get(name.removesuffix(results.SWEEP))
     if run and run.name == name:
         return finished.read(plan, run, directory).table.details
     if run and run.sweep:

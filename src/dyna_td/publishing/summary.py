@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.evidence import statistics
-from dyna_td.pipeline import costs
+from dyna_td.pipeline import costs, results
 from dyna_td.pipeline.plans import Figure, Panel
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.publishing import reference
@@ -48,7 +48,7 @@ def _curves(
             continue
         scores, last = (score(measured, metric, window).dropna() for window in ("auc", "final"))
         low, high = statistics.estimate(scores.to_numpy()).interval() if len(scores) > 1 else (np.nan, np.nan)
-        jobs = [run.name + costs.SWEEP] * bool(run.sweep) + [run.name]
+        jobs = [run.name + results.SWEEP] * bool(run.sweep) + [run.name]
         found = [cost for job in jobs if (cost := costs.read(reference.stored(f"{job}.json", directory).absolute()))]
         yield (
             curve,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dyna_td.pipeline import costs
+from dyna_td.pipeline import results
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
 from dyna_td.publishing import reference
@@ -224,7 +224,7 @@ def selection(facts: Facts) -> str:
     """
     rows = []
     for run in facts.plan.all_runs.values():
-        csv = reference.stored(f"{run.name}{costs.SWEEP}.csv", PUBLISHED)
+        csv = reference.stored(f"{run.name}{results.SWEEP}.csv", PUBLISHED)
         if not run.sweep or is_supervised(run.environment) or not csv.exists():
             continue
         sweep = pd.read_csv(csv)

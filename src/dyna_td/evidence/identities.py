@@ -36,8 +36,8 @@ def theorem_1(plan) -> Check:
         parameters = rng.normal(size=97)  # 8x8 tanh units
         absolute = np.abs(_tanh_network(parameters, x) - y)
         q = absolute / absolute.sum()
-        square = _gradient(lambda p, x=x, y=y, q=q: np.sum(q * (_tanh_network(p, x) - y) ** 2 / 2), parameters)
-        cubic = _gradient(lambda p, x=x, y=y: np.mean(((_tanh_network(p, x) - y) ** 2) ** 1.5 / 3), parameters)
+        square = _gradient(lambda errors, q=q: np.sum(q * errors**2 / 2), parameters, x, y)
+        cubic = _gradient(lambda errors: np.mean((errors**2) ** 1.5 / 3), parameters, x, y)
         gap = np.linalg.norm(absolute.mean() * square - cubic) / np.linalg.norm(cubic)
         worst = max(worst, float(gap))
     return Check(worst < 1e-10, worst, f"largest relative error of the gradients of {_NETWORKS} random networks")
@@ -98,8 +98,8 @@ def flat_frequency_of_relu(plan) -> Check:
         layers = [rng.normal(size=shape) / np.sqrt(shape[0]) for shape in ((2, 32), (32, 32), (32, 4))]
         biases = [rng.normal(size=32), rng.normal(size=32)]
         states = rng.uniform(size=(1000, 2))
-        slopes = [_slope_of_relu_value(layers, biases, states + shift) for shift in (0.0, 1e-6)]
-        flat.append(np.isclose(*slopes, rtol=1e-9, atol=0.0).all(axis=1).mean())
+        here, beside = (_slope_of_relu_value(layers, biases, states + shift) for shift in (0.0, 1e-6))
+        flat.append(np.isclose(here, beside, rtol=1e-9, atol=0.0).all(axis=1).mean())
     share = float(np.mean(flat))
     return Check(share > 0.95, share, f"share of random states of {_NETWORKS} random networks without a gradient")
 
@@ -120,10 +120,10 @@ IDENTITIES: dict[str, Callable[..., Check]] = {
 }
 
 
-def _gradient(loss: Callable[[np.ndarray], complex], parameters: np.ndarray) -> np.ndarray:
-    """The gradient of an analytic `loss`, [P] -> [P], exact but for the rounding of the loss itself."""
+def _gradient(loss, parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The gradient [P] of an analytic `loss` of the network's errors [N], exact but for the rounding of the loss."""
     shifts = 1j * _STEP * np.eye(len(parameters))
-    return np.array([loss(parameters + shift).imag / _STEP for shift in shifts])
+    return np.array([loss(_tanh_network(parameters + shift, x) - y).imag / _STEP for shift in shifts])
 
 
 def _tanh_network(parameters: np.ndarray, x: np.ndarray) -> np.ndarray:
