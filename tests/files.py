@@ -1,5 +1,9 @@
 """What tests of several folders do with files; imports no TensorFlow."""
 
+import pytest
+
+from dyna_td.errors import UserError
+
 
 def edit(path, old, new):
     """Replaces the first `old` of the file at `path`."""
@@ -20,3 +24,12 @@ def error_of(main, arguments, capsys):
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("error: ") and err.count("\n") == 1
     return err
+
+
+def sentence_of(load, *arguments):
+    """The one sentence with which `load` refuses its arguments."""
+    with pytest.raises(UserError) as error:
+        load(*arguments)
+    sentence = str(error.value)
+    assert "\n" not in sentence and sentence.endswith(".")
+    return sentence

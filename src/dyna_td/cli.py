@@ -165,11 +165,11 @@ def _claims(options: argparse.Namespace) -> None:
     plan = plans.load_plan(scale)
     stated = claims.load_claims(plan)
     if options.reference:
-        table, read = reference.claims_csv(), reference.reader()
+        table, read = reference.DIRECTORY / "claims.csv", reference.reader()
     elif options.results != results.DIRECTORY and not options.results.is_dir():  # misspelt
         raise remedies.nothing_there("results", scale, options.results)
     else:
-        table, read = results.claims_csv(scale, options.results), reader(scale, options.results)
+        table, read = options.results / scale / "claims.csv", reader(scale, options.results)
     require_writable(table)
     card = scorecard.scorecard(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated), plan, read)
@@ -189,7 +189,7 @@ def _report(options: argparse.Namespace) -> None:
 
     plan = plans.load_plan(options.scale)
     stated = claims.load_claims(plan)
-    page = results.report_html(plan.scale, options.results)
+    page = options.results / plan.scale / "report.html"
     require_writable(page)
     content = report.collect(plan, stated, options.results)
     _write_texts({page: report.render(content)})

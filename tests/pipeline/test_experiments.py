@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from files import edit
+from files import edit, sentence_of
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import ROOT
@@ -16,11 +16,7 @@ SCALES = ("smoke", "quick", "paper")
 
 def refusal(experiments, scale="quick"):
     """The sentence with which the experiments in a folder are refused."""
-    with pytest.raises(UserError) as error:
-        load_plan(scale, experiments)
-    sentence = str(error.value)
-    assert "\n" not in sentence and sentence.endswith(".")
-    return sentence
+    return sentence_of(load_plan, scale, experiments)
 
 
 @pytest.mark.parametrize("scale", SCALES)

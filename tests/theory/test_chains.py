@@ -14,6 +14,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.measures.densities import fitted_exponent, total_variation
 from dyna_td.search.chain import SearchControl
 from dyna_td.settings import DynaSettings
+from envs.spaces import Space
 
 CHAINS = 200
 
@@ -50,10 +51,9 @@ class Bump:
         return -2.0 * (s - cls.centre) / cls.width**2 * bump / (0.4 + bump)
 
 
-class Box:
+class Box(Space):
     """The space of a target's states; none of them is terminal."""
 
-    noise_dim = 0
     shares_one_unit = True
 
     def __init__(self, target):
@@ -61,9 +61,6 @@ class Box:
 
     def is_terminal(self, state):
         return tf.zeros(state.shape[:-1], tf.bool)
-
-    def nearest_state(self, point):
-        return tf.clip_by_value(point, self.low, self.high)
 
 
 def shares(target, beta=1.0, fineness=40):

@@ -90,16 +90,6 @@ def test_a_threshold_out_of_reach_and_an_error_that_is_not_positive_and_finite_a
         hitting_times.theorem_2_condition([error], threshold)
 
 
-@pytest.mark.parametrize("name", hitting_times.CLOSED_FORMS)
-def test_every_closed_form_is_a_tidy_frame_of_finite_curves_of_equal_length(name):
-    frame = hitting_times.CLOSED_FORMS[name]()
-    assert list(frame.columns) == ["curve", "step", "metric", "mean"]
-    assert np.isfinite(frame[["step", "mean"]]).all(axis=None)
-    assert frame["metric"].nunique() == 1
-    assert frame.groupby("curve").size().nunique() == 1
-    assert all(curve["step"].is_monotonic_increasing for _, curve in frame.groupby("curve"))
-
-
 def test_figure_8b_is_the_slope_of_figure_8a():
     losses, slopes = hitting_times.CLOSED_FORMS["figure_8a"](), hitting_times.CLOSED_FORMS["figure_8b"]()
     for curve, loss in losses.groupby("curve"):

@@ -38,9 +38,6 @@ class LinearWorld(Space):
     def is_terminal(self, state):
         return state[..., 0] > 1.0
 
-    def nearest_state(self, point):
-        return tf.clip_by_value(point, self.low, self.high)
-
 
 def filled_replay(transitions, count):
     """A buffer of 400 places that holds the first `count` transitions."""

@@ -31,16 +31,6 @@ def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun,
     assert stream.getvalue() == f"sin/l2: compiling\nsin/l2: {line}\n"
 
 
-def test_a_training_that_slows_down_has_its_latest_speed(monkeypatch):
-    clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    stream = io.StringIO()
-    with progress.progress("sin/l2", stream) as show:
-        for done in (0, 5000, *range(5010, 5500, 10)):  # a fast warm-up, then one step a second
-            show(done, 10_000)
-    assert ", 1 steps/s, 4," in stream.getvalue().splitlines()[-1]
-
-
 def test_the_latest_mean_return_goes_with_the_progress():
     rows = [(seed, step, "return", 100.0 * seed + step) for seed in (0, 1) for step in (0, 500)]
     for stream in (io.StringIO(), Terminal()):

@@ -19,6 +19,7 @@ from dyna_td.search.queue import StateQueue
 from dyna_td.search.rules import Algorithm4, Langevin, Released, cholesky
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import DynaSettings
+from envs.spaces import Space
 
 RULES = ("released", "algorithm_4", "langevin")
 
@@ -133,10 +134,9 @@ def is_terminal(state):
     return (state[0] > 0.5) & (state[1] > 2.5)
 
 
-class Room:
+class Room(Space):
     """A box whose last corner is terminal; `shares_one_unit` tells whether Sigma_s is replaced by the identity."""
 
-    noise_dim = 0
     state_dim = 2
     low, high = np.float32([-1.0, 0.0]), np.float32([1.0, 4.0])
 
@@ -145,9 +145,6 @@ class Room:
 
     def is_terminal(self, state):
         return is_terminal(tf.unstack(state, axis=-1))
-
-    def nearest_state(self, point):
-        return tf.clip_by_value(point, self.low, self.high)
 
 
 SIGMA = np.float32([[0.5, 0.2], [0.2, 1.0]])

@@ -43,11 +43,6 @@ def scorecard(claims: Iterable[Claim], plan: Plan, read: Read) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def require_card(csv: Path, claims: Iterable[Claim], remedy: str) -> None:
-    """Raises UserError unless `csv` is a scorecard of `claims`; see `require_rows`."""
-    require_rows(csv, COLUMNS, ["claim"], [(claim.number,) for claim in claims], remedy)
-
-
 def require_rows(csv: Path, columns: list[str], keys: list[str], asked: Sequence[tuple], remedy: str) -> None:
     """Raises UserError with the command `remedy` unless `csv` has these columns, and claims with these keys."""
     try:

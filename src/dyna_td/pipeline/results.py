@@ -43,21 +43,6 @@ def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / figure / "curves.csv"
 
 
-def claims_csv(scale: str, directory: Path = DIRECTORY) -> Path:
-    """The verdicts on the paper's claims."""
-    return Path(directory) / scale / "claims.csv"
-
-
-def report_html(scale: str, directory: Path = DIRECTORY) -> Path:
-    """All figures, verdicts, costs and sources of a scale on one page."""
-    return Path(directory) / scale / "report.html"
-
-
-def compare_csv(scale: str, directory: Path = DIRECTORY) -> Path:
-    """The comparison of a scale's curves with the published ones."""
-    return Path(directory) / scale / "compare.csv"
-
-
 def provenance_json(csv: Path) -> Path:
     """The JSON file beside `csv`."""
     return csv.with_suffix(".json")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.evidence.scorecard import EVIDENCE_SCALE
+from dyna_td.evidence.scorecard import EVIDENCE_SCALE, as_csv
 from dyna_td.pipeline import arguments, lock, plans, remedies, results
 from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.publishing import comparison, gallery, handover, reference, restamp, store
@@ -95,9 +95,7 @@ def _readme(options: argparse.Namespace) -> None:
     facts = Facts()
     texts = {
         report.PAGE: report.published(facts.plan),
-        Path("reference") / "summary.csv": summary.as_csv(
-            summary.summary(list(facts.plan.drawn.values()), ROOT / "reference")
-        ),
+        Path("reference") / "summary.csv": as_csv(summary.summary(list(facts.plan.drawn.values()), ROOT / "reference")),
     }
     for path, text in texts.items():
         with write_whole(ROOT / path) as file:
@@ -122,7 +120,7 @@ def _compare(options: argparse.Namespace) -> None:
             f"make one first, for example `make figure_1 SCALE={plan.scale}`."
         )
     table = comparison.compare(plan, paper, figures, options.results, reference.DIRECTORY)
-    output = results.compare_csv(plan.scale, options.results)
+    output = options.results / plan.scale / "compare.csv"
     with write_whole(output) as file:
         table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
     print(comparison.as_text(table))

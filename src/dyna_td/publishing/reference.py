@@ -38,11 +38,6 @@ def states_csv(figure: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / figure / "states.csv.xz"
 
 
-def claims_csv(directory: Path = DIRECTORY) -> Path:
-    """The verdicts on the paper's claims by the published runs."""
-    return Path(directory) / "claims.csv"
-
-
 def stored(name: str, directory: Path = DIRECTORY) -> Path:
     """The place of a run's file: `<run>.json`, or a table such as `<run>.csv`, which is compressed."""
     return Path(directory) / "runs" / (f"{name}.xz" if name.endswith(".csv") else name)

@@ -133,7 +133,7 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
     if not csv.exists():
         return None
-    scorecard.require_card(csv, stated, remedy)
+    scorecard.require_rows(csv, scorecard.COLUMNS, ["claim"], [(claim.number,) for claim in stated], remedy)
     if readings.beside(csv).exists():
         readings.require_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
     return Facts(folder)

@@ -33,11 +33,6 @@ def summary(figures: list[Figure], directory: Path = reference.DIRECTORY) -> pd.
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def as_csv(table: pd.DataFrame) -> str:
-    """The text of summary.csv."""
-    return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-
-
 def _curves(
     panel: Panel, read: Callable[[Run], Measured | None], directory: Path
 ) -> Iterator[tuple[str, dict[str, object]]]:
