@@ -3,9 +3,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -59,15 +62,32 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     assert "Traceback" not in refused.stderr
 
 
-@pytest.mark.slow(5)
-def test_a_clone_in_a_folder_with_a_space_draws_and_uses_its_own_code(tmp_path):
+@pytest.mark.slow(10)
+def test_in_a_folder_with_a_space_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_its_command(tmp_path):
     clone = tmp_path / "a clone"
     clone.mkdir()
     for name in ("Snakefile", "environment.yaml", "src", "envs", "experiments", "figures", "profiles"):
         (clone / name).symlink_to(ROOT / name)
     command = [sys.executable, "-m", "snakemake", "figure_7", "--config", "scale=smoke"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    drawn = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
+    start = partial(subprocess.run, command, cwd=clone, env=environment, capture_output=True, text=True)
+    first = subprocess.Popen(command, cwd=clone, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        lock = clone / ".snakemake" / "pipeline.lock"
+        while not (lock.exists() and lock.read_text()):
+            assert first.poll() is None
+            time.sleep(0.02)
+        os.kill(first.pid, signal.SIGSTOP)  # at work for as long as the test needs
+        refused = start()
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
+    said, sentence = (
+        refused.stdout + refused.stderr,
+        f"another pipeline is at work in this folder (process {first.pid} on ",
+    )
+    assert refused.returncode and said.count(sentence) == 1 and "Traceback" not in said
+    drawn = start()
     assert drawn.returncode == 0, drawn.stderr
     assert (clone / "results" / "smoke" / "figure_7" / "figure_7.png").exists()
 
