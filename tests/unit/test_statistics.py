@@ -9,6 +9,7 @@ import scipy
 from dyna_td.evidence.statistics import (
     estimate,
     estimate_few,
+    estimate_middle_half,
     fisher_exact,
     holm,
     interquartile_mean,
@@ -49,6 +50,18 @@ def test_the_ends_of_the_interval_are_where_the_tests_begin_to_reject():
     assert found.p_inside(low - 1e-6, np.inf) == found.p_above(low - 1e-6)
     assert found.p_outside(high + 1e-6, np.inf) == found.p_below(high + 1e-6)
     assert found.p_outside(-9.0, low - 1e-6) <= 0.025 < found.p_outside(-9.0, low + 1e-6)
+
+
+def test_the_interval_of_the_interquartile_mean_covers_it_and_ends_where_the_tests_begin_to_reject():
+    samples = np.random.default_rng(3).exponential(size=(400, 30))  # skewed: mean 1, interquartile mean 0.71
+    truth = np.quantile(np.random.default_rng(4).exponential(size=10**6), np.linspace(0.25, 0.75, 10_001)).mean()
+    found = [estimate_middle_half(sample, 999) for sample in samples]
+    covered = np.mean([low <= truth <= high for low, high in (each.interval() for each in found)])
+    assert 0.91 < covered < 0.98
+    low, high = found[0].interval()
+    assert found[0].p_above(low - 1e-6) <= 0.025 < found[0].p_above(low + 1e-6)
+    assert found[0].p_below(high + 1e-6) <= 0.025 < found[0].p_below(high - 1e-6)
+    assert found[0].effect == pytest.approx(interquartile_mean(samples[0]))
 
 
 @pytest.mark.parametrize("sample", [[3.0], [3.0, 3.0, 3.0, 3.0, 3.0], [1.0, 2.0], [1.0, 2.0, 3.5]])

@@ -72,6 +72,7 @@ class MeasuredTest:
     best: float | None = None
     beside: bool = False
     first_seed: int = 0  # seeds below it are left out
+    of_middle_half: bool = False  # whether the interquartile mean stands for the mean
 
     @property
     def terms(self) -> list[Term]:

@@ -1,7 +1,8 @@
 """Readings, `experiments/readings.yaml`: claims judged once more by other runs, seeds, or parts of training.
 
 A reading replaces curves that a claim compares by others, or the window `auc` by another; the claim's expectations
-stay. With `added_seeds`, tests whose runs have more seeds than their panels show are judged by the others alone.
+stay. With `added_seeds`, tests whose runs have more seeds than their panels show are judged by the others alone. With
+`interquartile_mean`, that stands for the mean over seeds in every test of at least ten.
 Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
 """
 
@@ -20,6 +21,7 @@ from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
+_WITHOUT_MEAN = ("share_below", "more_often")  # tests that compare no means over seeds
 Readings = Mapping[str, list[Claim]]  # by a few words on what differs: the claims that change, as they then are
 
 
@@ -58,31 +60,31 @@ def require_table(csv: Path, readings: Readings, remedy: str) -> None:
 
 def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
     """The claims that one entry changes, as they then are; an entry without claims is of all that it changes."""
-    if not content.keys() & {"curves", "window", "added_seeds"}:
-        raise UserError("it says nothing: give it curves, a window, or added_seeds.")
-    curves, window, added = content.get("curves", {}), content.get("window", "auc"), "added_seeds" in content
+    if not content.keys() & {"curves", "window", "added_seeds", "interquartile_mean"}:
+        raise UserError("it says nothing: give it curves, a window, added_seeds, or interquartile_mean.")
     numbers = content.get("claims", list(claims))
     changed = []
     for number in numbers:
         if number not in claims:
             raise UserError(f"there is no claim {number}: take a number of claims.yaml.")
         claim = claims[number]
-        other = replace(claim, tests=tuple(_changed(test, curves, window, added, plan) for test in claim.tests))
+        other = replace(claim, tests=tuple(_changed(test, content, plan) for test in claim.tests))
         if other != claim:
             changed.append(other)
         elif "claims" in content:
             raise UserError(f"it changes nothing of claim {number}: take the claim from its list.")
     paths = {term.path for number in numbers for term in claims[number].terms}
-    idle = [name for name in curves if not any(_within(path, name) for path in paths)]
+    idle = [name for name in content.get("curves", ()) if not any(_within(path, name) for path in paths)]
     if idle:
         raise UserError(f"no claim of it compares {idle[0]}: name a curve as figure_4/a/er, or a panel as figure_4/a.")
     return changed
 
 
-def _changed(test: MeasuredTest | ComputedTest, curves: dict[str, str], window: str, added: bool, plan: Plan):
-    """The test with other `curves`, by path or by panel, with `window` in the place of `auc`, or by `added` seeds."""
+def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> MeasuredTest | ComputedTest:
+    """The test with the other curves, by path or by panel, and the other window, seeds or mean of a reading."""
     if isinstance(test, ComputedTest):
         return test
+    curves = content.get("curves", {})
 
     def place(path: str) -> str:
         name = next((name for name in curves if _within(path, name)), "")
@@ -97,8 +99,13 @@ def _changed(test: MeasuredTest | ComputedTest, curves: dict[str, str], window: 
         return replace(term_at(place(term.path), term.metric, plan), panel=tuple(runs))
 
     is_open = test.window == "auc" and test.expect != "share_below"
-    first = _first_added(test, plan) if added else 0
-    return replace(test.with_terms(other), window=window if is_open else test.window, first_seed=first)
+    has_mean = test.expect not in _WITHOUT_MEAN and test.above is None
+    return replace(
+        test.with_terms(other),
+        window=content.get("window", test.window) if is_open else test.window,
+        first_seed=_first_added(test, plan) if "added_seeds" in content else 0,
+        of_middle_half="interquartile_mean" in content and has_mean,
+    )
 
 
 def _run_at(path: str, plan: Plan) -> Run | None:
@@ -108,7 +115,7 @@ def _run_at(path: str, plan: Plan) -> Run | None:
 
 def _first_added(test: MeasuredTest, plan: Plan) -> int:
     """The first seed that no panel of the test shows and all of its runs have; 0 if there is none, or no mean."""
-    if test.expect in ("share_below", "more_often") or not all(term.run for term in test.terms):
+    if test.expect in _WITHOUT_MEAN or not all(term.run for term in test.terms):
         return 0
     places = (term.path.split("/") for term in test.terms)
     shown = max(plan.drawn[figure].panels[panel].seeds or 0 for figure, panel, _ in places)

@@ -184,13 +184,14 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     facts["note"] = f"left out, not finite: seed {left_out}" if left_out else ""
     if sample.empty:
         return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, **facts)
-    found: statistics.FewSeeds | statistics.Estimate
+    found: statistics.FewSeeds | statistics.Estimate | statistics.MiddleHalf
     if len(sample) < statistics.FEW:
         sides = ([values[sample.index].to_numpy() for values in side] for side in (plus, minus))
         found = statistics.estimate_few(*sides)
         facts |= {"pairing": "few, unpaired" if minus else "few"}
     else:
-        found = statistics.estimate(sample.to_numpy())
+        estimate = statistics.estimate_middle_half if test.of_middle_half else statistics.estimate
+        found = estimate(sample.to_numpy())
     ends = [*found.interval(), *(found.interval(2 * statistics.LEVEL) if test.expect == "equivalent" else ())]
     iqm = statistics.interquartile_mean(sample)
     effect, iqm, *ends = (float(np.expm1(number) if test.relative else number) for number in (found.effect, iqm, *ends))

@@ -88,7 +88,7 @@ class Facts:
             return pd.DataFrame(columns=["claim", "reading", "verdict", "kind"])
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         declared = read_checked(ROOT / "experiments" / "readings.yaml", "readings")["readings"]
-        kinds = ("curves", "window", "added_seeds")
+        kinds = ("curves", "window", "added_seeds", "interquartile_mean")
         kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}
         rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
         return rows.assign(claim=rows["claim"].astype(int), kind=rows["reading"].map(kind_of))
