@@ -54,7 +54,7 @@ def test_selection_seeds_are_never_reported(scale):
 
 
 def test_each_sweep_has_selection_seeds_of_its_own():
-    plan = replace(load_plan("paper"), shared_selection_seeds={})
+    plan = load_plan("paper")
     swept = [run for run in plan.all_runs.values() if run.sweep]
     seeds = [seed for run in swept for seed in plan.selection_runs(run)[0].seeds]
     assert len(seeds) == len(set(seeds)) == 20 * len(swept)

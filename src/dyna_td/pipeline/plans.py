@@ -116,14 +116,12 @@ class Plan:
       figures: the available figures of the paper by name, in its order.
       selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
       studies: the available studies by name.
-      shared_selection_seeds: how many selection seeds the first edition's sweeps share, by a pattern of run names.
     """
 
     scale: str
     figures: dict[str, Figure]
     selection_seeds: dict[str, int]
     studies: dict[str, Figure]
-    shared_selection_seeds: dict[str, int] = field(default_factory=dict)
 
     @property
     def drawn(self) -> dict[str, Figure]:
@@ -140,14 +138,9 @@ class Plan:
 
         Each sweep has seeds of its own, so that one odd seed cannot decide several sweeps.
         """
-        first, count = FIRST_SELECTION_SEED, self.selection_seeds[kind_of(run.environment)]
-        shared = [count for pattern, count in self.shared_selection_seeds.items() if fnmatch(run.name, pattern)]
-        if shared:
-            count = shared[0]
-        else:
-            blocks = (LAST_SELECTION_SEED + 1 - first) // SELECTION_BLOCK
-            first += SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
-        seeds = tuple(range(first, first + count))
+        blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
+        first = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
+        seeds = tuple(range(first, first + self.selection_seeds[kind_of(run.environment)]))
         return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
 
     @cached_property
@@ -213,7 +206,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake."""
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     extents = dict(scales[require_choice(scale, scales, "scale")])
-    shared, more = extents.pop("shared_selection_seeds", {}), extents.pop("more_seeds", {})
+    more = extents.pop("more_seeds", {})
 
     def read(names: Iterable[str]) -> dict[str, Figure]:
         paths = {name: Path(directory) / f"{name}.yaml" for name in names}
@@ -225,7 +218,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
-    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies, shared)
+    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies)
 
 
 def kind_of(environment: str) -> str:
