@@ -55,7 +55,6 @@ LEARNERS = {  # of the sine task
 }
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _DOUBTFUL = 0.4  # of the choices by five seeds: a sweep is shown that errs so often
-_SELECTION_SEEDS = 20  # of a sweep that was repeated
 
 
 def history(facts: Facts) -> str:
@@ -228,16 +227,15 @@ def selection(facts: Facts) -> str:
         if not run.sweep or is_supervised(run.environment) or not csv.exists():
             continue
         sweep = pd.read_csv(csv)
-        if sweep["seed"].nunique() == _SELECTION_SEEDS:
+        other = [share_of_other_choices(run, sweep, count) for count in (5, 20)]
+        if other[0] >= _DOUBTFUL:
             rate = select_learning_rate(run, sweep)["learning_rate"]
-            other = [share_of_other_choices(run, sweep, count) for count in (5, _SELECTION_SEEDS)]
             task = run.environment.partition("-")[0] + (", 16x16" if run.settings.hidden == (16, 16) else "")
             words = [f"`{run.agent}`"]
             if "exponent" in run.agent:
                 words.append(f"exponent {run.settings.priority_exponent:g}")
             words.append(f"n = {run.settings.planning_updates}")
-            if other[0] >= _DOUBTFUL:
-                rows.append([f"{task}: {', '.join(words)}", f"{rate:g}", *(f"{share:.0%}" for share in other)])
+            rows.append([f"{task}: {', '.join(words)}", f"{rate:g}", *(f"{share:.0%}" for share in other)])
     return table(["sweep", "chosen", "five seeds choose the other", "twenty seeds do"], sorted(rows))
 
 
