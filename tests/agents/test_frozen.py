@@ -58,9 +58,8 @@ def two_seeds():
     return program_of((4, 9))
 
 
-def test_purposes_of_draws_never_meet_those_of_training():
-    numbers = [*map(int, Purpose), *map(int, FrozenPurpose)]
-    assert len(set(numbers)) == len(numbers) and max(numbers) < 64
+def test_purposes_of_draws_leave_27_to_59_to_agents_and_never_meet():
+    assert set(Purpose) == set(range(27)) and set(FrozenPurpose) == set(range(60, 64))
 
 
 @pytest.fixture
