@@ -59,7 +59,7 @@ def require_rows(csv: Path, columns: list[str], keys: list[str], asked: Sequence
 
 
 def as_csv(card: pd.DataFrame) -> str:
-    """The text of `claims.csv` or `readings.csv`; a value that a row does not have is empty."""
+    """The text of a table of verdicts or of means; a value that a row does not have is empty."""
     return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 

@@ -122,7 +122,7 @@ def _compare(options: argparse.Namespace) -> None:
     table = comparison.compare(plan, paper, figures, options.results, reference.DIRECTORY)
     output = options.results / plan.scale / "compare.csv"
     with write_whole(output) as file:
-        table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+        file.write(as_csv(table))
     print(comparison.as_text(table))
     others = comparison.other_machines(plan, figures, options.results, reference.DIRECTORY)
     if others:

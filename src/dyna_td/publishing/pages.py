@@ -75,8 +75,8 @@ def answer(facts: Facts) -> str:
     return (
         f"{begin} Of the {len(contradicted)} contradictions, {len(by_number)} depend on a number that the paper leaves "
         "open, such as a learning rate. The part of training that is judged decides "
-        f"{len(by_window - by_number)} more. The interquartile mean over seeds, in place of the mean, would turn "
-        f"{len(by_middle)} of all verdicts.\n"
+        f"{len(by_window - by_number)} more. With the interquartile mean over seeds in place of the mean, "
+        f"{len(by_middle)} of the {len(facts.verdicts)} verdicts turn.\n"
     )
 
 
