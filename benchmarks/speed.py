@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def case(agent: str, environment: str = "GridWorld", seeds: int = SEEDS, **setti
         settings = {"planning_updates": 30, "warm_up_steps": FILL, **settings}
     if settings.get("model") == "learned":
         settings["model_start"] = settings["warm_up_steps"]
-    # As many steps after those that fill the buffer as at the paper's scale: they size the search-control queue.
+    # About as many steps after the fill as at the paper's scale: they size the search-control queue.
     return Run(environment, agent, settings_type(environment, agent)(**settings), tuple(range(seeds)), steps=2 * FILL)
 
 
@@ -56,18 +55,11 @@ CASES = {
     **{name: case(name, "sin") for name in ("l2", "prioritized_l2", "full_prioritized_l2", "cubic")},
 }
 
-# How the cost of Dyna-TD grows, one quantity at a time. Chains are compared on Acrobot, where they use all their steps;
-# on GridWorld they have their m states after about 25.
-SCALING = {
-    "seeds": {seeds: case("dyna_td", seeds=seeds) for seeds in (1, 2, 5, 10, 20, 50)},
-    "planning_updates": {n: case("dyna_td", planning_updates=n) for n in (5, 10, 20, 30)},
-    "hidden": {width: case("dyna_td", hidden=(width, width)) for width in (16, 32, 64, 128)},
-    "chain_steps": {k: case("dyna_td", "Acrobot-v1", planning_updates=10, chain_steps=k) for k in (10, 30, 100, 300)},
-}
+SEED_COUNTS = (1, 2, 5, 10, 20, 50)  # of Dyna-TD on GridWorld
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints a line for each case, measured in a process of its own, and writes a CSV; returns the exit status."""
+    """Prints a line for each case and writes a CSV; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES), help="default: all")
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES), help="default: all")
@@ -109,24 +101,15 @@ def measure_cases(repeats: int, names: Sequence[str] = tuple(CASES)) -> Iterator
         yield {"case": name, "milliseconds_per_step": step, **cost, "keras_ratio": ratio}
 
 
-def measure_scaling(quantity: str, repeats: int) -> Iterator[dict]:
-    """A row for each value of one quantity of Dyna-TD."""
-    runs = SCALING[quantity]
-    print(f"\nDyna-TD on {next(iter(runs.values())).environment}: milliseconds per environment step by {quantity}")
-    for value, run in runs.items():
+def measure_seeds(repeats: int) -> Iterator[dict]:
+    """A row for each number of stacked seeds of Dyna-TD."""
+    print("\nDyna-TD on GridWorld: milliseconds per environment step by seeds")
+    for seeds in SEED_COUNTS:
+        run = case("dyna_td", seeds=seeds)
         cost = in_new_process(time_case, run, repeats)
         step = milliseconds_per_step(run, cost)
-        print(f"{value:8}{step:10.2f}", flush=True)
-        yield {"case": value, "milliseconds_per_step": step, **cost}
-
-
-def measure_hopper_step(repeats: int) -> list[dict]:
-    """The parts of an environment step in Gymnasium: DDPG with ER on Hopper, 5 seeds, n = 5."""
-    parts = in_new_process(time_hopper_step, repeats)
-    print("\nDDPG with ER on Hopper, 5 seeds, n = 5: milliseconds per environment step")
-    for part, value in parts.items():
-        print(f"{part:>14}{value:8.2f}", flush=True)
-    return [{"case": part, "milliseconds_per_step": value} for part, value in parts.items()]
+        print(f"{seeds:8}{step:10.2f}", flush=True)
+        yield {"case": seeds, "milliseconds_per_step": step, **cost}
 
 
 def measure_roundabout(repeats: int) -> Iterator[dict]:
@@ -149,12 +132,7 @@ def measure_roundabout(repeats: int) -> Iterator[dict]:
         yield {"case": name, "milliseconds_per_step": value / 1e3}
 
 
-TABLES = {
-    "cases": measure_cases,
-    **{quantity: partial(measure_scaling, quantity) for quantity in SCALING},
-    "hopper_step": measure_hopper_step,
-    "roundabout": measure_roundabout,
-}
+TABLES = {"cases": measure_cases, "seeds": measure_seeds, "roundabout": measure_roundabout}
 
 
 def updates_per_step(run: Run) -> int:
@@ -215,29 +193,6 @@ def time_keras(repeats: int) -> dict[str, float]:
     compile_seconds = time.perf_counter() - begun
     best, median = time_chunks(partial(learn, KERAS_UPDATES), KERAS_UPDATES, repeats)
     return {"best": best, "median": median, "compile_seconds": compile_seconds, "memory_mib": peak_memory_mib()}
-
-
-def time_hopper_step(repeats: int) -> dict[str, float]:
-    """Milliseconds of an environment step in the environments, in the call without an update, and in learning."""
-    import tensorflow as tf
-
-    from dyna_td.training.program import make_program
-
-    warm_up = 300 * (repeats + 2)
-    program = make_program(replace(case("er", HOPPER, seeds=5, warm_up_steps=warm_up), steps=FILL))
-
-    def train(steps: int = 100) -> None:
-        program.train(tf.constant(steps))
-
-    def step_environments() -> None:
-        for _ in range(100):
-            program.step_environments(0)
-
-    train()
-    stepping, warming_up = (time_chunks(function, 100, repeats)[1] / 1e3 for function in (step_environments, train))
-    train(warm_up - int(program.step))
-    learning = time_chunks(train, 100, repeats)[1] / 1e3
-    return {"environments": stepping, "call": warming_up - stepping, "learning": learning - warming_up}
 
 
 def drive(environments: list) -> None:

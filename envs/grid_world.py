@@ -60,8 +60,8 @@ def in_goal(x, y):
 def transition(state: np.ndarray, action: int, noise: float, walls: Sequence[Wall]) -> tuple[np.ndarray, float, bool]:
     """One step of a grid world.
 
-    A move that would end in a wall leaves the state unchanged. The wall is tested before the clipping to the square, so
-    a move out of the square through a hole at its border (MazeGridWorld's second wall) is blocked as well.
+    A move that would end in a wall leaves the state unchanged. The wall is tested before the clipping to the square. So
+    a move out of the square through the top hole of MazeGridWorld is blocked as well.
 
     Args:
       state: (x, y) in [0, 1]^2, float32 [2].
@@ -103,7 +103,7 @@ def draw(walls: Sequence[Wall], agent: np.ndarray | None = None, size: int = 400
 
 
 class GridWorld(gymnasium.Env):
-    """A unit square with one wall (Section 4.1); reward -1 a step, 0 on reaching the goal.
+    """A unit square with one wall (Section 4.2, figure 2a); reward -1 a step, 0 on reaching the goal.
 
     Observations are the state (x, y), float32 [2]; the four actions move up, right, down and left. The render mode is
     None or "rgb_array"; any other raises ValueError.

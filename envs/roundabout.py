@@ -1,6 +1,6 @@
 """The paper's roundabout: highway-env 1.12's `roundabout-v0` with 90 state variables, and faster.
 
-Given by the specification of this reproduction:
+Given (row 60 of docs/deviations.md):
 
 - The observation is highway-env's TimeToCollision with a horizon of 10 s, flattened: 3 speeds x 3 lanes x 10 seconds.
 - The ego vehicle tracks one of the speeds 0, 5, 10, 15 m/s.

@@ -45,7 +45,7 @@ class Space:
         return tf.clip_by_value(point, self.low, self.high)
 
     def nearest_observation(self, point: tf.Tensor) -> tf.Tensor:
-        """Moves points, float32 [..., d], to possible observations, even outside the box that is searched."""
+        """Moves points, float32 [..., d], to possible observations, here into the box; `GymSpace` bounds less."""
         return self.nearest_state(point)
 
 
@@ -87,7 +87,7 @@ def _bounded(bounds: np.ndarray, otherwise: float) -> np.ndarray:
 
 
 def _hopper_falls(state: tf.Tensor) -> tf.Tensor:
-    """Hopper ends where its height z <= 0.7 or its angle is not within 0.2 rad."""
+    """Hopper ends where its height z <= 0.7 or its angle is not within 0.2 rad; coordinates beyond 100 are left out."""
     return (state[..., 0] <= 0.7) | (tf.abs(state[..., 1]) >= 0.2)
 
 

@@ -91,7 +91,7 @@ def few_ticks(axes: Axes, metric: str) -> None:
 class Levels(Dots):
     """One dot a curve, its mean over learning with a 95% interval over seeds; curves may share a row.
 
-    Of crashes, the dot is their number when every curve has driven as far as the shortest.
+    For crashes, the dot is their number at the last step of the shortest curve.
 
     Attributes:
       places: by curve, the key of its row and whether its dot is hollow; by default each curve has its own row.

@@ -18,7 +18,7 @@ from tables import curve_rows, read_table
 from dyna_td.errors import UserError
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES, load_plan
+from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import reference
 from dyna_td.publishing.comparison import other_settings
@@ -43,10 +43,10 @@ def panels_of(figure: str, experiments: Path = ROOT / "experiments") -> tuple[li
     return list(panels.values()), content.get("columns", min(len(panels), MOST_COLUMNS))
 
 
-def add_published(figure: str, panels: Sequence[Panel], scale: str, directory: Path = ROOT / "reference") -> None:
+def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
     """Gives panels of a smaller scale the published curves of the same settings, to be drawn behind their own."""
-    csv = reference.curves_csv(figure, directory)
-    if scale == EVIDENCE_SCALE or figure not in STUDIES + FIGURES_OF_THE_PAPER or not csv.exists():
+    csv = reference.curves_csv(figure, ROOT / "reference")
+    if scale == EVIDENCE_SCALE or not csv.exists():
         return
     plan, paper = load_plan(scale), load_plan(EVIDENCE_SCALE)
     curves = read_table(csv)
@@ -54,7 +54,7 @@ def add_published(figure: str, panels: Sequence[Panel], scale: str, directory: P
         if isinstance(panel, CurvePanel) and panel.trained and not panel.x_metric:
             for curve in panel.curves:
                 rows = curve_rows(curves, panel.letter, curve, panel.drawn_metric)
-                if len(rows) and not other_settings(plan, paper, (figure, panel.letter, curve), directory):
+                if len(rows) and not other_settings(plan, paper, (figure, panel.letter, curve), ROOT / "reference"):
                     panel.published[curve] = rows
 
 

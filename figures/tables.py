@@ -7,7 +7,7 @@ import pandas as pd
 
 from dyna_td.pipeline.remedies import naming_damage
 
-REMEDY = "run the figure's snakemake target, and delete the file first if it is there"
+REMEDY = "delete it if it is there, then make the figure again"
 
 
 class Tables(NamedTuple):

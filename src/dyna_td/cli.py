@@ -91,7 +91,6 @@ def _parser() -> argparse.ArgumentParser:
 
     plan = argparse.ArgumentParser(add_help=False)
     plan.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
-    plan.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder that results are written to")
     training.add_commands(add, plan)
     _add_commands(add, plan)
     playing.add_commands(add)
@@ -123,12 +122,11 @@ def _add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
 def _aggregate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figure = plan.figure(options.figure)
-    output = results.curves_csv(plan.scale, figure.name, options.results)
+    output = results.curves_csv(plan.scale, figure.name)
     require_writable(output)
 
     def place(run: Run) -> tuple[Path, str]:
-        rebuild = remedies.training_command(run.name, plan.scale, options.results)
-        return results.run_csv(plan.scale, run.name, options.results), rebuild
+        return results.run_csv(plan.scale, run.name), remedies.pipeline_command(run.name, plan.scale)
 
     def read(run: Run) -> tuple[pd.DataFrame, dict]:
         csv, rebuild = place(run)
@@ -150,9 +148,9 @@ def _write_texts(texts: dict[Path, str]) -> None:
 
 def _verify(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
-    checked, faults = verify.faults(plan, options.results)
+    checked, faults = verify.faults(plan)
     if not checked:
-        raise remedies.nothing_there("results", plan.scale, options.results)
+        raise remedies.nothing_there("results", plan.scale)
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
     if faults:
@@ -166,10 +164,8 @@ def _claims(options: argparse.Namespace) -> None:
     stated = claims.load_claims(plan)
     if options.reference:
         table, read = reference.DIRECTORY / "claims.csv", reference.reader()
-    elif options.results != results.DIRECTORY and not options.results.is_dir():  # misspelt
-        raise remedies.nothing_there("results", scale, options.results)
     else:
-        table, read = options.results / scale / "claims.csv", reader(scale, options.results)
+        table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
     require_writable(table)
     card = scorecard.scorecard(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated), plan, read)
@@ -189,9 +185,9 @@ def _report(options: argparse.Namespace) -> None:
 
     plan = plans.load_plan(options.scale)
     stated = claims.load_claims(plan)
-    page = options.results / plan.scale / "report.html"
+    page = results.DIRECTORY / plan.scale / "report.html"
     require_writable(page)
-    content = report.collect(plan, stated, options.results)
+    content = report.collect(plan, stated)
     _write_texts({page: report.render(content)})
     ending = "; missing in it:" if content["missing"] else ": complete. Next: open it in a browser."
     print(f"wrote {page}{_evidence(plan)}{ending}")
@@ -228,4 +224,4 @@ def _estimate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figures = [plan.figure(name) for name in dict.fromkeys(options.figures)] or list(plan.figures.values())
     print(f"scale {plan.scale}, as measured where each run was trained:")
-    print(costs.as_text(plan, figures, options.cores, options.results))
+    print(costs.as_text(plan, figures, options.cores))

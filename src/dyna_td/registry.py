@@ -73,7 +73,7 @@ def _exponent(default: float, source: str):
 
 _TD, _VALUE = "dyna_td.agents.dyna_td:DynaTD", "dyna_td.agents.dyna_value:DynaValue"
 _FREQUENCY = "dyna_td.agents.dyna_frequency:DynaFrequency"
-_SMOOTH = {"activation": "tanh", "step_size": 0.01}  # Dyna-Frequency needs higher derivatives (paper, appendix; code)
+_SMOOTH = {"activation": "tanh", "step_size": 0.01}  # for higher derivatives (paper); a chain's step (code)
 
 _LEARNED = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
 
@@ -102,7 +102,7 @@ AGENTS = {
         numbers={
             "large_batch": number(4, "size of the uniform batch, in mini-batches", "Lahire et al.", 1, 99),
             "importance_weights": number(
-                True, "True: importance weights make the gradient that of ER", "Lahire et al."
+                True, "True: importance weights give ER's gradient in expectation", "Lahire et al."
             ),
         },
     ),
@@ -133,7 +133,8 @@ AGENTS = {
     "prioritized_er_warm_up": _warm_up("PrioritizedERWarmUp", dyna=False, **_exponent(1.0, "paper")),
     "dyna_td_warm_up": _warm_up("DynaTDWarmUp", **_TERMINATION),
     "uniform_states_warm_up": _warm_up("UniformStatesWarmUp", **_TERMINATION),
-    # Names of published runs that vary a number which the paper does not state.
+    # Published runs bear these names (`make sensitivity`, figure 6). `dyna_td_noise` and `prioritized_er_exponent` are
+    # `dyna_td` and `prioritized_er`.
     "dyna_td_noise": Agent(_TD, dyna=True),
     "dyna_td_acceptance": Agent(_TD, dyna=True, numbers={"acceptance": 0.1}),  # paper, appendix
     "dyna_td_goals": Agent(_TD, dyna=True, numbers={"queue_goals": True}, on="discrete"),

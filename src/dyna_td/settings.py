@@ -1,7 +1,7 @@
 """Settings, each number once with its default, meaning and source; and the runs that use them.
 
 Defaults are the paper's main settings. A source is `paper`, `code` (the released code, where the paper is silent) or
-`ours`. Nothing here imports TensorFlow, so the pipeline plans in milliseconds.
+`ours`. Nothing here imports TensorFlow, so planning does not wait for it.
 """
 
 import math
@@ -91,7 +91,7 @@ class DQNSettings(ControlSettings):
 
     exploration: float = number(0.1, "epsilon of the behaviour policy", "paper", 0, 1)
     evaluation_exploration: float = number(0.05, "epsilon of the evaluated policy", "code", 0, 1)
-    target_period: int = number(1_000, "tau, parameter updates between two copies of the target network", "paper", 1)
+    target_period: int = number(1_000, "tau, parameter updates between two copies to the target network", "paper", 1)
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class SearchControlSettings:
     mixing_rate: float = number(0.5, "rho, share of a mini-batch from the search-control queue", "paper", 0, 1)
     states_per_fill: int = number(20, "m, states that search control fetches at once", "paper", 1, 1_000)
     chain_steps: int = number(100, "k_b, steps of a chain at most", "paper; code: 200", 1, 4_000)
-    full_chains: bool = number(False, "True: a chain makes all its steps and its last m states count", "ours")
+    full_chains: bool = number(False, "True: a chain makes all its steps; its last m accepted states count", "ours")
     search_every: int = number(1, "environment steps from one fill to the next", "paper", 1)
     queue_capacity: int = number(1_000_000, "states in the search-control queue", "code", 1)
     model_hidden: tuple[int, ...] = number((64, 64), "ReLU units of a learned model's hidden layers", "paper")
@@ -150,9 +150,9 @@ class SearchControlSettings:
     )
     chain_noise: float = number(1.0, "factor of the noise of a chain's rule", "ours; code on MuJoCo: 0.2", 0, 1_000)
     acceptance: float = number(
-        0.0, "least distance / sqrt(d) between accepted states; 0: the mean move's", "code", 0, 1_000
+        0.0, "least distance / sqrt(d) from the last accepted state; 0: the mean move", "code", 0, 1_000
     )
-    queue_goals: bool = number(False, "True: terminal states join the queue and chains go on", "ours")
+    queue_goals: bool = number(False, "True: terminal states join the queue, as always with algorithm_4", "ours")
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def _finish(run, directory, digest=None, level=0.0, also=()):
         choice = select_learning_rate(run, sweep)
         asked = results.describe(run) | {"seeds": candidates[0].seeds}
         asked["source_digest"] = digest or asked["source_digest"]
-        results.write(results.selection_csv(plan.scale, run.name, directory), sweep, asked | choice | COST)
+        results.write(results.run_csv(plan.scale, run.name + results.SWEEP, directory), sweep, asked | choice | COST)
         trained = run.with_learning_rate(choice["learning_rate"])
         details = {"learning_rate_selection": choice}
     asked = results.describe(trained) | {"run": run.name}

@@ -44,18 +44,19 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--steps", "99999999999"), "--steps"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--output", "x.txt"), "ends in .csv"),
-        (train("--output", "mine.csv"), "mine.csv holds other results, which is no training's: name another --output"),
-        (train("--output", "package.csv"), "package.json is no training's: name another --output"),
+        (
+            train("--output", "mine.csv"),
+            "mine.csv holds other results, not written by a training: name another",
+        ),
+        (train("--output", "package.csv"), "package.json was not written by a training: name another --output"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
-        (["claims", "--results", "nowhere"], "nowhere/quick holds no finished results"),
         (["restore"], "reference holds no published results"),
-        (["restore", "--results", "nowhere"], "name one, for example nowhere/results."),
         (train("--output", "file/x.csv"), "file is not a folder"),
         (train("--output", f"{'é' * 114}.csv"), "232 bytes"),
         (["estimate", "figure_99"], "unknown figure 'figure_99'"),
         (["list", "--scale", "papr"], "did you mean 'paper'?"),
         (["run", "sin/l3"], "no figure shows a run 'sin/l3' at scale quick"),
-        (["run", L2], "make it with `python -m dyna_td select"),
+        (["run", L2], "make it with `snakemake --force results/quick/runs/"),
         (["aggregate", "figure_1"], f"cannot read results/quick/runs/{L2}.json"),
     ],
 )
@@ -67,7 +68,7 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
     before = files_of(Path())
     message = error_of(cli.main, arguments, capsys)
     assert words in message and message.endswith(".\n")
-    assert fake_training == [] and files_of(Path()) == before and not Path("nowhere").exists()
+    assert fake_training == [] and files_of(Path()) == before
 
 
 def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monkeypatch, capsys):
@@ -75,10 +76,16 @@ def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monke
     before = Path("x.csv").read_bytes()
     Path("x.checkpoint").touch()  # of a repetition that was interrupted
     assert cli.main(train("--steps", "40")) == 2
-    assert "x.csv holds other results, sin/l2/" in capsys.readouterr().err and Path("x.csv").read_bytes() == before
+    assert (
+        "x.csv holds other results, those of sin/l2/" in capsys.readouterr().err
+        and Path("x.csv").read_bytes() == before
+    )
     monkeypatch.setattr(provenance, "code_digest", lambda entries: "changed")
     assert cli.main(train("--steps", "20")) == 2
-    assert " with the code as it was: name another" in capsys.readouterr().err and Path("x.csv").read_bytes() == before
+    assert (
+        ", trained with an earlier version of the code: name another" in capsys.readouterr().err
+        and Path("x.csv").read_bytes() == before
+    )
 
 
 def test_a_finished_training_is_repeated_when_a_setting_is_new_since(fake_training):

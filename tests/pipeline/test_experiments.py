@@ -62,8 +62,9 @@ def test_each_sweep_has_selection_seeds_of_its_own():
 
 
 def test_runs_may_have_more_seeds_than_a_panel_shows(experiments_copy):
-    more = "more_seeds:\n    sin/prioritized_l2/t400-*: 60\n    sin/l2/t400-*: 10"
-    edit(experiments_copy / "scales.yaml", "more_seeds:", more)
+    curves = load_plan("paper").figures["figure_1"].panels["b"].curves
+    names = [curves[key].name for key in ("prioritized_l2", "l2")]
+    edit(experiments_copy / "scales.yaml", "more_seeds:", "more_seeds:\n    {}: 60\n    {}: 10".format(*names))
     panel = load_plan("paper", experiments_copy).figures["figure_1"].panels["b"]
     assert (len(panel.curves["l2"].seeds), len(panel.curves["prioritized_l2"].seeds), panel.seeds) == (50, 60, 50)
 

@@ -1,6 +1,7 @@
 """The report is one page that shows what is there, names what is missing, and fetches nothing."""
 
 import base64
+import contextlib
 import csv
 import re
 from html.parser import HTMLParser
@@ -61,10 +62,11 @@ def draw(directory, *figures):
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
-    """The claims.csv of a folder without runs."""
+    """The claims.csv and readings.csv of a folder without runs, by name."""
     directory = tmp_path_factory.mktemp("claims")
-    assert cli.main(["claims", "--scale", "smoke", "--results", str(directory)]) == 0
-    return (directory / "smoke" / "claims.csv").read_text()
+    with contextlib.chdir(directory):
+        assert cli.main(["claims", "--scale", "smoke"]) == 0
+    return {path.name: path.read_text() for path in (directory / "results" / "smoke").glob("*.csv")}
 
 
 @pytest.fixture
@@ -72,7 +74,8 @@ def folder(tmp_path, monkeypatch, verdicts):
     """Results in which figures 1 and 7 are drawn and the claims are judged; commands write there."""
     monkeypatch.chdir(tmp_path)
     draw(tmp_path / "results" / "smoke", "figure_1", "figure_7")
-    (tmp_path / "results" / "smoke" / "claims.csv").write_text(verdicts)
+    for name, text in verdicts.items():
+        (tmp_path / "results" / "smoke" / name).write_text(text)
     return tmp_path / "results" / "smoke"
 
 
@@ -116,7 +119,7 @@ def test_the_page_fetches_nothing_and_its_links_lead_somewhere(folder):
 
 
 def test_every_claim_and_test_is_there_and_odd_text_is_shown_as_it_is(folder, verdicts):
-    card = list(csv.DictReader(verdicts.splitlines()))
+    card = list(csv.DictReader(verdicts["claims.csv"].splitlines()))
     card[-1]["note"] = ODD
     with open(folder / "claims.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, card[0])

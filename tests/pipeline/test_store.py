@@ -56,7 +56,7 @@ def test_what_is_there_is_not_overwritten(stored, recorded, tmp_path):
     results.run_csv("paper", SWEPT.name, source).write_text("mine")
     assert not store.restore(PLAN, directory, source).runs
     assert results.run_csv("paper", SWEPT.name, source).read_text() == "mine"
-    sweep = results.selection_csv("paper", SWEPT.name, tmp_path / "again")
+    sweep = results.run_csv("paper", SWEPT.name + results.SWEEP, tmp_path / "again")
     sweep.parent.mkdir(parents=True)
     sweep.write_text("mine")
     back = store.restore(PLAN, directory, tmp_path / "again")

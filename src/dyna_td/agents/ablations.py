@@ -1,6 +1,6 @@
 """Ablations of Dyna-TD, Dyna-Value and ER: each replaces one part, to show which part helps; the paper has none.
 
-Chains follow something other than the TD error in `DescendTD`, `RandomSign`, `RandomSignEachStep`, `DescendValue`,
+Chains do not climb the TD error, or not always, in `DescendTD`, `RandomSign`, `RandomSignEachStep`, `DescendValue`,
 `RandomDirection` and `NoiseOnly`. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains.
 `CubicDQN` has the cubic loss without any prioritized draw.
 """
@@ -60,8 +60,8 @@ class RandomSignEachStep(DynaTD):
 class RandomDirection(Dyna):
     """This is HC-Dyna with: a linear h of random direction, drawn for each fill; chains travel far, but at random.
 
-    Directions are isotropic where each coordinate is measured in standard deviations of the visited states. Coordinates
-    that share one unit stay as they are.
+    The gradient of h is isotropic where each coordinate is measured in standard deviations of the visited states. The
+    rule of the chain's step comes after it. Coordinates that share one unit stay as they are.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -147,7 +147,7 @@ class CubicDQN(ER):
 
     The squared loss weighs a transition by |delta| / c, held constant, where c is the mini-batch's mean |delta|. This
     gives the gradient of 2/3 |delta|^3 / c, the expected one under draws from the mini-batch in proportion to |delta|.
-    Priorities are never outdated, but they reach no further than a uniform mini-batch.
+    Its errors are never outdated, but they cover only a uniform mini-batch.
     """
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:

@@ -14,9 +14,9 @@ from dyna_td.settings import SearchControlSettings
 class Dyna(ER):
     """This is ER with: a share rho of each mini-batch simulated from states of the search-control queue B_sc.
 
-    Subclasses define the criterion h that chains climb. Search control begins when learning does, with a learned model
-    not before `model_start`, and ends at `model_stop`. Mini-batches are ER's before and after, and while a seed's queue
-    is empty.
+    Subclasses define the criterion h that chains climb. Search control begins when learning does. With a
+    learned model it also waits for `model_start`, and ends at `model_stop`. Mini-batches are ER's before and after, and
+    while a seed's queue is empty.
     """
 
     def __init__(self, settings: SearchControlSettings, learner, streams: Streams, space, steps: int):

@@ -47,6 +47,5 @@ class DynaTD(Dyna):
         rows = state[:, None]
         action = self.learner.greedy(rows)
         next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))
-        # The box of Algorithm 4 bootstraps from Q_theta, the authors' code from the target network.
         online = self.settings.search_control == "algorithm_4"
         return self.learner.td_target(Transition(rows, action, reward, next_state, terminated), online)[:, 0]

@@ -70,5 +70,5 @@ class ER(tf.Module):
         return self.replay.gather(places).state
 
     def counters(self) -> dict[str, tf.Tensor]:
-        """The agent's own metrics, each [S]; `diverged` is 1 if a parameter is not finite."""
+        """The agent's own metrics, each [S]; `diverged` is 1 if a parameter of the learner is not finite."""
         return {"diverged": 1.0 - tf.cast(self.learner.is_finite(), tf.float32)}

@@ -14,7 +14,7 @@ from dyna_td.settings import ControlSettings
 class FullPrioritizedER(PrioritizedER):
     """This is PrioritizedER with: all of B_er's priorities recomputed at the current parameters before every draw.
 
-    The targets y change only when the target network is copied, so they are stored between two copies. Recomputing
+    The targets y change only when theta is copied to the target network, so they are stored in between. Recomputing
     |y - Q| for the whole buffer then costs one forward pass instead of two, with the same numbers.
     """
 

@@ -8,7 +8,7 @@ from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
 
 
 class LaBER(ER):
-    """This is ER with: each mini-batch drawn by |delta| from a uniform batch that is `large_batch` times larger.
+    """This is ER with: each mini-batch drawn by |delta| from a uniform batch `large_batch` times as large.
 
     The large batch's TD errors are computed for each draw, so no priority is outdated, and no model is needed. With
     importance weights the expected gradient is that of the large batch.

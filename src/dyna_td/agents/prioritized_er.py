@@ -13,8 +13,8 @@ class PrioritizedER(ER):
     """This is ER with: half of each mini-batch drawn in proportion to priorities (appendix "Hyper-parameter settings").
 
     The priority is |delta|, exponent 1, without importance weights; the uniform half reduces the bias. A priority
-    is computed when a transition is stored, and again at each update whose mini-batch holds it. Between these it is
-    outdated: this is the limitation that the paper studies.
+    is computed when a transition is stored. An update refreshes the priorities of its mini-batch, with the TD errors
+    from before it. All others stay outdated: this is the limitation that the paper studies.
     """
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):

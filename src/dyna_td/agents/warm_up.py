@@ -2,8 +2,8 @@
 
 `warm_up_goal` says what the warm-up shows of the goal. `natural`: whatever the random policy met. `hidden`: nothing,
 because the seed's previous transition replaces each transition into the goal. `shown`: the same, but 200 steps before
-the end a fixed policy walks one episode to the goal. `termination` says whether search control and its model know the
-environment's rule or learn it.
+the warm-up ends, a fixed policy begins to walk one episode to the goal. `termination` says whether search control and
+its model know the environment's rule or learn it.
 """
 
 import copy
@@ -45,10 +45,13 @@ class _WarmUp:
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
         if settings.warm_up_goal == "shown" and space.name not in DEMONSTRATIONS:
             known = " and ".join(DEMONSTRATIONS)
-            raise UserError(f"warm_up_goal is 'shown' on {space.name}: only {known} have a policy that shows the goal.")
+            raise UserError(
+                f"warm_up_goal is 'shown' on {space.name}: only {known} have a policy that shows the goal; choose "
+                "hidden or natural."
+            )
         is_blind = getattr(settings, "termination", "known") == "learned"
         if is_blind and settings.model != "learned":
-            raise UserError("termination is 'learned' with the true model: choose model: learned, too.")
+            raise UserError("termination is 'learned', but the model is the true one: set model to learned, too.")
         super().__init__(settings, learner, streams, _without_rule(space) if is_blind else space, steps)
         self.twin = space
         d, count = space.state_dim, streams.count
@@ -68,7 +71,7 @@ class _WarmUp:
         return super().observe(transition)
 
     def _hide(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
-        """The seed's transition before, in place of one into the goal during the warm-up."""
+        """The transition; during the warm-up, the seed's previous one in place of one into the goal."""
         is_hidden = warms_up & (transition.terminated[:, 0] > 0)
         kept = _choose(is_hidden, Transition(*(part.read_value() for part in self.previous)), transition)
         for variable, part in zip(self.previous, kept, strict=True):
@@ -81,7 +84,7 @@ class _WarmUp:
         is_showing = warms_up & (size >= self.settings.warm_up_steps - LONGEST) & ~self.is_shown
         state = self.demonstrator.read_value()
         action = DEMONSTRATIONS[self.twin.name](state)
-        # Search control draws this purpose after the warm-up alone.
+        # Search control draws this purpose only after the warm-up.
         noise = tf.zeros([self.streams.count, 0])
         if self.twin.noise_dim:
             noise = self.streams.normal(Purpose.SIMULATED_ENVIRONMENT, (self.twin.noise_dim,), step=size)

@@ -9,11 +9,11 @@ where the runs have the same seeds. It is positive where the claim is true; `exp
     equivalent    between -margin and margin
     more_often    more seeds of plus than of minus are stuck: their final score misses the panel's best agent by more
                   than the share `margin` of what that agent has gained (`scores.stuck_below`)
-    share_below   of the training seconds of plus, the share that minus does not need is under `margin`
+    share_below   minus saves less than the share `margin` of the training seconds of plus
 
 A pair of curves stands for the absolute difference of their scores. With `relative`, scores are compared by their
 ratio, and margins are shares. With `above`, a seed's score is 1 where it is above that number, else 0. With `best`, it
-is what the score lacks of that number. A test that is `beside` is shown and judged alone, but the claim's verdict does
+is that number minus the seed's own. A test that is `beside` is shown and judged alone, but the claim's verdict does
 not depend on it. A test with `compute` is an identity (see `identities`).
 
 The `history` of a claim has its earlier wordings and verdicts, the reason of each change, and whether results were

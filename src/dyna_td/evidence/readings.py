@@ -1,7 +1,7 @@
 """Readings, `experiments/readings.yaml`: claims judged once more by other runs, seeds, windows or means.
 
 A reading replaces curves that a claim compares by others, or the window `auc` by another; the claim's expectations
-stay. With `added_seeds`, tests whose runs have more seeds than their panels show are judged by the others alone. With
+stay. With `added_seeds`, a test counts only the seeds that its panels do not show, if its runs have more. With
 `interquartile_mean`, tests of ten seeds or more compare interquartile means over seeds.
 Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
 """

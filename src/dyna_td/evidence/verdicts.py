@@ -6,10 +6,11 @@ two-sided, but for the support of an equivalence: two one-sided tests at 5% each
 bounds (TOST).
 
 A claim that needs `all` of its tests is supported if all are, contradicted if one is; one that needs `any` is supported
-if one is, contradicted if all are. Otherwise it is not run if a test is not run, else undecided. What a single test can
-settle is corrected for the number of tests by Holm's method, tests that are not run included: contradiction of an `all`
-claim, support of an `any` claim. What needs every test is an intersection-union test, which has no more errors than
-each of its tests, and is not corrected. So a test can stay undecided although its own interval excludes the bound.
+if one is, contradicted if all are. Otherwise it is not run if a test is not run, else undecided. One test
+alone can contradict an `all` claim or support an `any` claim. Its p-value for that is corrected by Holm's method for
+the number of tests, those not run included. The other side needs every test. Such an intersection-union test errs no
+more often than each of its tests, so it is not corrected. So a test can stay undecided although its interval excludes
+the bound.
 """
 
 import math
@@ -159,8 +160,10 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
     measured = {term: found for term in test.terms if term.run and (found := read(term.run))}
     if test.expect == "more_often":
         outcome = _proportion_outcome(test, measured, read)
+    elif test.expect == "share_below":
+        outcome = _cost_outcome(test, measured)
     else:
-        outcome = {"share_below": _cost_outcome}.get(test.expect, _mean_outcome)(test, measured)
+        outcome = _mean_outcome(test, measured)
     outcome = _with_stuck(outcome, test, measured, read)
     return replace(outcome, sources=weakest({found.sources for found in measured.values()}))
 

@@ -7,7 +7,7 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.settings import DDPGSettings
 
-_ACTOR_INDEX = 2  # keys initial weights other than the critic's (0) and the model's (1)
+_ACTOR_INDEX = 2  # gives the actor its own initial weights; the critic has 0, the model 1
 
 
 class DDPG(tf.Module):
@@ -45,7 +45,10 @@ class DDPG(tf.Module):
     # Acting.
 
     def explore(self, state: tf.Tensor, step: tf.Tensor, warming_up: tf.Tensor) -> tf.Tensor:
-        """The behaviour policy's action in the state [S, d] of each seed: pi(s) plus the next noise x, [S, a]."""
+        """The behaviour policy's action in the state [S, d] of each seed: pi(s) plus the next noise x, [S, a].
+
+        It is uniformly random while warming up.
+        """
         random = 2.0 * self.streams.uniform(Purpose.EXPLORE, (self.action_dim,), step=step) - 1.0
         innovation = self.streams.normal(Purpose.EXPLORE_NOISE, (self.action_dim,), step=step)
         self.noise.assign(tf.where(warming_up, self.noise, self._next_noise(self.noise, innovation)))
@@ -106,7 +109,7 @@ class DDPG(tf.Module):
         return td_error
 
     def is_finite(self) -> tf.Tensor:
-        """Whether all of a seed's parameters are finite: bool [S]."""
+        """Whether all parameters of a seed's critic and actor are finite: bool [S]."""
         return all_finite([*self.critic.parameters, *self.actor.parameters])
 
 

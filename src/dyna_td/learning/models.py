@@ -8,7 +8,7 @@ from dyna_td.learning.streams import STEPS, Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
 from dyna_td.settings import SearchControlSettings
 
-_NETWORK_INDEX = 1  # keys initial weights other than the value network's (0)
+_NETWORK_INDEX = 1  # gives the model its own initial weights; the value network has 0
 
 
 class TrueModel(tf.Module):

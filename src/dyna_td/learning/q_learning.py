@@ -117,11 +117,11 @@ class DQN(tf.Module):
         return td_error
 
     def target_has_moved(self) -> tf.Tensor:
-        """Whether the latest update copied the target network: scalar bool."""
+        """Whether the latest update copied theta to the target network: scalar bool; true before the first update."""
         return tf.equal(self.updates % self.settings.target_period, 0)
 
     def is_finite(self) -> tf.Tensor:
-        """Whether all of a seed's parameters are finite: bool [S]."""
+        """Whether all parameters of a seed's Q are finite: bool [S]."""
         return all_finite(self.q.parameters)
 
 

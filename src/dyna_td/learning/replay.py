@@ -8,8 +8,8 @@ import tensorflow as tf
 class Transition(NamedTuple):
     """A batch of real or simulated experience, B transitions a seed.
 
-    `terminated` is 1 where s' is terminal; a learned model may give a probability. A time limit leaves it 0, except in
-    the roundabout, so the target still bootstraps there.
+    `terminated` is 1 where s' is terminal; a learned model may give a probability. A time limit leaves it 0, so the
+    target still bootstraps. In the roundabout every end sets it to 1, as in the released code.
     """
 
     state: tf.Tensor  # [S, B, d]

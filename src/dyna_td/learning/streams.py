@@ -21,8 +21,8 @@ _PURPOSES = 2**6
 class Purpose(enum.IntEnum):
     """The purpose of a draw. The values are part of the results: never renumber them.
 
-    A purpose that one agent alone has is a constant in that agent's file, from 27 to 59. In this list it would outdate
-    every finished run. Measurements of a frozen Q have 60 to 63.
+    A new purpose that only one agent has is a constant from 27 to 59 in that agent's file. A new entry here would
+    outdate every finished run. Measurements of a frozen Q have 60 to 63.
     """
 
     WEIGHTS = 0

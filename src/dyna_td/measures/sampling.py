@@ -1,8 +1,8 @@
 """Sampling distributions on the square of GridWorld (Section 4.2; figures 2, 3 and 5).
 
-The square is divided into 50 x 50 cells. p* is the ideal distribution of prioritized sampling: the absolute TD error at
-each cell's lower left corner, under the true model and the current Q, normalised. Each agent's own samples are compared
-with it.
+The square is divided into 50 x 50 cells. p* is the ideal distribution of prioritized sampling. It is the
+absolute TD error of the current Q at each cell's lower left corner, normalised. Its y comes from the true model and the
+target network. Each agent's own samples are compared with it.
 """
 
 import numpy as np

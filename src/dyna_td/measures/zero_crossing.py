@@ -1,7 +1,7 @@
 """Long chains that climb log |delta| in one dimension, where |delta| is known: the picture behind claim 45.
 
-Three errors on the unit interval. `CROSSING` changes its sign at 0.3: delta(x) = x - 0.3. At a distance x from such a
-zero, the drift of log |delta| is 1 / x. The Langevin diffusion dx = dt / x + sqrt(2) dB is then a Bessel process of
+Three errors on the unit interval. `CROSSING` changes its sign at 0.3: delta(x) = x - 0.3. At a distance r from such a
+zero, the drift of log |delta| is 1 / r. The Langevin diffusion dr = dt / r + sqrt(2) dB is then a Bessel process of
 dimension 2. It never reaches 0 (Revuz and Yor, 1999, chapter XI), so its chains stay on the side where they begin. A
 chain with steps crosses by a jump over the zero. `JUMPING` has no zero, but jumps, as |delta| does where another action
 becomes the greedy one. The gradient does not show a jump, so no chain that follows it alone can tell the two sides.

@@ -175,7 +175,7 @@ def _statements(definition: Definition) -> list[ast.stmt]:
 
 
 def _methods(definition: Definition) -> Iterator[tuple[str, Definition]]:
-    """A class's methods, each with the name that reaches it; methods that are always called have one of `ENTRIES`."""
+    """A class's methods, each with the name that reaches it: `ENTRIES[0]` if Python or a foreign base may call it."""
     for statement in _statements(definition) if "." not in definition.name else ():
         if isinstance(statement, ast.ClassDef):
             is_foreign = any(
@@ -195,7 +195,7 @@ def _resolved(definition: Definition, base: ast.expr) -> Definition | None:
 
 @cache
 def _written(definition: Definition) -> tuple[str, tuple[Definition, ...], frozenset[str]]:
-    """A definition's text, with `_0__0`, `_1__0`, ... for other definitions; these; and the names that it may call."""
+    """A definition's text with placeholders `_0__0`, ...; the definitions in their places; names that it may call."""
     home, lines = _home(definition.module), []
     references: list[Definition] = []
     names: set[str] = set()

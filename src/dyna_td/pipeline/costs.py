@@ -28,7 +28,7 @@ class Cost(NamedTuple):
     extent: float
 
 
-UNMEASURED = Cost(8 * 3600.0, 3000.0, 0.0)  # is taken for a job like none that was measured: about the most of any
+UNMEASURED = Cost(8 * 3600.0, 3000.0, 0.0)  # for a job unlike all measured ones: about the most that any took
 
 
 def jobs_of(figures: Iterable[Figure]) -> list[str]:
@@ -56,9 +56,8 @@ def expected(plan: Plan, job: str) -> Cost:
         return found
     run, extent = plan.all_runs[job.removesuffix(results.SWEEP)], _extent(plan, job)
     others = (PUBLISHED / run.environment / run.agent).glob("*.json")
-    known = [cost for path in (PUBLISHED / f"{job}.json", *sorted(others)) if (cost := read(path))]
-    if (PUBLISHED / f"{job}.json").exists():
-        known = known[:1]
+    own = read(PUBLISHED / f"{job}.json")
+    known = [own] if own else [cost for path in sorted(others) if (cost := read(path))]
     if not known:
         return UNMEASURED
     pace = max(cost.core_seconds / cost.extent for cost in known)

@@ -22,7 +22,8 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
     """Opens `path` for writing text (w) or bytes (wb): its old contents stay until the block ends without exception."""
     as_text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_of(path)
+    # No result has this suffix, so nobody takes the file for one.
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with open(partial, mode, **as_text) as file:
             yield file
@@ -35,11 +36,6 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
         if isinstance(error, OSError) and error.errno and not error.filename:  # a full disk names no file
             error.filename = str(path)
         raise
-
-
-def partial_of(path: Path) -> Path:
-    """Where this process writes a file until it is whole. No result has this suffix, so nobody takes it for one."""
-    return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
 def remove_partial(path: Path) -> None:

@@ -15,7 +15,7 @@ _COPIES = {
     "networks": 6,
     "mini-batches": 4,
 }  # networks: target, gradient, Adam's two means, and work space
-_SMALL = 10**8  # bytes, of which no one asks how large they are
+_SMALL = 10**8  # bytes; a smaller need is not checked, because that would make an environment
 
 
 def require_memory(run: Run, width: int) -> None:

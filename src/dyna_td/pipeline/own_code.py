@@ -24,7 +24,7 @@ _TAKEN = (
 def adopt(agent: str | type) -> str:
     """Enters a class of the user's own in `registry.AGENTS`, and returns its name there, "module:Class".
 
-    It extends one of `dyna_td.agents`, whose settings it has; `numbers`, a dictionary in it, adds its own (`Agent`).
+    The class extends one of `dyna_td.agents` and has its settings. Its dictionary `numbers` adds its own (`Agent`).
 
     Raises:
       UserError: it cannot be imported, is no agent, or its source is not found.
@@ -40,7 +40,7 @@ def adopt(agent: str | type) -> str:
         words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error
     if not (isinstance(own, type) and issubclass(own, er)):
-        raise UserError(f"agent {name} is none: expected a class that extends one of dyna_td.agents.")
+        raise UserError(f"agent {name} is no agent: expected a class that extends one of dyna_td.agents.")
     by_path = {known.path: known for key, known in reversed(registry.AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     numbers = {**bases[0].numbers, **_require_numbers(name, getattr(own, "numbers", {}))}

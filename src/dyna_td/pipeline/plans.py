@@ -1,6 +1,6 @@
 """From the YAML files of `experiments/` to runs: what each figure needs, at a scale.
 
-A panel of a figure names its curves; a curve is a run (or a closed form). Figures that declare the same run share it.
+A panel of a figure names its curves, each a run; or it is a closed form. Figures that declare the same run share it.
 A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `selection_runs`).
 """
 
@@ -8,7 +8,6 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from zlib import crc32
@@ -168,7 +167,7 @@ class Plan:
 
     def learning_rate_file(self, run: str) -> list[Path]:
         """The file that names the selected learning rate of a run, if its rate is swept."""
-        csv = results.selection_csv(self.scale, run)
+        csv = results.run_csv(self.scale, run + results.SWEEP)
         return [results.provenance_json(csv)] if self.all_runs[run].sweep else []
 
     def run_files(self, figure: str) -> list[Path]:
@@ -180,10 +179,10 @@ class Plan:
         return [results.states_csv(results.run_csv(self.scale, run.name)) for run in self.drawn[figure].sampled_runs]
 
     def files(self, figure: str) -> list[Path]:
-        """All that a figure leaves behind, so that a file that was deleted is made again."""
+        """Pictures, curves and runs of a figure: a deleted one is made again."""
         curves = results.curves_csv(self.scale, figure)
         csvs = self.run_files(figure)
-        csvs += [results.selection_csv(self.scale, run.name) for run in self.drawn[figure].runs if run.sweep]
+        csvs += [results.run_csv(self.scale, run.name + results.SWEEP) for run in self.drawn[figure].runs if run.sweep]
         pictures = [curves.with_name(f"{figure}.{kind}") for kind in ("png", "pdf")]
         return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
 
@@ -264,8 +263,7 @@ def _trained(panel: dict, extents: dict[str, dict], more_seeds: dict[str, int]) 
         with _at(f"curves.{key}"):
             run = _run(environment, key, curve or {}, panel, extent)
             shown = len(run.seeds)
-            counts = [count for pattern, count in more_seeds.items() if fnmatch(run.name, pattern)]
-            curves[key] = replace(run, seeds=tuple(range(max([shown, *counts]))))
+            curves[key] = replace(run, seeds=tuple(range(max(shown, more_seeds.get(run.name, 0)))))
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):

@@ -40,10 +40,9 @@ def versions(*packages: str) -> dict[str, str | None]:
     return {name: _version(name) for name in packages}
 
 
-def commit(checkout: Path | None = None) -> str | None:
-    """The commit that is checked out, here or in another folder; in the image its own; None if there is none."""
-    own = None if checkout else os.environ.get("DYNA_TD_COMMIT")
-    return _git("rev-parse", "HEAD", checkout=checkout) or own or None
+def commit() -> str | None:
+    """The commit that is checked out; in the image its own; None if there is none."""
+    return _git("rev-parse", "HEAD") or os.environ.get("DYNA_TD_COMMIT") or None
 
 
 def uncommitted(*folders: str) -> list[str] | None:
@@ -74,10 +73,10 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def _git(*arguments: str, checkout: Path | None = None) -> str | None:
-    if not (checkout or IS_CHECKOUT):  # a wheel may be installed within another repository
+def _git(*arguments: str) -> str | None:
+    if not IS_CHECKOUT:  # a wheel may be installed within another repository
         return None
-    command = ["git", "-C", str(checkout or ROOT), *arguments]
+    command = ["git", "-C", str(ROOT), *arguments]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -21,16 +21,8 @@ def naming_damage(path: Path, remedy: str) -> Iterator[None]:
         # Libraries raise an OSError without a number for a damaged file, too.
         fault = f"cannot read {path}: {error.strerror}" if error.strerror else f"{path} is damaged"
         raise UserError(f"{fault}; {remedy}.") from error
-    except UserError as error:
-        raise UserError(f"{path} is damaged ({str(error).rstrip('.')}); {remedy}.") from error
     except DAMAGE as error:
         raise UserError(f"{path} is damaged; {remedy}.") from error
-
-
-def training_command(run: str, scale: str, directory: Path = results.DIRECTORY, verb: str = "run") -> str:
-    """The command that trains a run of the plan anew; with the verb `select`, its sweep."""
-    place = "" if Path(directory) == results.DIRECTORY else f" --results {directory}"
-    return f"python -m dyna_td {verb} {run} --scale {scale}{place}"
 
 
 def pipeline_command(job: str, scale: str) -> str:
@@ -38,9 +30,7 @@ def pipeline_command(job: str, scale: str) -> str:
     return f"snakemake --force {results.run_csv(scale, job)} --config scale={scale}"
 
 
-def nothing_there(what: str, scale: str, directory: Path) -> UserError:
-    """The error of a command that finds no `what` below the results' `directory`."""
-    return UserError(
-        f"{Path(directory) / scale} holds no finished {what}: make some, for example with "
-        f"`make figure_1 SCALE={scale}`, or name the folder of your results with --results."
-    )
+def nothing_there(what: str, scale: str) -> UserError:
+    """The error of a command that finds no `what` of a scale."""
+    place = results.DIRECTORY / scale
+    return UserError(f"{place} holds no finished {what}: make some, for example with `make figure_1 SCALE={scale}`.")

@@ -23,14 +23,9 @@ COLUMNS = ["seed", "step", "metric", "value"]
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
 
 
-def run_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
-    """The CSV of a run of the plan."""
-    return Path(directory) / scale / "runs" / f"{run_name}.csv"
-
-
-def selection_csv(scale: str, run_name: str, directory: Path = DIRECTORY) -> Path:
-    """The CSV of a run's learning-rate sweep on selection seeds; its JSON file names the winner."""
-    return Path(directory) / scale / "runs" / f"{run_name}{SWEEP}.csv"
+def run_csv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
+    """The CSV of a run of the plan, or of its sweep, `<run>.selection`; the JSON file of that names the winner."""
+    return Path(directory) / scale / "runs" / f"{job}.csv"
 
 
 def states_csv(csv: Path) -> Path:

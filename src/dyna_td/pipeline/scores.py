@@ -12,7 +12,7 @@ its window:
     equal_seconds  from the end of the warm-up to the training seconds a seed that every compared run has used, the
                    metric interpolated between evaluations: as `auc`, over the clock of figure 3c
 
-All of them scale with the run, so that a shorter run has the same windows.
+`auc` and `early` scale with the length of a run. `final` is 20 evaluations of a run of any length.
 """
 
 from collections.abc import Callable, Iterable
@@ -77,7 +77,7 @@ class Measured:
         return table
 
 
-def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
+def reader(scale: str, directory: Path = results.DIRECTORY) -> Callable[[Run], Measured | None]:
     """A function that reads the results of a run below `directory` once, None where there are none.
 
     Results that are damaged or not complete are a UserError that names the file and the command that rebuilds it.
@@ -88,7 +88,7 @@ def reader(scale: str, directory: Path) -> Callable[[Run], Measured | None]:
         csv = results.run_csv(scale, run.name, directory)
         if not csv.exists():
             return None
-        rebuild = remedies.training_command(run.name, scale, directory)
+        rebuild = remedies.pipeline_command(run.name, scale)
         records, details = results.read_run(csv, run, rebuild)
         sources = "current" if finished.agrees(run, details) else "other"
         states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None
@@ -125,7 +125,7 @@ def score(measured: Measured, metric: str, window: str, over: str | None = None,
     return ratios.where(np.isfinite(ratios))
 
 
-def stuck_below(panel: Iterable[Measured], metric: str, share: float = STUCK) -> float:
+def stuck_below(panel: Iterable[Measured], metric: str, share: float) -> float:
     """The final score under which a seed counts as stuck, far below the best agent of its panel.
 
     The best agent has the highest median over seeds of the final score. Its gain is this median less the mean of the

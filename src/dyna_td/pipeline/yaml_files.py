@@ -53,7 +53,7 @@ def read_checked(path: Path, definition: str) -> dict:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; run this in the project's root folder.") from error
+        raise UserError(f"cannot read {path}: {error.strerror}; write the file, or get it back with git.") from error
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""

@@ -7,7 +7,6 @@ axis first: `q.kernel0` [S, out, in] and `q.bias0` [S, out], ... of deep Q-learn
 
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,14 +128,5 @@ def load_policy(path: str | Path) -> Policy:
         raise UserError(f"there is no {path}: `python -m dyna_td train` leaves one beside its CSV.") from error
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}.") from error
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        IndexError,
-        StopIteration,
-        zipfile.BadZipFile,
-    ) as error:
+    except Exception as error:  # whatever reading a foreign file raises
         raise UserError(f"{path} is damaged or no policy file: name an .npz that `train` wrote.") from error

@@ -1,4 +1,4 @@
-"""The commands around the published results: `compare` for users, and the maintainers' own."""
+"""The commands around the published results: `compare` and `restore` for users, the others for maintainers."""
 
 import argparse
 import sys
@@ -21,8 +21,6 @@ MAINTAINERS = {  # these commands, for a group of their own in `--help`
 
 def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     """Adds these commands by `add(name, function, text, parents=...)`; see `cli`."""
-    kept = argparse.ArgumentParser(add_help=False)
-    kept.add_argument("--results", type=Path, default=results.DIRECTORY, help="folder of the results")
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
 
@@ -30,17 +28,15 @@ def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
         return add(name, function, MAINTAINERS[name], parents=list(parents))
 
     add("compare", _compare, "hold fresh curves against the published ones", parents=[plan, named])
-    maintain("reference", _reference, kept, named)
+    maintain("reference", _reference, named)
     text = "bring published runs back to the results, so that nothing finished is trained again"
-    back = add("restore", _restore, text, parents=[kept])
+    back = add("restore", _restore, text)
     text = "those too that other sources made, for restamp to look at"
     back.add_argument("--outdated", action="store_true", help=text)
     maintain("gallery", _gallery, named)
     maintain("readme", _readme)
     stamped = maintain("restamp", _restamp, plan)
     stamped.add_argument("--every-run", action="store_true", help="compare each run, not one of each kind")
-    text = "folder of a checkout of the sources that made the runs: where numbers differ, it is asked for its own"
-    stamped.add_argument("--against", type=Path, metavar="CHECKOUT", help=text)
     text = "trainings at a time (default: all cores)"
     stamped.add_argument("--cores", type=arguments.positive_integer, metavar="N", help=text)
 
@@ -49,28 +45,26 @@ def _reference(options: argparse.Namespace) -> None:
     plan = plans.load_plan(EVIDENCE_SCALE)
     store.require_committed()
     for figure in [plan.figure(name) for name in options.figures] or plan.drawn.values():
-        csvs = [results.run_csv(plan.scale, run.name, options.results) for run in figure.runs]
+        csvs = [results.run_csv(plan.scale, run.name) for run in figure.runs]
         lacks = sum(not csv.exists() for csv in csvs)
         if lacks and not options.figures:
             rebuild = f"make {figure.name} SCALE={plan.scale}"
             print(f"{figure.name} lacks {lacks} of {len(csvs)} runs, which `{rebuild}` trains.")
             continue
-        store.publish(plan, figure, options.results, reference.DIRECTORY)
+        store.publish(plan, figure, results.DIRECTORY, reference.DIRECTORY)
         print(gallery.draw(figure.name, reference.DIRECTORY, reference.DIRECTORY).parent)
     if not options.figures:
-        kept = store.keep(plan, plan.all_runs.values(), options.results, reference.DIRECTORY)
+        kept = store.keep(plan, plan.all_runs.values(), results.DIRECTORY, reference.DIRECTORY)
         print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
 
 
 def _restore(options: argparse.Namespace) -> None:
     plan = plans.load_plan(EVIDENCE_SCALE)
-    home = handover.require_pipelines_folder(options.results)
     lock.require_free()
-    back = store.restore(plan, reference.DIRECTORY, options.results, options.outdated)
+    back = store.restore(plan, reference.DIRECTORY, results.DIRECTORY, options.outdated)
     for sentence in (*back.outdated, *back.left_out):
         print(f"left out: {sentence}")
-    elsewhere = "" if home == Path.cwd() else f", for `snakemake --directory {home}`"
-    print(f"{len(back.runs)} runs are back in {options.results / plan.scale}{elsewhere}.")
+    print(f"{len(back.runs)} runs are back in {results.DIRECTORY / plan.scale}.")
     print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
     if back.outdated:
         print("those come back with --outdated; `make restamp SCALE=paper` then keeps the ones that still hold.")
@@ -113,18 +107,18 @@ def _compare(options: argparse.Namespace) -> None:
     published = reference.require_published()
     figures = [require_choice(plan.figure(name).name, published, "published figure") for name in options.figures]
     if not figures:
-        figures = [name for name in published if results.curves_csv(plan.scale, name, options.results).exists()]
+        figures = [name for name in published if results.curves_csv(plan.scale, name).exists()]
     if not figures:
         raise UserError(
-            f"no figure of {options.results / plan.scale} is published in {reference.DIRECTORY}: "
+            f"no figure of {results.DIRECTORY / plan.scale} is published in {reference.DIRECTORY}: "
             f"make one first, for example `make figure_1 SCALE={plan.scale}`."
         )
-    table = comparison.compare(plan, paper, figures, options.results, reference.DIRECTORY)
-    output = options.results / plan.scale / "compare.csv"
+    table = comparison.compare(plan, paper, figures, results.DIRECTORY, reference.DIRECTORY)
+    output = results.DIRECTORY / plan.scale / "compare.csv"
     with write_whole(output) as file:
         file.write(as_csv(table))
     print(comparison.as_text(table))
-    others = comparison.other_machines(plan, figures, options.results, reference.DIRECTORY)
+    others = comparison.other_machines(plan, figures, results.DIRECTORY, reference.DIRECTORY)
     if others:
         print(f"the published runs had {others}: that alone can change last digits, and so what comes after them.")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())
@@ -132,18 +126,11 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _restamp(options: argparse.Namespace) -> None:
-    handover.require_pipelines_folder(options.results)
     lock.require_free()
-    checkout = options.against and options.against.absolute()
-    if checkout and not (checkout / "src" / "dyna_td").is_dir():
-        raise UserError(
-            f"--against is {options.against}, expected a checkout of this project: make one, for example with "
-            f"`git worktree add {options.against} COMMIT`."
-        )
     plan = plans.load_plan(options.scale)
-    current, outdated, left_out = restamp.survey(plan, options.results)
+    current, outdated, left_out = restamp.survey(plan, results.DIRECTORY)
     if not (current or outdated or left_out):
-        raise remedies.nothing_there("runs", plan.scale, options.results)
+        raise remedies.nothing_there("runs", plan.scale)
     for sentence in left_out:
         print(f"left out: {sentence}")
     witness_of = restamp.sample(outdated)
@@ -152,13 +139,12 @@ def _restamp(options: argparse.Namespace) -> None:
     witnesses = list({made.run.name: made for made in witness_of.values()}.values())
     stamped = []
     try:
-        for witness, fact in restamp.confirm(witnesses, plan.scale, checkout, options.cores):
-            older = f" as {options.against} makes here" if "compared_with_sources_of" in fact else ""
-            print(f"{witness.run.name}: the same numbers up to step {fact['last_step']:,}{older}", flush=True)
+        for witness, fact in restamp.confirm(witnesses, options.cores):
+            print(f"{witness.run.name}: the same numbers up to step {fact['last_step']:,}", flush=True)
             kind = [made for made in outdated if witness_of[made.run.name].run.name == witness.run.name]
             for made in kind:
                 restamp.stamp(made, fact)
             stamped += kind
     finally:  # what is stamped stays so, and the next restamp goes on with the others
-        handover.tell_snakemake(plan.scale, [*current, *stamped], options.results)
+        handover.tell_snakemake(plan.scale, [*current, *stamped], results.DIRECTORY)
     print(f"{len(stamped)} runs stamped after comparing {len(witnesses)}, {len(current)} were current.")

@@ -82,11 +82,8 @@ class Facts:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, what the reading changes (`kind`); or empty."""
-        path = self.folder / "readings.csv"
-        if not path.exists():
-            return pd.DataFrame(columns=["claim", "reading", "verdict", "kind"])
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        """The verdicts of other readings: claim, reading, verdict, what the reading changes (`kind`)."""
+        table = pd.read_csv(self.folder / "readings.csv", dtype=str, keep_default_na=False)
         declared = read_checked(ROOT / "experiments" / "readings.yaml", "readings")["readings"]
         kinds = ("curves", "window", "added_seeds", "interquartile_mean")
         kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}

@@ -15,14 +15,14 @@ from dyna_td.publishing import handover, reference
 SCRIPT = ROOT / "figures" / "draw.py"
 
 
-def draw_all(figures: Sequence[str], directory: Path = reference.DIRECTORY) -> list[Path]:
+def draw_all(figures: Sequence[str]) -> list[Path]:
     """Draws `figures` where they are published, one process each; returns the PNGs.
 
     Raises:
       UserError: if the tables of one are damaged, or its script refuses them.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda figure: draw(figure, directory, directory), figures))
+        return list(pool.map(lambda figure: draw(figure, reference.DIRECTORY, reference.DIRECTORY), figures))
 
 
 def draw(figure: str, directory: Path, output: Path) -> Path:

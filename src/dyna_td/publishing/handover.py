@@ -13,17 +13,6 @@ from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.finished import Finished
 
 
-def require_pipelines_folder(directory: Path) -> Path:
-    """The folder in which Snakemake, whose rules name their files results/..., finds those below `directory`."""
-    place = Path(os.path.abspath(directory))  # links are not followed: `results` may lead to another disk
-    if place.name != results.DIRECTORY.name:
-        raise UserError(
-            f"--results is {directory}, but the pipeline takes over no run outside of a folder named "
-            f"{results.DIRECTORY}: name one, for example {Path(directory) / results.DIRECTORY}."
-        )
-    return place.parent
-
-
 def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:
     """Has Snakemake note that today's parameters make these runs and their sweeps.
 
@@ -33,7 +22,7 @@ def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> Non
     if not csvs:
         return
     files = [path for csv in csvs for path in (csv, results.provenance_json(csv), results.states_csv(csv))]
-    home = require_pipelines_folder(directory)
+    home = os.path.dirname(os.path.abspath(directory))  # links are not followed: results/ may lead to another disk
     targets = [os.path.relpath(csv, home) for csv in csvs]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--touch", "--force"]
     command += [*targets, "--config", f"scale={scale}"]

@@ -33,7 +33,7 @@ def replace(path: Path, parts: dict[str, str]) -> None:
 
 
 def escaped(text: str) -> str:
-    """`text` with bars that do not end a cell of a table, and asterisks that begin no emphasis."""
+    """`text` without bars, asterisks and angle brackets that Markdown would read as its own."""
     return text.replace("|", "&#124;").replace("*", "&#42;").replace("<", "&lt;")
 
 

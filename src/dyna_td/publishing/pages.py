@@ -66,16 +66,14 @@ def answer(facts: Facts) -> str:
     """How many claims have which verdict, and what another reading changes of it."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
     begin = f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**."
-    if facts.readings.empty:
-        return f"{begin}\n"
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted)]
     by_number, by_window = (set(turned.loc[turned["kind"] == kind, "claim"]) for kind in ("curves", "window"))
     by_middle = facts.turned.loc[facts.turned["kind"] == "interquartile_mean", "claim"]
     return (
         f"{begin} Of the {len(contradicted)} contradictions, {len(by_number)} depend on a number that the paper leaves "
-        "open, such as a learning rate. The part of training that is judged decides "
-        f"{len(by_window - by_number)} more. With the interquartile mean over seeds in place of the mean, "
+        f"open, such as a learning rate. Which part of training is judged decides {len(by_window - by_number)} more. "
+        "With the interquartile mean over seeds in place of the mean, "
         f"{len(by_middle)} of the {len(facts.verdicts)} verdicts turn.\n"
     )
 

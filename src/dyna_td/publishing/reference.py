@@ -1,11 +1,6 @@
 """The published results, `reference/`, all of the paper's scale, and how they are read.
 
-runs/<run>.csv.xz, <run>.json             every evaluation of every seed, and what made them
-runs/<run>.selection.csv.xz and .json     the sweep of the run's learning rates, if there was one
-runs/<run>.states.csv.xz                  the sampled states, if a figure shows them
-runs/<run>.policy.npz                     what it learned, for `play`; some runs have it
-<figure>/curves.csv, states.csv.xz        the tables of a figure, and its picture (.png, .pdf)
-claims.csv, readings.csv                  the verdicts on the paper's claims by these runs
+`reference/README.md` lists the files.
 """
 
 import io
@@ -46,7 +41,10 @@ def stored(name: str, directory: Path = DIRECTORY) -> Path:
 def require_published(directory: Path = DIRECTORY) -> list[str]:
     """The names of the published figures, in the paper's order, studies last; a UserError if nothing is published."""
     if not Path(directory).is_dir():
-        raise UserError(f"{directory} holds no published results: get them with `git checkout reference`.")
+        raise UserError(
+            f"{directory} holds no published results: run this in the project's root folder, or get them with "
+            "`git checkout reference`."
+        )
     names = {path.parent.name for path in Path(directory).glob("*/curves.csv")}
     return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
 

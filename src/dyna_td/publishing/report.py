@@ -34,7 +34,7 @@ from dyna_td.publishing import pages, reference
 from dyna_td.publishing.facts import Facts, measured_jobs
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
-_CAPTION_SETTINGS: dict[str, Any] = {"raw_enabled": False, "file_insertion_enabled": False, "_disable_config": True}
+_CAPTION_SETTINGS: dict[str, Any] = {"_disable_config": True}
 _CAPTION_SETTINGS |= {"halt_level": 2, "report_level": 5}  # a warning is a mistake in the caption
 PAGE = Path("docs") / "report.html"  # the published report, from the project's folder
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
@@ -73,12 +73,13 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
     return _content(plan, stated, found) | {"made_by": f"dyna_td {machine['versions']['dyna_td']}, commit {commit}"}
 
 
-def published(plan: Plan, directory: Path = ROOT / "reference", page: Path = ROOT / PAGE) -> str:
-    """The page of the published results in `directory`, with links to their pictures from the path `page`."""
+def published(plan: Plan) -> str:
+    """The page of the published results, with links to their pictures."""
+    directory, folder = ROOT / "reference", (ROOT / PAGE).parent
     found = Sources(
         partial(_picture, directory),
         lambda job: reference.stored(f"{job}.json", directory),
-        lambda png: Path(os.path.relpath(png, page.parent)).as_posix(),
+        lambda png: Path(os.path.relpath(png, folder)).as_posix(),
         directory,
     )
     return render(_content(plan, load_claims(plan), found) | {"made_by": ""})
@@ -134,8 +135,7 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     if not csv.exists():
         return None
     scorecard.require_rows(csv, scorecard.COLUMNS, ["claim"], [(claim.number,) for claim in stated], remedy)
-    if readings.beside(csv).exists():
-        readings.require_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
+    readings.require_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
     return Facts(folder)
 
 

@@ -4,17 +4,11 @@ The code that is here trains the beginning of outdated runs again, for the seeds
 begun. The numbers must equal the finished CSVs to the last digit. Then the JSON files of that kind of run get the new
 digest, and keep the old one under `restamped`. At the first number that differs, it stops.
 
-Another CPU can change numbers, too. With a checkout of the sources that made the runs, these older sources begin a
-run that differs as well, and the two beginnings are compared. A short run of each kind shows what no beginning does:
-its buffer and its queue are soon full, and its model soon learns.
+Another CPU can change numbers, too; then that kind of run has to be trained anew.
 """
 
-import json
 import multiprocessing
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -35,8 +29,6 @@ from dyna_td.settings import Run
 from dyna_td.training.checkpoint import unpack
 
 EVALUATIONS = 2  # after learning has begun
-CROWDED = {"warm_up_steps": 64, "buffer_capacity": 128, "queue_capacity": 256, "model_start": 96}
-CROWDED_STEPS = 400
 
 
 def survey(plan: Plan, directory: Path) -> tuple[list[Finished], list[Finished], list[str]]:
@@ -81,13 +73,6 @@ def last_step(run: Run) -> int:
     return min(run.steps, (-(-begun // run.evaluate_every) + EVALUATIONS) * run.evaluate_every)
 
 
-def crowded(run: Run) -> tuple[Run, dict]:
-    """`run`, short, with a buffer and a queue that are soon full and a model that soon learns; and what is changed."""
-    numbers = {name: value for name, value in CROWDED.items() if name in vars(run.settings)}
-    short: dict[str, Any] = {"steps": CROWDED_STEPS, "evaluate_every": CROWDED_STEPS // 4, "sweep": ()}
-    return replace(run, **short, settings=replace(run.settings, **numbers)), {**short, "settings": numbers}
-
-
 class _Enough(Exception):
     """Ends a training whose evaluations are all there."""
 
@@ -113,17 +98,13 @@ class _UntilStep:
         raise _Enough
 
 
-def train_beginning(run: Run, until: int, measures: bool, companions: bool = True) -> pd.DataFrame:
+def train_beginning(run: Run, until: int, measures: bool) -> pd.DataFrame:
     """The evaluations of the first program of `run` up to the step `until`, as in a sweep without `measures`.
 
-    Without `companions` its stack is no larger than its seeds, as in runs that are older than these, for good.
-    The run keeps its own number of steps, by which its buffers are sized. Newer sources call this function by its name.
+    The run keeps its own number of steps, by which its buffers are sized.
     """
     from dyna_td.training import trainer  # imports TensorFlow, which nothing else here needs
 
-    widths = trainer.WIDTHS
-    if not companions:
-        trainer.WIDTHS = range(2, trainer.LARGEST_STACK + 1)
     beginning = replace(run, seeds=tuple(seed for seed in trainer.stack_seeds(run.seeds)[0] if seed in run.seeds))
     stop: Any = _UntilStep(until)  # in the place of a checkpoint
     try:
@@ -132,120 +113,45 @@ def train_beginning(run: Run, until: int, measures: bool, companions: bool = Tru
         return trainer.execute_sweep([beginning], stop.show, stop)[0].records
     except _Enough:
         return stop.records[stop.records["seed"].isin(beginning.seeds)]
-    finally:
-        trainer.WIDTHS = widths
 
 
-# For a process of older sources.
-_BEGIN_OLDER = """
-import json, sys
-from dataclasses import replace
-from pathlib import Path
-from dyna_td.pipeline import plans, results
-from dyna_td.publishing import restamp
-
-scale, name, digest, until, rate, output, crowded = sys.argv[1:]
-plan, until, rate = plans.load_plan(scale), int(until), float(rate)
-run = plan.all_runs.get(name)
-if not run:
-    sys.exit("they do not plan it")
-if results.describe(run)["source_digest"] == digest:
-    sys.exit("they are the code that is here")
-crowded = json.loads(crowded)
-if crowded:
-    run = run.with_learning_rate(rate) if run.sweep else run
-    run = replace(run, **{**crowded, "settings": replace(run.settings, **crowded["settings"])})
-tables = []
-if run.sweep:
-    candidate = plan.selection_runs(run)[run.sweep.index(rate)]
-    tables.append(restamp.train_beginning(candidate, until, False).assign(learning_rate=rate))
-    run = run.with_learning_rate(rate)
-for number, records in enumerate([*tables, restamp.train_beginning(run, until, True)]):
-    Path(output, str(number)).write_text(results.to_csv_text(records), newline="")
-"""
-
-
-def begin_older(made: Finished, scale: str, checkout: Path, crowds: bool = False) -> list[str]:
-    """The beginnings of a run's tables as the older sources in `checkout` make them on this machine: texts of CSVs.
-
-    With `crowds`, one text: that of `crowded`.
-    """
-    rate = repr(made.trained.settings.learning_rate)
-    until, changes = (CROWDED_STEPS, crowded(made.trained)[1]) if crowds else (last_step(made.run), {})
-    with tempfile.TemporaryDirectory() as output:
-        command = [sys.executable, "-c", _BEGIN_OLDER, scale, made.run.name, made.table.asked["source_digest"]]
-        command += [str(until), rate, output, json.dumps(changes)]
-        environment = handover.environment(checkout)
-        done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            reason = (done.stderr.splitlines() or ["killed"])[-1]
-            raise UserError(
-                f"the sources in {checkout} cannot be asked for {made.run.name} ({reason}), expected a checkout of "
-                "those that made it: git_commit in its JSON file, or there the last under restamped."
-            )
-        return [Path(output, str(number)).read_text() for number in range(1 if crowds else len(made.tables))]
-
-
-def compare(made: Finished, scale: str, checkout: Path | None = None) -> tuple[str | None, dict]:
-    """The first number in which a run's beginning here differs, in words or None, and the facts for `stamp`.
-
-    It is compared with the finished numbers; where they differ, with those of the older sources in `checkout`.
-    """
-    until, rate = last_step(made.run), made.trained.settings.learning_rate
-    new = [train_beginning(made.trained, until, True, companions=_has_companions(made.table))]
-    if made.candidate and made.sweep:
-        swept = train_beginning(made.candidate, until, False, companions=_has_companions(made.sweep))
-        new.insert(0, swept.assign(learning_rate=rate))
-    old = []
-    for table, records in zip(made.tables, new, strict=True):
-        kept = table.records[table.records["step"] <= until]
-        for key in {"seed", "learning_rate"} & set(kept):
-            kept = kept[kept[key].isin(records[key].unique())]
-        old.append(results.to_csv_text(kept))
+def compare(made: Finished) -> tuple[str | None, dict]:
+    """The first number in which a run's beginning differs from its CSV, in words or None; and the facts for `stamp`."""
+    until = last_step(made.run)
+    new = [train_beginning(made.trained, until, True)]
+    if made.candidate:
+        swept = train_beginning(made.candidate, until, False)
+        new.insert(0, swept.assign(learning_rate=made.trained.settings.learning_rate))
     seeds = sorted(map(int, new[-1]["seed"].unique()))
     facts = {"compared_run": made.run.name, "seeds": seeds, "last_step": until}
-    difference = _differs(made, old, new, "{} has")
-    if difference and checkout:
-        difference = _differs(made, begin_older(made, scale, checkout), new, f"{checkout} makes, of {{}},")
-        facts["compared_with_sources_of"] = provenance.commit(checkout)
-    if checkout and not difference:
-        new = [train_beginning(crowded(made.trained)[0], CROWDED_STEPS, True)]
-        older = begin_older(made, scale, checkout, crowds=True)
-        difference = _differs(made, older, new, f"{checkout} makes, of a short {{}},")
-        facts["compared_crowded"] = provenance.commit(checkout)
-    return difference, facts
+    differences = (_differs(table, records, until) for table, records in zip(made.tables, new, strict=True))
+    return next(filter(None, differences), None), facts
 
 
-def _has_companions(table: Table) -> bool:
-    """Whether seeds trained along that are not in the table."""
-    trainings = table.records[table.records.columns.intersection(["learning_rate", "seed"])].drop_duplicates()
-    return table.details.get("trained_seeds", 0) > len(trainings)
-
-
-def _differs(made: Finished, old: list[str], new: list[pd.DataFrame], whose: str) -> str | None:
-    for table, text, records in zip(made.tables[-len(old) :], old, new, strict=True):
-        mine = results.to_csv_text(records)
-        for one, other in zip(text.splitlines(), mine.splitlines(), strict=False):
-            if one != other:
-                return f"{whose.format(table.csv)} the row {one}, but the code that is here makes {other}"
-        if text.count("\n") != mine.count("\n"):
-            return f"{whose.format(table.csv)} other metrics than the code that is here makes"
+def _differs(table: Table, records: pd.DataFrame, until: int) -> str | None:
+    kept = table.records[table.records["step"] <= until]
+    for key in {"seed", "learning_rate"} & set(kept):
+        kept = kept[kept[key].isin(records[key].unique())]
+    old, new = map(results.to_csv_text, (kept, records))
+    for one, other in zip(old.splitlines(), new.splitlines(), strict=False):
+        if one != other:
+            return f"{table.csv} has the row {one}, but the code that is here makes {other}"
+    if old.count("\n") != new.count("\n"):
+        return f"{table.csv} has other metrics than the code that is here makes"
     return None
 
 
-def confirm(
-    witnesses: list[Finished], scale: str, checkout: Path | None = None, cores: int | None = None
-) -> Iterator[tuple[Finished, dict]]:
+def confirm(witnesses: list[Finished], cores: int | None = None) -> Iterator[tuple[Finished, dict]]:
     """Each witness with the facts of its comparison, `cores` at a time (None: all); a UserError if a number differs."""
     quietly = partial(import_quietly, "dyna_td.training.trainer")
     spawn = multiprocessing.get_context("spawn")
     # A process for each: the memory of a program goes with it.
     with ProcessPoolExecutor(cores or os.cpu_count(), spawn, initializer=quietly, max_tasks_per_child=1) as pool:
         try:
-            found = pool.map(partial(compare, scale=scale, checkout=checkout), witnesses)
+            found = pool.map(compare, witnesses)
             for made, (difference, facts) in zip(witnesses, found, strict=True):
                 if difference:
-                    others = "" if checkout else provenance.differing(made.table.details, provenance.machine())
+                    others = provenance.differing(made.table.details, provenance.machine())
                     why = f" ({others}: that alone can change them)" if others else ""
                     raise UserError(f"{difference}; its kind of run is not stamped{why}.")
                 yield made, facts

@@ -39,9 +39,9 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     """Writes all of a figure but its picture to `directory`, or nothing: these sources made all runs in `source`."""
     made = {run: finished.read(plan, run, source) for run in figure.runs}
     remake = f"make {figure.name} SCALE={plan.scale}"
-    for csv in [each.table.csv for each in made.values() if not each.is_current]:
+    if outdated := [each.table.csv for each in made.values() if not each.is_current]:
         raise UserError(
-            f"{csv} was made by other sources than those that are here: if they make the same numbers, "
+            f"{outdated[0]} was made by other sources than those that are here: if they make the same numbers, "
             f"`make restamp SCALE={plan.scale}` shows it, else `{remake}` trains it anew."
         )
     curves = aggregate.curves_text(figure, lambda run: (made[run].table.records, made[run].table.details))

@@ -18,7 +18,7 @@ COLUMNS += ["last20", "seeds", "steps", "core_minutes", "run"]
 _OF_EPISODES = {"crashes": "crashed"}  # counted on the way: what evaluations record of it
 
 
-def summary(figures: list[Figure], directory: Path = reference.DIRECTORY) -> pd.DataFrame:
+def summary(figures: list[Figure], directory: Path) -> pd.DataFrame:
     """A row for each panel and curve of `figures` whose run is published below `directory`, with `COLUMNS`.
 
     `mean` is over learning, as in the claims: the panel's metric in evaluations after any warm-up, seed by seed.

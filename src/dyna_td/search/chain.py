@@ -57,6 +57,8 @@ class SearchControl(tf.Module):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Climbs until every seed has m states or its chain has made `chain_steps` steps; full chains make them all.
 
+        A cap on iterations bounds restarts that cost no step.
+
         Args:
           step: the environment step.
           chain_steps: k_b, int32 scalar; 0 does nothing.

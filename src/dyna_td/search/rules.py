@@ -1,6 +1,6 @@
 """The three rules of a chain step: the authors' code, the paper's box, and the dynamics that converge to exp h.
 
-The figures use `released`; an ablation study compares all three. Each fill makes its rule anew, with the current
+The figures use `released`; `make controls` compares all three. Each fill makes its rule anew, with the current
 statistics of visited states. `move` proposes a state, and `accepts` decides whether the queue takes it.
 """
 
@@ -24,14 +24,15 @@ class Proposal(NamedTuple):
 
     state: tf.Tensor  # [S, d]
     leaves: tf.Tensor  # bool [S]: the chain starts anew: out of the box, or terminal or stuck under `released`
-    is_flat: tf.Tensor  # bool [S]: the gradient is shorter than VANISHED; `released` then drops it
+    is_flat: tf.Tensor  # bool [S]: the gradient (`released`: Sigma times it) is shorter than VANISHED and dropped
 
 
 class Released:
     """The rule of the authors' code: steps of a fixed length along the gradient, inside the box.
 
-    The gradient is normalised, so only the sign of the TD error remains: the chain ascends V where delta < 0 and
-    descends it where delta > 0. A chain starts anew in a terminal state or when it no longer moves.
+    The gradient is normalised. So of Dyna-TD's TD error only the sign remains: its chain ascends V where delta < 0, and
+    descends it where delta > 0. A chain starts anew when it no longer moves and, unless `queue_goals`, in a terminal
+    state.
 
     Args:
       space: of states (`envs.spaces.Space`).

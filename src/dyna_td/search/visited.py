@@ -21,8 +21,9 @@ class VisitedStates(tf.Module):
         self._count = tf.Variable(0.0, trainable=False)
         self._mean = tf.Variable(tf.zeros([seeds, state_dim]), trainable=False)  # mu_s
         self._mean_product = tf.Variable(tf.zeros([seeds, state_dim, state_dim]), trainable=False)  # mu_ss
-        self.mean_move = tf.Variable(tf.zeros([seeds]), trainable=False)  # mean ||s' - s||
-        self.recent_move = tf.Variable(tf.zeros([seeds]), trainable=False)  # epsilon_accept, an exponential mean
+        # Of ||s' - s||: the mean, / sqrt(d) the epsilon_accept of `released`; an exponential mean, that of Algorithm 4.
+        self.mean_move = tf.Variable(tf.zeros([seeds]), trainable=False)
+        self.recent_move = tf.Variable(tf.zeros([seeds]), trainable=False)
 
     def observe(self, transition: Transition) -> None:
         """Adds the newest transition (B = 1) to the statistics."""

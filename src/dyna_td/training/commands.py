@@ -81,7 +81,7 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _require_no_other_result(csv: Path, run: Run) -> None:
-    """Refuses to replace files that are not of an earlier training of `run` with the code that is here."""
+    """Lets a training replace only its own files: those of the same run, trained with the present code."""
     asked = json.loads(json.dumps(results.describe(run)))
     remedy = "name another --output, or delete it first"
     checkpoint, details = csv.with_suffix(".checkpoint"), csv.with_suffix(".json")
@@ -94,14 +94,14 @@ def _require_no_other_result(csv: Path, run: Run) -> None:
     except UserError:
         found = {}
     if details.exists() and "source_digest" not in found:
-        raise UserError(f"{details} is no training's: {remedy}.")
+        raise UserError(f"{details} was not written by a training: {remedy}.")
     if not csv.exists() or (under_way and not found):  # a kill came between the CSV and its JSON file
         return
     differing = finished.differences(run, found, asked)
     differing += ["source_digest"] if found.get("source_digest") != asked["source_digest"] else []
     if differing:
-        what = found.get("run", "which is no training's")
-        code = " with the code as it was" if differing == ["source_digest"] else ""
+        what = f"those of {found['run']}" if "run" in found else "not written by a training"
+        code = ", trained with an earlier version of the code" if differing == ["source_digest"] else ""
         raise UserError(f"{csv} holds other results, {what}{code}: {remedy}.")
 
 
@@ -110,13 +110,13 @@ def _run(options: argparse.Namespace) -> None:
     run = plan.run(options.name)
     selection = _read_selection(plan, run, options) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
-    csv = results.run_csv(plan.scale, run.name, options.results)
+    csv = results.run_csv(plan.scale, run.name)
     _train_and_write(trained, csv, {"run": run.name, "learning_rate_selection": selection}, options)
 
 
 def _read_selection(plan: plans.Plan, run: Run, options: argparse.Namespace) -> dict:
-    csv = results.selection_csv(plan.scale, run.name, options.results)
-    rebuild = remedies.training_command(run.name, plan.scale, options.results, "select")
+    csv = results.run_csv(plan.scale, run.name + results.SWEEP)
+    rebuild = remedies.pipeline_command(run.name + results.SWEEP, plan.scale)
     _, details = results.read(csv, rebuild)
     selection = {key: details.get(key) for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
     asked = list(plan.selection_runs(run)[0].seeds)
@@ -162,7 +162,7 @@ def _select(options: argparse.Namespace) -> None:
     candidates = plan.selection_runs(run)
     if not candidates:
         raise UserError(f"{run.name} has one learning rate, there is nothing to select.")
-    csv = results.selection_csv(plan.scale, run.name, options.results)
+    csv = results.run_csv(plan.scale, run.name + results.SWEEP)
     require_writable(csv)
     machine = provenance.machine()
     checkpoint = _checkpoint(csv, candidates, machine, options)

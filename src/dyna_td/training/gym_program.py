@@ -49,7 +49,7 @@ class GymProgram(Program):
         self._begin()
 
     def _begin(self) -> None:
-        """Starts the first episodes; resets after step t are keyed by t >= 0."""
+        """Starts the first episodes, keyed by -1; a reset after step t is keyed by t."""
         self._observed = self.environments.reset(Purpose.RESET, -1)[:, 0]  # [S, d]
         self._action = None  # of every seed, chosen right after it has learned from the step before
 

@@ -23,7 +23,7 @@ class _Shown:
         self.last = self.done = self.rate = None  # the first call starts the clock: compilation came before it
 
     def watch(self, records: pd.DataFrame) -> None:
-        """Notes the mean return, or else error, of the latest evaluation among records (seed, step, metric, value)."""
+        """Notes the mean of the latest evaluation among `records`: of the return, or of the sine task's error."""
         last = records[records["step"] == records["step"].max()]
         for metric in ("return", "test_rmse"):
             if (values := last.loc[last["metric"] == metric, "value"]).size:

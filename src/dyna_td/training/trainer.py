@@ -34,10 +34,9 @@ class Outcome:
     Attributes:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
-      cost: seconds of training (without compilation), compilation and evaluation; processor seconds of the whole job,
-        which the runs of a sweep share; steps, updates and peak memory; the number of trained seeds, companions
-        included; the training seconds up to each evaluation; the diverged seeds, each with its step; and remarks
-        by seed.
+      cost: seconds of training, compilation and evaluation, each alone. Processor seconds of the whole job, in equal
+        shares for the runs of a sweep. Steps, updates and peak memory. Trained seeds, companions included. Training
+        seconds up to each evaluation. Diverged seeds with their steps. Remarks by seed.
       weights: of the trained policies, arrays [S, ...] by name (`playing.policy`); none in a sweep.
     """
 
@@ -295,8 +294,8 @@ def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
 def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Divides seeds into stacks of about equal size, each trained by one program.
 
-    In larger stacks than these the compiler orders sums differently. A single seed gets a companion, because the
-    compiler would drop the seed axis.
+    In stacks of more than `LARGEST_STACK` seeds the compiler orders sums differently. A single seed gets a companion,
+    because the compiler would drop the seed axis.
     """
     if len(seeds) == 1:
         return [(seeds[0], seeds[0] + 1)]
@@ -309,9 +308,9 @@ def stacks_of(run: Run) -> list[tuple[int, ...]]:
     """The stacks of `run`; where a twin is compiled, companions fill each up to one of `WIDTHS`.
 
     Seed k's numbers must not depend on its neighbours, to the last bit. Whether the compiler rounds a product and a sum
-    once or twice depends on the lengths of small arrays: in the twins of MountainCar with 2 seeds and of CartPole with
-    5 or 6, and in the mean move of Dyna agents with 5 to 15. So only a few sizes are compiled, which are known to
-    agree: benchmarks/packing.py.
+    once or twice depends on the lengths of small arrays. It differs in MountainCar's twin with 2 seeds and in
+    CartPole's with 5 or 6. In Dyna agents' mean move it differs with 5 to 15. So only a few sizes are compiled, which
+    are known to agree: benchmarks/packing.py.
     """
     stacks = stack_seeds(run.seeds)
     if not has_twin(run.environment):

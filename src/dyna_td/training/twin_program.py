@@ -1,7 +1,7 @@
 """Reinforcement learning in one compiled program: an agent, the twin of its environment, and its evaluation.
 
-Between two evaluations the whole loop of Algorithm 1 runs in one XLA program for all seeds: act, step the environment,
-store, n updates. Only the evaluations return to Python.
+The whole loop of Algorithm 1 runs in one XLA program for all seeds: act, step the environment, store, n updates. It
+returns to Python only for evaluations, progress and checkpoints.
 """
 
 import tensorflow as tf
