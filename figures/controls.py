@@ -6,7 +6,7 @@ from typing import ClassVar
 import pandas as pd
 from dots import LEARNED, NO_CHAIN, NO_MODEL, Dots, few_ticks
 from matplotlib.axes import Axes
-from panels import Panel
+from panels import Panel, seeds_words
 from style import CurveStyle
 from tables import Tables
 
@@ -111,9 +111,7 @@ class Ranking(Dots):
 
     def describe(self, tables: Tables) -> str:
         rows = pd.DataFrame([self.row(tables, curve) for curve in self.shown if curve != BASELINE])
-        fewest, most, last = rows["n"].min(), rows["n"].max(), rows["step"].max()
-        seeds = f"{most:.0f}" if fewest == most else f"{fewest:.0f} to {most:.0f}"
-        return f"{seeds} seeds, means over learning to environment step {last:,.0f}"
+        return f"{seeds_words(rows['n'])}, means over learning to environment step {rows['step'].max():,.0f}"
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:

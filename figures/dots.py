@@ -6,7 +6,7 @@ from typing import ClassVar
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from panels import METRIC_LABELS, Panel
+from panels import METRIC_LABELS, Panel, seeds_words
 from style import FOREST_GREEN, CurveStyle
 from tables import Tables, curve_rows
 
@@ -152,6 +152,4 @@ class Levels(Dots):
 
     def describe(self, tables: Tables) -> str:
         rows = pd.DataFrame([self.row(tables, curve) for curve in self.curves])
-        fewest, most = rows["n"].min(), rows["n"].max()
-        seeds = f"{most:.0f}" if fewest == most else f"{fewest:.0f} to {most:.0f}"
-        return f"{seeds} seeds{self.note}"
+        return f"{seeds_words(rows['n'])}{self.note}"

@@ -202,12 +202,10 @@ class CurvePanel(Panel):
         if not self.trained:
             return "closed form: nothing is trained"
         rows = pd.concat([self.rows(tables, curve) for curve in self.curves])
-        fewest, most = int(rows["n"].min()), int(rows["n"].max())
-        seeds = f"{most} seed{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} seeds"
         smoothing = f", moving average of {SMOOTHING} evaluations" if self.smoothed else ""
         behind = {int(rows["n"].max()) for rows in self.published.values()}
         faint = f", faint: published, {max(behind)} seeds" if behind else ""
-        return f"{seeds}, {rows['step'].max():,.0f} {self.x_label}{smoothing}{faint}"
+        return f"{seeds_words(rows['n'])}, {rows['step'].max():,.0f} {self.x_label}{smoothing}{faint}"
 
 
 def curves_panel(letter: str, declared: dict) -> CurvePanel:
@@ -251,6 +249,12 @@ def _log_label(value: float, lowest: float) -> str:
     mantissa, exponent = f"{value:.0e}".split("e")
     factor = "" if mantissa == "1" else rf"{mantissa}\cdot"
     return f"${factor}10^{{{int(exponent)}}}$"
+
+
+def seeds_words(counts: pd.Series) -> str:
+    """For example "1 seed", "20 seeds" or "20 to 30 seeds", for the seeds of several curves."""
+    fewest, most = int(counts.min()), int(counts.max())
+    return f"{most} seed{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} seeds"
 
 
 def thousands(value: float) -> str:

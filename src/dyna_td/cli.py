@@ -9,8 +9,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import claims, readings, scorecard
@@ -30,7 +28,6 @@ from dyna_td.pipeline.scores import reader
 from dyna_td.playing import commands as playing
 from dyna_td.publishing import commands as publishing
 from dyna_td.publishing import reference
-from dyna_td.settings import Run
 from dyna_td.training import commands as training
 
 ANYWHERE = ("train", "play")  # commands that an installed wheel has, without experiments/ and figures/
@@ -122,22 +119,8 @@ def _add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
 def _aggregate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figure = plan.figure(options.figure)
-    output = results.curves_csv(plan.scale, figure.name)
-    require_writable(output)
-
-    def place(run: Run) -> tuple[Path, str]:
-        return results.run_csv(plan.scale, run.name), remedies.pipeline_command(run.name, plan.scale)
-
-    def read(run: Run) -> tuple[pd.DataFrame, dict]:
-        csv, rebuild = place(run)
-        return results.read_run(csv, run, rebuild)
-
-    texts = {output: aggregate.curves_text(figure, read)}
-    if figure.shows_states:
-        texts[output.with_name("states.csv")] = aggregate.states_text(
-            figure, lambda run: results.read_states(*place(run))
-        )
-    _write_texts(texts)
+    require_writable(results.curves_csv(plan.scale, figure.name))
+    _write_texts(aggregate.tables(figure, plan.scale))
 
 
 def _write_texts(texts: dict[Path, str]) -> None:

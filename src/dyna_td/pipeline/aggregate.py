@@ -1,12 +1,14 @@
 """From runs to curves: statistics over seeds at every evaluation."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
+from dyna_td.pipeline import remedies, results
 from dyna_td.pipeline.plans import Figure, Panel
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.registry import is_supervised
@@ -21,6 +23,19 @@ SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
 # a baseline's, whose name follows.
 OVER_LEARNING = "_over_learning"
 LESS = "_less_"
+
+
+def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> dict[Path, str]:
+    """The texts of curves.csv and, if the figure shows states, of states.csv, by the path; runs are in `directory`."""
+    csv = results.curves_csv(scale, figure.name, directory)
+    places = {
+        run: (results.run_csv(scale, run.name, directory), remedies.pipeline_command(run.name, scale))
+        for run in figure.runs
+    }
+    texts = {csv: curves_text(figure, lambda run: results.read_run(places[run][0], run, places[run][1]))}
+    if figure.shows_states:
+        texts[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
+    return texts
 
 
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, remedies, results
-from dyna_td.pipeline.aggregate import curves_text, states_text
+from dyna_td.pipeline.aggregate import tables
 from dyna_td.pipeline.plans import Figure, Plan
 
 
@@ -55,14 +55,8 @@ def _details(name: str, csv: Path, plan: Plan, directory: Path) -> dict:
 
 def _figure(figure: Figure, csv: Path, plan: Plan, directory: Path) -> tuple[int, str]:
     remake = f"delete it and run `make {figure.name} SCALE={plan.scale}`"
-    places = {
-        run: (results.run_csv(plan.scale, run.name, directory), remedies.pipeline_command(run.name, plan.scale))
-        for run in figure.runs
-    }
     try:
-        expected = {csv: curves_text(figure, lambda run: results.read_run(places[run][0], run, places[run][1]))}
-        if figure.shows_states:
-            expected[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
+        expected = tables(figure, plan.scale, directory)
     except (UserError, *remedies.DAMAGE) as error:
         reason = str(error) if isinstance(error, UserError) else "the JSON file of one of them is damaged."
         return 1, f"{csv} cannot be compared with its runs: {reason}"
