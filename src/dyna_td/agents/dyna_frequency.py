@@ -21,7 +21,7 @@ class DynaFrequency(Dyna):
     """This is HC-Dyna with: h(s) = ||grad V||^2 + ||Hessian V||_F^2 in half of the fills, h(s) = V(s) in the others.
 
     A fair coin decides once a fill. The released code tosses at each restart, too, and climbs the target network's
-    frequency (docs/deviations.md). Section 2 of the paper names ||grad V|| alone; its appendix adds the Hessian. Chains
+    frequency (docs/deviations.md). Section 2 of the paper names ||grad V|| alone; Section 5 adds the Hessian. Chains
     that climb the frequency start in B_sc, those that climb V in B_er.
     """
 
