@@ -8,9 +8,8 @@ import tensorflow as tf
 from helpers import finite_differences, parameters_of, perceptron, run_of
 from scipy import stats
 
-from dyna_td.learning.streams import Purpose
 from dyna_td.measures import frozen_q
-from dyna_td.measures.frozen_q import CHAINS, SIDE, SNAPSHOTS, FrozenPurpose, FrozenQ, bound_metrics, chain_metrics
+from dyna_td.measures.frozen_q import CHAINS, SIDE, SNAPSHOTS, FrozenQ, bound_metrics, chain_metrics
 from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.registry import FROZEN_SOURCES
 from dyna_td.training import frozen_program
@@ -56,10 +55,6 @@ def probe_of(program):
 @functools.cache
 def two_seeds():
     return program_of((4, 9))
-
-
-def test_purposes_of_draws_leave_27_to_59_to_agents_and_never_meet():
-    assert set(Purpose) == set(range(27)) and set(FrozenPurpose) == set(range(60, 64))
 
 
 @pytest.fixture

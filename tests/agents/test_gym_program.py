@@ -70,21 +70,6 @@ class EndsAreTerminal(Counter):
     ends_are_terminal = True
 
 
-class Slanted(gymnasium.Env):
-    """Actions have bounds of their own in each part, and the last one taken can be seen."""
-
-    observation_space = gymnasium.spaces.Box(-100, 100, (2,), np.float32)
-    action_space = gymnasium.spaces.Box(np.float32([-2, 10]), np.float32([2, 30]))
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return np.zeros(2, np.float32), {}
-
-    def step(self, action):
-        assert self.action_space.contains(action)
-        return action.astype(np.float32), 0.0, False, False, {}
-
-
 class Faulty(Counter):
     """Does something wrong at its 7th step: raises `fault`, or makes of its answer what that returns."""
 
@@ -158,18 +143,6 @@ def begun(name, seed=0):
     stack = EnvironmentStack(name, (seed,))
     stack.reset(0, 0)
     return stack
-
-
-def test_a_seed_whose_policy_is_no_number_stands_still_and_stops_no_other(monkeypatch):
-    observation, *_ = begun(register(monkeypatch, Slanted)).step(0, 0, np.float32([np.nan, 0.5]), 0)
-    np.testing.assert_allclose(observation, [0, 25])  # the middle of its bounds, and the place that was asked for
-
-
-def test_actions_in_whole_numbers_are_the_nearest(monkeypatch):
-    whole = gymnasium.spaces.Box(np.int64([-2, 10]), np.int64([2, 30]), dtype=np.int64)
-    name = register(monkeypatch, Slanted, action_space=whole, observation_space=gymnasium.spaces.Box(-2, 30, (2,)))
-    observation, *_ = begun(name).step(0, 0, np.float32([0.45, -0.06]), 0)
-    np.testing.assert_array_equal(observation, [1, 19])  # 0.9 and 19.4
 
 
 # Mistakes of an environment

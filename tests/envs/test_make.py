@@ -42,6 +42,13 @@ def test_a_vectors_ends_are_the_bounds_of_its_space(kind, low, high):
     assert envs.as_declared(np.int64(1), DISCRETE) == 1
 
 
+def test_what_is_no_number_is_the_middle_and_whole_numbers_are_the_nearest():
+    low, high = [-2, 10], [2, 30]
+    real, whole = (gymnasium.spaces.Box(kind(low), kind(high), dtype=kind) for kind in (np.float32, np.int64))
+    np.testing.assert_allclose(envs.as_declared(np.float32([np.nan, 0.5]), real), [0, 25])
+    np.testing.assert_array_equal(envs.as_declared(np.float32([0.45, -0.06]), whole), [1, 19])  # 0.9 and 19.4
+
+
 @pytest.mark.parametrize("environment", ["GridWorld", "MazeGridWorld", "roundabout-paper-v0"])
 def test_gymnasium_accepts_each_environment_without_a_warning(environment):
     envs.make(environment)  # imports highway-env, which warns

@@ -205,7 +205,3 @@ def test_a_pair_of_acrobots_keeps_its_angle_on_the_way_to_the_circle():
     point = np.float32([[0.3, -0.4, -0.02, 0.0, 1.0, 2.0], [0.0, 0.0, 1e-9, 0.0, 0.0, 0.0]])
     expected = [[0.6, -0.8, -1.0, 0.0, 1.0, 2.0], [1.0, 0.0, 1.0, 0.0, 0.0, 0.0]]  # the centre has none: angle 0
     np.testing.assert_allclose(make_twin("Acrobot-v1").nearest_state(tf.constant(point)), expected, rtol=1e-6)
-
-
-def test_the_names_of_twins_are_those_with_a_time_limit_of_their_own():
-    assert set(TWINS) == set(envs.TIME_LIMITS) - {"roundabout-paper-v0"}

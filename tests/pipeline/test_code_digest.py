@@ -44,7 +44,6 @@ NEUTRAL = {
     "a docstring": (REPLAY, '"""A ring buffer; when it is full, the oldest transition gives way.', '"""A ring.'),
     "an annotation": (REPLAY, "def add(self, transition: Transition)", 'def add(self, transition: "Transition")'),
     "the wording of an error": ("dyna_td/learning/streams.py", "expected whole numbers", "expected numbers"),
-    "the wording of a checkpoint's warning": ("dyna_td/training/checkpoint.py", "starts anew", "starts again"),
     "a checkpoint's format": ("dyna_td/training/checkpoint.py", "_LARGE = 2**20", "_LARGE = 2**10"),
     "a method that no training calls": (
         REPLAY,

@@ -142,13 +142,6 @@ def test_the_conda_environment_has_the_versions_of_the_lock():
     assert [line for line in pip if not re.search(rf"^{re.escape(line)}( |$)", lock, re.MULTILINE)] == []
 
 
-def test_the_experiments_are_found_from_any_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "figure_1" in load_plan("quick").figures
-    with pytest.raises(UserError, match=r"cannot read .*scales\.yaml"):
-        load_plan("quick", tmp_path / "missing")
-
-
 def test_editing_one_figure_changes_its_runs_alone_and_a_comment_none(experiments_copy):
     before = load_plan("quick", experiments_copy).runs
     edit(experiments_copy / "figure_9.yaml", "noise: 0.1", "noise: 0.2 # a remark")

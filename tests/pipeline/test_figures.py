@@ -97,9 +97,7 @@ def drawn(figure, letters="", tables=None, experiments=ROOT / "experiments"):
 
 
 @pytest.mark.parametrize("figure", PLAN.drawn)
-def test_a_figure_is_drawn_from_its_tables_and_has_a_caption_and_a_missing_curve_or_panel_is_refused(
-    figure, tmp_path, capsys
-):
+def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, tmp_path, capsys):
     assert len(drawn(figure)) == len(draw.panels_of(figure)[0])
     assert (ROOT / "figures" / "captions" / f"{figure}.rst").read_text().startswith("**")
     path = write_tables(figure, tmp_path)

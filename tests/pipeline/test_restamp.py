@@ -177,7 +177,7 @@ class RegressionProgram:
 
 
 @pytest.mark.slow(30)
-def test_equal_numbers_are_stamped_and_changed_ones_stay_outdated(tmp_path):
+def test_a_real_pipeline_keeps_what_was_stamped(tmp_path):
     """In a copy of the project, with everything real but the training."""
     for name in ("src", "envs", "experiments", "figures", "profiles"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -207,10 +207,3 @@ def test_equal_numbers_are_stamped_and_changed_ones_stay_outdated(tmp_path):
     status, said = call(*restamped)
     assert (status, said.splitlines()[-1]) == (0, "1 runs stamped after comparing 1, 0 were current."), said
     assert "Nothing to be done" in call("snakemake", "--dry-run", *wanted)[1]
-
-    before = results.provenance_json(tmp_path / csv).read_bytes()
-    edit(regression, "1.0 + 1.0", "3.0")
-    row = "the row 0,50,test_rmse,100, but the code that is here makes 0,50,test_rmse,150"
-    row += "; its kind of run is not stamped."
-    assert call(*restamped) == (2, f"error: {csv} has {row}\n")
-    assert results.provenance_json(tmp_path / csv).read_bytes() == before

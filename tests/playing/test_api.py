@@ -1,4 +1,4 @@
-"""Training from Python brings the numbers of the command; an agent of one's own needs no place in the house."""
+"""Training from Python brings the numbers of the command; an agent of your own needs no change of the package."""
 
 import io
 import os

@@ -52,7 +52,7 @@ def test_numpy_acts_as_the_learner_does(environment, width):
 
 
 @pytest.fixture
-def untrained(tmp_path):
+def random_policy(tmp_path):
     """Writes policies with random weights, and returns their path."""
 
     def write(environment, seeds=(0, 4)):
@@ -71,8 +71,8 @@ def untrained(tmp_path):
     return write
 
 
-def test_every_environment_is_played_without_tensorflow(untrained, tmp_path):
-    calls = [["play", str(untrained(name)), "--episodes", "1", "--seed", "4"] for name in PLAYED]
+def test_every_environment_is_played_without_tensorflow(random_policy, tmp_path):
+    calls = [["play", str(random_policy(name)), "--episodes", "1", "--seed", "4"] for name in PLAYED]
     calls += [[*call, "--video", f"{name}.gif"] for name, call in zip(PICTURES, calls, strict=False)]
     code = "import sys; from dyna_td.cli import main; "
     code += f"print([main(call) for call in {calls}], 'tensorflow' in sys.modules)"
@@ -100,9 +100,9 @@ def test_every_environment_is_played_without_tensorflow(untrained, tmp_path):
         (["GridWorld.policy.npz", "--explain", "x.png"], "--explain shows Dyna agents on GridWorld"),
     ],
 )
-def test_a_mistake_is_one_sentence(untrained, monkeypatch, tmp_path, capsys, arguments, words):
+def test_a_mistake_is_one_sentence(random_policy, monkeypatch, tmp_path, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
-    whole = untrained("GridWorld").read_bytes()
+    whole = random_policy("GridWorld").read_bytes()
     Path("text.npz").write_text("no archive")
     Path("cut.npz").write_bytes(whole[:-200])
     assert words in error_of(cli.main, ["play", *arguments], capsys)

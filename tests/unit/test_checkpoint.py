@@ -29,7 +29,7 @@ def test_what_is_loaded_is_what_was_saved(path):
         assert arrays[name].dtype == value.dtype
 
 
-def test_there_is_none_before_the_first_and_after_the_end(path, capsys):
+def test_there_is_no_checkpoint_before_the_first_save_and_after_the_end(path, capsys):
     checkpoint = Checkpoint(path, IDENTITY)
     assert checkpoint.load() is None
     checkpoint.save(ARRAYS, {})
@@ -46,7 +46,7 @@ def test_there_is_none_before_the_first_and_after_the_end(path, capsys):
         ({"versions": {"numpy": "3"}, "settings": []}, "belongs to a training with another settings, versions"),
     ],
 )
-def test_one_of_another_training_is_refused_in_one_sentence(path, capsys, change, words):
+def test_a_checkpoint_of_another_training_is_refused(path, capsys, change, words):
     Checkpoint(path, IDENTITY).save(ARRAYS, {})
     assert Checkpoint(path, {**IDENTITY, **change}).load() is None
     assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training starts anew.\n"
@@ -58,7 +58,7 @@ def changed_byte(content):
 
 
 @pytest.mark.parametrize("damage", [lambda content: b"", changed_byte])
-def test_a_damaged_one_is_refused_in_one_sentence(path, capsys, damage):
+def test_a_damaged_checkpoint_is_refused(path, capsys, damage):
     Checkpoint(path, IDENTITY).save({"variable.0": np.zeros(1000)}, {})
     path.write_bytes(damage(path.read_bytes()))
     assert Checkpoint(path, IDENTITY).load() is None

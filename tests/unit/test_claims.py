@@ -31,13 +31,6 @@ def load(tmp_path, content):
     return load_claims(PLAN, tmp_path)
 
 
-@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
-def test_all_claims_load_at_every_scale_with_a_test_each(scale):
-    claims = load_claims(load_plan(scale))
-    assert [claim.number for claim in claims] == list(range(1, 1 + len(claims))) and len(claims) >= 47
-    assert all(claim.text and claim.place and claim.tests for claim in claims)
-
-
 @pytest.mark.parametrize(
     ("content", "region"),
     [
@@ -113,6 +106,6 @@ def test_every_identity_holds_and_some_claim_rests_on_it(name):
         ("cubic_slower_near_minimum", "hitting_time_ratio", lambda start, target: 1.0 / target),
     ],
 )
-def test_an_identity_that_were_wrong_would_be_found_out(monkeypatch, name, function, wrong):
+def test_a_wrong_identity_is_found_out(monkeypatch, name, function, wrong):
     monkeypatch.setattr(hitting_times, function, wrong)
     assert not identities.IDENTITIES[name](PLAN).holds

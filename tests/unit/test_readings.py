@@ -50,7 +50,7 @@ def test_a_curve_takes_the_place_of_another_with_its_run_and_nothing_else_change
     assert test.minus[0][0].metric == "test_rmse" and test.plus == stated.plus and test.region == stated.region
 
 
-def test_both_sides_are_stuck_by_the_best_agent_of_the_panel_as_it_is_read(tmp_path):
+def test_a_replaced_curve_also_counts_where_the_best_agent_is_sought(tmp_path):
     curves = {"figure_4/h/dyna_value": "rates/r/dyna_value_fixed", "figure_4/h/er": "rates/r/er_fixed"}
     plan = load_plan("paper")
     (tmp_path / "readings.yaml").write_text(

@@ -84,20 +84,13 @@ def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
     assert sorted(path.name for path in csv.parent.iterdir()) == ["l2.csv", "l2.json"]
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
-def test_a_truncated_csv_is_refused(csv, kept):
-    content = csv.read_bytes()
-    csv.write_bytes(content[: int(kept * len(content))])
-    assert "truncated" in refusal(csv)
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".json"])
 def test_a_csv_without_its_json_or_the_reverse_is_refused(csv, suffix):
     csv.with_suffix(suffix).unlink()
     assert "cannot read" in refusal(csv)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"csv_sha256": 1}'])
+@pytest.mark.parametrize("content", ["{", '{"csv_sha256": 1}'])
 def test_a_damaged_json_is_refused(csv, content):
     csv.with_suffix(".json").write_text(content)
     refusal(csv)

@@ -16,7 +16,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.search.chain import COUNTERS, SearchControl
 from dyna_td.search.queue import StateQueue
-from dyna_td.search.rules import Algorithm4, Langevin, Released, cholesky
+from dyna_td.search.rules import Algorithm4, Released, cholesky
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import DynaSettings
 from envs.spaces import Space
@@ -190,10 +190,6 @@ def test_each_rule_accepts_by_its_own_threshold():
     assert released.accepts(distance, state, 0).numpy().tolist() == [False, False, True]
     box = Algorithm4(Room(), visited, DynaSettings())
     assert box.accepts(distance, state, 0).numpy().tolist() == [False, True, True]
-    far_and_terminal = tf.constant([[0.0, 1.0], [0.9, 3.5]])
-    every_third = Langevin(Room(), None, DynaSettings(chain_steps=11, states_per_fill=3))
-    accepted = [every_third.accepts(None, far_and_terminal, tf.constant([used, used])).numpy() for used in range(7)]
-    np.testing.assert_array_equal(accepted, [[used in (2, 5), False] for used in range(7)])
 
 
 # A whole fill

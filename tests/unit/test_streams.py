@@ -5,6 +5,7 @@ from scipy import stats
 
 from dyna_td.errors import UserError
 from dyna_td.learning.streams import SEEDS, STEPS, Purpose, Streams
+from dyna_td.measures.frozen_q import FrozenPurpose
 
 
 def test_a_seeds_draws_do_not_depend_on_its_neighbours():
@@ -18,7 +19,7 @@ def test_a_seeds_draws_do_not_depend_on_its_neighbours():
 
 
 @pytest.mark.parametrize("purpose", [Purpose.WEIGHTS, Purpose.EVALUATION_ENVIRONMENT])
-def test_draws_differ_between_seeds_purposes_steps_and_inner_steps(purpose):
+def test_draws_differ_between_seeds_steps_and_inner_steps(purpose):
     streams = Streams((0, 1, 255, 256, 4096, SEEDS - 1))
     draw = tf.function(lambda step, inner: streams.uniform(purpose, (3,), step=step, inner=inner), jit_compile=True)
     steps = [-1, 0, 1, 2, 63, 64, 255, 256, 257, 512, 4096, 65_536, 2**20, 2**24, 2**25, STEPS - 1]
@@ -29,8 +30,10 @@ def test_draws_differ_between_seeds_purposes_steps_and_inner_steps(purpose):
 
 def test_purposes_have_streams_of_their_own():
     streams = Streams((0, 7))
-    draws = np.concatenate([streams.uniform(purpose, (3,), step=5).numpy() for purpose in Purpose])
-    assert len(np.unique(draws, axis=0)) == 2 * len(Purpose)
+    purposes = [*Purpose, *FrozenPurpose]
+    draws = np.concatenate([streams.uniform(purpose, (3,), step=5).numpy() for purpose in purposes])
+    assert len(np.unique(draws, axis=0)) == 2 * len(purposes)
+    assert max(Purpose) < 27 and min(FrozenPurpose) > 59  # agents of your own have the others
 
 
 def test_a_seed_out_of_range_is_refused():
