@@ -45,7 +45,8 @@ def panels_of(figure: str, experiments: Path = ROOT / "experiments") -> tuple[li
 
 def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
     """Gives panels of a smaller scale the published curves of the same settings, to be drawn behind their own."""
-    csv = reference.curves_csv(figure, ROOT / "reference")
+    directory = ROOT / "reference"
+    csv = reference.curves_csv(figure, directory)
     if scale == EVIDENCE_SCALE or not csv.exists():
         return
     plan, paper = load_plan(scale), load_plan(EVIDENCE_SCALE)
@@ -54,7 +55,7 @@ def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
         if isinstance(panel, CurvePanel) and panel.trained and not panel.x_metric:
             for curve in panel.curves:
                 rows = curve_rows(curves, panel.letter, curve, panel.drawn_metric)
-                if len(rows) and not other_settings(plan, paper, (figure, panel.letter, curve), ROOT / "reference"):
+                if len(rows) and not other_settings(plan, paper, (figure, panel.letter, curve), directory):
                     panel.published[curve] = rows
 
 

@@ -34,8 +34,8 @@ from dyna_td.publishing import pages, reference
 from dyna_td.publishing.facts import Facts, measured_jobs
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
-_CAPTION_SETTINGS: dict[str, Any] = {"_disable_config": True}
-_CAPTION_SETTINGS |= {"halt_level": 2, "report_level": 5}  # a warning is a mistake in the caption
+# A warning is a mistake in the caption.
+_CAPTION_SETTINGS: dict[str, Any] = {"_disable_config": True, "halt_level": 2, "report_level": 5}
 PAGE = Path("docs") / "report.html"  # the published report, from the project's folder
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
@@ -75,11 +75,11 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
 
 def published(plan: Plan) -> str:
     """The page of the published results, with links to their pictures."""
-    directory, folder = ROOT / "reference", (ROOT / PAGE).parent
+    directory = ROOT / "reference"
     found = Sources(
         partial(_picture, directory),
         lambda job: reference.stored(f"{job}.json", directory),
-        lambda png: Path(os.path.relpath(png, folder)).as_posix(),
+        lambda png: Path(os.path.relpath(png, (ROOT / PAGE).parent)).as_posix(),
         directory,
     )
     return render(_content(plan, load_claims(plan), found) | {"made_by": ""})
