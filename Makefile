@@ -7,13 +7,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 STAMP := $(VENV)/.installed
-QUIET := --quiet host reason rules
 STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
-DRAWN = echo "wrote results/$(SCALE)/$@/$@.png; next: make report SCALE=$(SCALE)"
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
-	readme gallery compare restamp estimate benchmark benchmark-peers verify lint
+	readme gallery compare estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -43,15 +41,13 @@ test test-thorough: setup
 	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) --ignore tests/agents
 
 smoke: setup  ## every figure, as short as can be: does all of it run?
-	@$(BIN)/snakemake all_figures --config scale=smoke $(QUIET)
+	@$(BIN)/snakemake all_figures --config scale=smoke
 
 figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
-	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
-	@$(DRAWN)
+	@$(BIN)/snakemake $@ --config scale=$(SCALE)
 
 all-figures: setup  ## every figure, at SCALE
-	@$(BIN)/snakemake all_figures --config scale=$(SCALE) $(QUIET)
-	@echo "wrote results/$(SCALE)/figure_1 to figure_14; next: make report SCALE=$(SCALE)"
+	@$(BIN)/snakemake all_figures --config scale=$(SCALE)
 
 what_to_use:  ## prioritized replay and its alternatives on every benchmark (not in the paper)
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
@@ -61,8 +57,7 @@ frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 4
 goal:  ## does search control bring a map, or the place of the goal? (not in the paper)
 regression:  ## who leads where on the sine task, by mini-batch and length? (not in the paper)
 $(STUDIES): setup
-	@$(BIN)/snakemake $@ --config scale=$(SCALE) $(QUIET)
-	@$(DRAWN)
+	@$(BIN)/snakemake $@ --config scale=$(SCALE)
 
 estimate: setup  ## the measured core-hours and memory of figures, at SCALE
 	@$(BIN)/python -m dyna_td estimate $(FIGURES) --scale $(SCALE)
@@ -74,7 +69,7 @@ claims: setup  ## judge the paper's claims by the results that are there, at SCA
 report: claims  ## the figures, verdicts, costs and sources that are there on one page, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
 
-compare: setup  ## compare fresh curves, at SCALE, with the published ones
+compare: setup  ## do the finished runs, at SCALE, repeat the published numbers? To the last digit, or from which step on?
 	@$(BIN)/python -m dyna_td compare $(FIGURES) --scale $(SCALE)
 
 verify: setup  ## check that finished results, at SCALE, are as they were written and planned
@@ -95,9 +90,6 @@ readme: setup  ##! judge the claims by the published runs, and write the generat
 
 gallery: setup  ##! draw the published pictures again, from the published tables
 	@$(BIN)/python -m dyna_td gallery $(FIGURES)
-
-restamp: setup  ##! after a change of code that changes no number: check that, and keep the finished runs of SCALE
-	@$(BIN)/python -m dyna_td restamp --scale $(SCALE)
 
 benchmark: setup  ##! measure the speed of training, on one thread
 	$(BIN)/python benchmarks/speed.py --output results/benchmark/benchmark.csv

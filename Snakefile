@@ -3,8 +3,8 @@
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
 `snakemake what_to_use`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
 
-Code is never an input: the digest of the code that can change a result is among the params, so a comment outdates
-no run. PLAN reads experiments/ and answers for all runs and figures.
+Code is never an input: the digest of the sources behind a result is among the params, so a comment outdates no run.
+PLAN reads experiments/ and answers for all runs and figures.
 """
 
 import os
@@ -20,12 +20,17 @@ sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # whatever else is installed
 
 from dyna_td import __version__
 from dyna_td.pipeline import costs, lock, program_cache, snakefile
-from dyna_td.pipeline.code_digest import code_digest, files_digest
+from dyna_td.pipeline.screen import Screen
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
+from dyna_td.pipeline.sources import files_digest
 
 os.environ.update(snakefile.environment())
 PLAN = snakefile.plan_of(config)
 SCALE = PLAN.scale
+SCREEN = Screen.attach(PLAN, workflow)
+
+PIPELINE = ROOT / "src" / "dyna_td" / "pipeline"
+AGGREGATING = [PIPELINE / f"{module}.py" for module in ("aggregate", "beginnings", "scores")]
 
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
@@ -48,6 +53,15 @@ container: config.get("container", f"docker-daemon:dyna_td:{__version__}")
 onstart:
     in_one_sentence(lock.hold)
     program_cache.remove_old()
+    SCREEN.start()
+
+
+onsuccess:
+    SCREEN.end()
+
+
+onerror:
+    SCREEN.stop()
 
 
 wildcard_constraints:
@@ -78,7 +92,7 @@ rule select_learning_rate:
         runtime=lambda wildcards, attempt: costs.runtime(PLAN, f"{wildcards.run}.selection", attempt),
     params:
         runs=lambda wildcards: PLAN.sweep_asked(wildcards.run),
-        rule=code_digest(("dyna_td.pipeline.selection:select_learning_rate",)),
+        rule=files_digest([PIPELINE / "selection.py"]),
     shell:
         "python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 
@@ -121,6 +135,7 @@ rule aggregate_figure:
         runs=lambda wildcards: PLAN.run_files(wildcards.figure),
     output:
         curves="results/{scale}/{figure}/curves.csv",
+        repeats="results/{scale}/{figure}/repeats.csv",
     log:
         "results/{scale}/logs/{figure}.aggregate.log",
     wildcard_constraints:
@@ -131,7 +146,7 @@ rule aggregate_figure:
         "environment.yaml"
     params:
         panels=lambda wildcards: PLAN.drawn[wildcards.figure].as_plain_data(),
-        code=code_digest(("dyna_td.pipeline.aggregate:curves_text", "dyna_td.pipeline.aggregate:states_text")),
+        code=lambda wildcards: files_digest([*AGGREGATING, *published(wildcards.figure)]),
     shell:
         "python -m dyna_td aggregate {wildcards.figure} --scale {wildcards.scale} > {log} 2>&1"
 
@@ -142,6 +157,7 @@ use rule aggregate_figure as aggregate_figure_with_states with:
         states=lambda wildcards: PLAN.states_files(wildcards.figure),
     output:
         curves="results/{scale}/{figure}/curves.csv",
+        repeats="results/{scale}/{figure}/repeats.csv",
         states="results/{scale}/{figure}/states.csv",
     wildcard_constraints:
         figure=any_of(PLAN.drawn_with_states),
@@ -161,6 +177,7 @@ for figure in PLAN.drawn:
             f"draw_{figure}"
         input:
             curves=f"results/{SCALE}/{figure}/curves.csv",
+            repeats=f"results/{SCALE}/{figure}/repeats.csv",
             states=f"results/{SCALE}/{figure}/states.csv" if figure in PLAN.drawn_with_states else [],
         output:
             png=marked(f"results/{SCALE}/{figure}/{figure}.png", f"figures/captions/{figure}.rst"),

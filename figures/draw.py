@@ -16,12 +16,11 @@ from rendering import draw_figure, read_tables, save
 from tables import curve_rows, read_table
 
 from dyna_td.errors import UserError
-from dyna_td.evidence.scorecard import EVIDENCE_SCALE
+from dyna_td.pipeline import beginnings, published
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.results import repeats_csv
 from dyna_td.pipeline.yaml_files import read_checked
-from dyna_td.publishing import reference
-from dyna_td.publishing.comparison import other_settings
 
 MOST_COLUMNS = 4  # unless the YAML says otherwise
 
@@ -44,18 +43,19 @@ def panels_of(figure: str, experiments: Path = ROOT / "experiments") -> tuple[li
 
 
 def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
-    """Gives panels of a smaller scale the published curves of the same settings, to be drawn behind their own."""
-    directory = ROOT / "reference"
-    csv = reference.curves_csv(figure, directory)
-    if scale == EVIDENCE_SCALE or not csv.exists():
+    """Gives panels of another scale the published curves of the same runs, to be drawn faintly behind their own."""
+    csv = published.curves_csv(figure)
+    if scale == published.SCALE or not csv.exists():
         return
-    plan, paper = load_plan(scale), load_plan(EVIDENCE_SCALE)
-    curves = read_table(csv)
+    declared, curves = load_plan(scale).figure(figure).panels, read_table(csv)
     for panel in panels:
         if isinstance(panel, CurvePanel) and panel.trained and not panel.x_metric:
             for curve in panel.curves:
-                rows = curve_rows(curves, panel.letter, curve, panel.drawn_metric)
-                if len(rows) and not other_settings(plan, paper, (figure, panel.letter, curve), directory):
+                run, rows = (
+                    declared[panel.letter].curves[curve],
+                    curve_rows(curves, panel.letter, curve, panel.drawn_metric),
+                )
+                if len(rows) and published.read_details(run.name):
                     panel.published[curve] = rows
 
 
@@ -70,7 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         panels, columns = panels_of(arguments.figure)
         add_published(arguments.figure, panels, arguments.scale)
-        save(draw_figure(panels, read_tables(arguments.curves, panels), arguments.scale, columns), arguments.output)
+        tables = read_tables(arguments.curves, panels)
+        repeats = beginnings.in_five_words(beginnings.read(repeats_csv(arguments.curves)))
+        save(draw_figure(panels, tables, arguments.scale, columns, repeats), arguments.output)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

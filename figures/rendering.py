@@ -36,8 +36,8 @@ def read_tables(path: Path, panels: Sequence[Panel]) -> Tables:
     return tables
 
 
-def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: int) -> Figure:
-    """All panels on a grid, and under them the scale, the seeds and the steps."""
+def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: int, note: str = "") -> Figure:
+    """All panels on a grid, and under them the scale, the seeds, the steps and a `note`."""
     rows = -(-len(panels) // columns)
     heights = [max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows)]
     figure, grid = plt.subplots(
@@ -56,7 +56,7 @@ def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: in
         axes[panel.letter].set_title(letter + panel.heading(tables))
     _share_limits(axes, panels)
     _draw_legends(figure, axes, panels)
-    _draw_footer(figure, describe(panels, tables, scale))
+    _draw_footer(figure, "\n".join(filter(None, [describe(panels, tables, scale), note])))
     if any(panel.shows_states for panel in panels):
         share_colours(figure)
     return figure

@@ -15,6 +15,7 @@ from dyna_td.evidence import claims, readings, scorecard
 from dyna_td.pipeline import (
     aggregate,
     arguments,
+    beginnings,
     costs,
     interruption,
     metrics,
@@ -58,10 +59,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: {place}{error.strerror or error}; what was not finished is not written.", file=sys.stderr)
         return 2
     except KeyboardInterrupt as signal:
-        print(
-            "interrupted: what was not finished is not written; training goes on from its checkpoint.",
-            file=sys.stderr,
-        )
+        place = " ".join(getattr(signal, "__notes__", [])) or "the beginning"
+        print(f"stopped at {place}; the same command goes on there.", file=sys.stderr)
         return getattr(signal, "status", 130)
     return 0
 
@@ -91,13 +90,16 @@ def _parser() -> argparse.ArgumentParser:
     training.add_commands(add, plan)
     _add_commands(add, plan)
     playing.add_commands(add)
-    publishing.add_commands(add, plan)
+    publishing.add_commands(add)
     return parser
 
 
 def _add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help=f"figure_1, ..., {', '.join(plans.STUDIES)}")
+    text = "do finished runs repeat the published numbers? To the last digit, or from which step on?"
+    compared = add("compare", _compare, text, parents=[plan])
+    compared.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
     listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     listed.add_argument(
         "words", nargs="*", metavar="WORD", help="all lines with these words, also runs and the meaning of metrics"
@@ -178,6 +180,23 @@ def _report(options: argparse.Namespace) -> None:
         print(f"  {what}: {command or 'not available yet'}")
 
 
+def _compare(options: argparse.Namespace) -> None:
+    plan = plans.load_plan(options.scale)
+    figures = [plan.figure(name) for name in dict.fromkeys(options.figures)] or plan.drawn.values()
+    seen = 0
+    for figure in figures:
+        there = [run for run in figure.runs if results.run_csv(plan.scale, run.name).exists()]
+        repeats = [beginnings.read_and_repeat(plan.scale, run) for run in there]
+        for each in repeats:
+            if each.verdict == beginnings.DIFFERENT:
+                print(f"  {each}")
+        if repeats:
+            print(f"{figure.name}: {beginnings.sentence(repeats)}")
+        seen += len(there)
+    if not seen:
+        raise remedies.nothing_there("runs", plan.scale)
+
+
 def _evidence(plan: plans.Plan) -> str:
     return "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
 
@@ -206,5 +225,5 @@ def _list(options: argparse.Namespace) -> None:
 def _estimate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figures = [plan.figure(name) for name in dict.fromkeys(options.figures)] or list(plan.figures.values())
-    print(f"scale {plan.scale}, as measured where each run was trained:")
+    print(f"scale {plan.scale}, as measured or, from published runs, estimated:")
     print(costs.as_text(plan, figures, options.cores))

@@ -295,7 +295,7 @@ def twin_of(environment: str) -> str:
 
 def entries_of(run: Run) -> tuple[str, ...]:
     """The names, as "module:name", that training `run` loads; all code behind its numbers is reached from them."""
-    common = ("dyna_td.training.trainer:stack_seeds", program_of(run))
+    common = (program_of(run),)
     if is_supervised(run.environment):
         return (*common, LEARNERS[run.agent])
     agent = (*common, *with_source(AGENTS[run.agent].path), learner_of(run.settings))

@@ -213,6 +213,7 @@ class Run:
       steps: environment steps, or mini-batch updates of the supervised task.
       evaluate_every: steps between two evaluations; there is one at step 0 and one at the last step.
       sweep: the learning rates to choose from on other seeds; empty if `settings.learning_rate` is fixed.
+      of_steps: the length of the longer run whose beginning this is; 0 if this run is whole.
     """
 
     environment: str
@@ -222,6 +223,7 @@ class Run:
     steps: int
     evaluate_every: int = 500
     sweep: tuple[float, ...] = field(default=())
+    of_steps: int = 0
 
     @property
     def name(self) -> str:
@@ -243,6 +245,11 @@ class Run:
         return f"{self.environment}/{self.agent}/{'-'.join(words)}"
 
     @property
+    def length(self) -> int:
+        """The steps of the whole run, by which buffers are sized and exponents annealed."""
+        return self.of_steps or self.steps
+
+    @property
     def seed_updates(self) -> int:
         """Parameter updates of all seeds together."""
         if isinstance(self.settings, RegressionSettings):
@@ -255,6 +262,11 @@ class Run:
         """The evaluations that keep sampled states, by name: early in learning for figure 2, late for figure 5."""
         early = -(-min(EARLY, self.steps) // self.evaluate_every) * self.evaluate_every
         return {"early": min(early, self.steps), "late": self.steps}
+
+    def beginning(self, steps: int) -> "Run":
+        """The first `steps` steps of the same run, or the whole run if it has no more."""
+        steps = min(steps, self.length)
+        return replace(self, steps=steps, of_steps=self.length if steps < self.length else 0)
 
     def with_learning_rate(self, learning_rate: float) -> "Run":
         """The same run with its learning rate fixed."""

@@ -16,8 +16,6 @@ import pytest
 import tensorflow as tf
 from helpers import run_of
 
-from dyna_td.pipeline import results
-from dyna_td.publishing.restamp import train_beginning
 from dyna_td.registry import LEARNERS
 from dyna_td.training import trainer
 from dyna_td.training.program import make_program
@@ -82,14 +80,6 @@ def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_to
     many, one = (execute(replace(run, seeds=tuple(seeds))).records for seeds in (range(4), (3,)))
     assert set(one["seed"]) == {3}
     pd.testing.assert_frame_equal(many[many["seed"] == 3].reset_index(drop=True), one, check_exact=True)
-
-
-def test_the_beginning_of_a_runs_first_program_trained_alone_has_the_numbers_of_the_whole_run(monkeypatch):
-    monkeypatch.setattr(trainer, "LARGEST_STACK", 2)
-    run = run_of("sin", "l2", range(4), 60, 20, examples=50, hidden=(8,))
-    whole = execute(run).records
-    expected = whole[(whole["step"] <= 40) & (whole["seed"] < 2)]
-    assert results.to_csv_text(train_beginning(run, 40, measures=True)) == results.to_csv_text(expected)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 19, 20, 21, 30, 41, 50])

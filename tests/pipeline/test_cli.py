@@ -56,7 +56,7 @@ def train(*arguments, env="sin", agent="l2"):
         (["estimate", "figure_99"], "unknown figure 'figure_99'"),
         (["list", "--scale", "papr"], "did you mean 'paper'?"),
         (["run", "sin/l3"], "no figure shows a run 'sin/l3' at scale quick"),
-        (["run", L2], "make it with `snakemake --force results/quick/runs/"),
+        (["run", L2, "--scale", "smoke"], "make it with `snakemake --force results/smoke/runs/"),
         (["aggregate", "figure_1"], f"cannot read results/quick/runs/{L2}.json"),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monke
         "x.csv holds other results, those of sin/l2/" in capsys.readouterr().err
         and Path("x.csv").read_bytes() == before
     )
-    monkeypatch.setattr(provenance, "code_digest", lambda entries: "changed")
+    monkeypatch.setattr(provenance, "run_digest", lambda run: "changed")
     assert cli.main(train("--steps", "20")) == 2
     assert (
         ", trained with an earlier version of the code: name another" in capsys.readouterr().err
@@ -188,6 +188,6 @@ def test_a_reader_who_has_had_enough_is_no_error(words):
 
 def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsys):
     cli.main(["select", L2, "--scale", "paper"])
-    Path("results/paper").rename("results/quick")
-    assert cli.main(["run", L2]) == 2
+    Path("results/paper").rename("results/smoke")
+    assert cli.main(["run", L2, "--scale", "smoke"]) == 2
     assert "is not the sweep that the plan asks for" in capsys.readouterr().err

@@ -39,8 +39,8 @@ def test_figures_share_the_runs_that_they_have_in_common():
 
 
 def test_a_misspelt_setting_of_a_scale_is_refused(experiments_copy):
-    edit(experiments_copy / "scales.yaml", "      warm_up_steps: 1500", "      warmup_steps: 1500")
-    words = "scales.yaml: quick.continuous.settings: unknown setting 'warmup_steps': did you mean 'warm_up_steps'?"
+    edit(experiments_copy / "scales.yaml", "      warm_up_steps: 100", "      warmup_steps: 100")
+    words = "scales.yaml: smoke.control.settings: unknown setting 'warmup_steps': did you mean 'warm_up_steps'?"
     assert words in refusal(experiments_copy)
 
 
@@ -76,7 +76,7 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
     panels = load_plan("quick", experiments_copy).figures["figure_9"].panels
     small, usual = panels["a"].curves["l2"], panels["b"].curves["l2"]
     assert (len(small.seeds), small.steps) == (3, 700)
-    assert (len(usual.seeds), usual.steps) == (5, 10_000)
+    assert (len(usual.seeds), usual.steps) == (4, 50_000)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from files import files_of
 
-from dyna_td.pipeline import finished, plans, results, verify
+from dyna_td.pipeline import plans, results, verify
 from dyna_td.playing.policy import path_beside
 from dyna_td.publishing import handover, store
 
@@ -65,9 +65,8 @@ def test_what_is_there_is_not_overwritten(stored, recorded, tmp_path):
 
 
 @pytest.mark.parametrize("path_of", [Path, results.states_csv])
-def test_damaged_and_outdated_runs_are_not_stored(tmp_path, finish, path_of):
+def test_damaged_runs_are_not_stored(tmp_path, finish, path_of):
     source = tmp_path / "results"
-    finish(SWEPT, source, digest="old")
     csv, other = finish(SAMPLED, source), finish(UNSAMPLED, source)
     path_of(csv).write_bytes(path_of(csv).read_bytes()[:-9])
     path_beside(other).write_bytes(b"another training's")
@@ -97,24 +96,12 @@ def test_a_damaged_published_run_is_left_out_and_leaves_nothing_behind(stored, r
     assert not any(run.name in str(path) for path in files_of(tmp_path / "again"))
 
 
-def test_runs_of_other_sources_come_back_only_when_asked_for(stored, recorded, tmp_path):
-    _, directory = stored
-    path = directory / "runs" / f"{SAMPLED.name}.json"
-    path.write_text(path.read_text().replace('"source_digest": "', '"source_digest": "0'))
-    back = store.restore(PLAN, directory, tmp_path / "again")
-    assert len(back.outdated) == 1 and not back.left_out and not back.damaged
-    back = store.restore(PLAN, directory, tmp_path / "again", outdated=True)
-    assert [made.run for made in back.runs] == [SAMPLED] and SAMPLED not in {made.run for made in recorded}
-    assert not finished.read(PLAN, SAMPLED, tmp_path / "again").is_current
-
-
 @pytest.mark.slow(10)
 def test_snakemake_has_nothing_to_train_where_all_runs_are_back(tmp_path, finish, snakemake):
     source, directory = tmp_path / "first" / "results", tmp_path / "reference"
     figure = PLAN.figure("figure_2")
     for run in figure.runs:
         finish(run, source)
-    assert all(finished.read(PLAN, run, source).is_current for run in figure.runs)
     assert store.keep(PLAN, figure.runs, source, directory) == figure.runs
     back = store.restore(PLAN, directory, tmp_path / "results")
     assert {made.run for made in back.runs} == set(figure.runs), back

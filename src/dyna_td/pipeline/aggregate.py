@@ -1,6 +1,7 @@
 """From runs to curves: statistics over seeds at every evaluation."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
-from dyna_td.pipeline import remedies, results
+from dyna_td.pipeline import beginnings, remedies, results
 from dyna_td.pipeline.plans import Figure, Panel
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.registry import is_supervised
@@ -26,13 +27,18 @@ LESS = "_less_"
 
 
 def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> dict[Path, str]:
-    """The texts of curves.csv and, if the figure shows states, of states.csv, by the path; runs are in `directory`."""
+    """The texts of a figure's tables, by the path; runs are in `directory`.
+
+    curves.csv has its curves, repeats.csv how far its runs repeat the published ones, states.csv any states it shows.
+    """
     csv = results.curves_csv(scale, figure.name, directory)
     places = {
         run: (results.run_csv(scale, run.name, directory), remedies.pipeline_command(run.name, scale))
         for run in figure.runs
     }
-    texts = {csv: curves_text(figure, lambda run: results.read_run(places[run][0], run, places[run][1]))}
+    read = cache(lambda run: results.read_run(places[run][0], run, places[run][1]))
+    repeats = beginnings.as_table(beginnings.repeat(run, *read(run)) for run in figure.runs)
+    texts = {csv: curves_text(figure, read), results.repeats_csv(csv): _csv_text(repeats)}
     if figure.shows_states:
         texts[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
     return texts
@@ -100,7 +106,11 @@ def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.Da
 
 def curves_text(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> str:
     """The contents of the figure's curves.csv, see `learning_curves`."""
-    return learning_curves(figure, read).to_csv(index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
+    return _csv_text(learning_curves(figure, read))
+
+
+def _csv_text(table: pd.DataFrame) -> str:
+    return table.to_csv(index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
 
 
 def states_text(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> str:

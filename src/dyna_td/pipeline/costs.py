@@ -6,7 +6,7 @@ takes jobs like it.
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from dyna_td.pipeline import results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.settings import Run
 
 PUBLISHED = ROOT / "reference" / "runs"
 PUBLISHED_SCALE = "paper"
@@ -21,47 +22,70 @@ START = 15.0  # core-seconds in which a job imports TensorFlow and compiles, how
 
 
 class Cost(NamedTuple):
-    """A job's processor time and the most memory that it held; `extent` counts the steps of all its seeds."""
+    """A job's processor time and the most memory that it held.
+
+    Attributes:
+      core_seconds: processor time, imports and compilation included.
+      memory_mib: the most memory that it held.
+      seeds: that it trained, of all rates of a sweep together.
+      steps: of each seed.
+      clock: pairs of a step and the training seconds up to it; empty for a sweep.
+    """
 
     core_seconds: float
     memory_mib: float
-    extent: float
+    seeds: int
+    steps: int
+    clock: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def extent(self) -> int:
+        """The steps of all seeds."""
+        return self.seeds * self.steps
+
+    def share(self, seeds: int, steps: int) -> float:
+        """The share of the training that `seeds` seeds took up to `steps`; the warm-up takes next to nothing."""
+        seconds = dict(self.clock)
+        of_steps = seconds[steps] / seconds[self.steps] if {steps, self.steps} <= seconds.keys() else steps / self.steps
+        return seeds / self.seeds * of_steps
 
 
-UNMEASURED = Cost(8 * 3600.0, 3000.0, 0.0)  # for a job unlike all measured ones: about the most that any took
+UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # for a job unlike all measured ones: about the most that any took
 
 
-def jobs_of(figures: Iterable[Figure]) -> list[str]:
+def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: bool(run.sweep)) -> list[str]:
     """The names of the jobs that train for `figures`, a shared one once: `<run>`, and `<run>.selection` for a sweep."""
     runs = dict.fromkeys(run for figure in figures for run in figure.runs)
-    return [job for run in runs for job in ([run.name + results.SWEEP] if run.sweep else []) + [run.name]]
+    return [job for run in runs for job in ([run.name + results.SWEEP] if is_swept(run) else []) + [run.name]]
 
 
 def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost | None:
     """The measured cost of `job`: finished below `directory`, or published; None if it was never measured."""
     finished = read(results.provenance_json(results.run_csv(plan.scale, job, directory)).absolute())
     published = read(PUBLISHED / f"{job}.json") if plan.scale == PUBLISHED_SCALE else None
-    found = [cost for cost in (finished, published) if cost and cost.extent == _extent(plan, job)]
+    found = [cost for cost in (finished, published) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
     return found[0] if found else None
 
 
 def expected(plan: Plan, job: str) -> Cost:
     """The cost to allow for `job`: measured, in proportion to published jobs like it, or else `UNMEASURED`.
 
-    A job is like another if it has its name, or else trains the same agent on the same environment; the dearest counts.
-    At another scale, seconds shrink with the steps of all seeds, and memory stays the same.
+    A published job of the same name tells the seconds up to each step. Otherwise the dearest job that trains the same
+    agent on the same environment counts, and seconds shrink with the steps of all seeds.
     """
     found = measured(plan, job)
     if found:
         return found
-    run, extent = plan.all_runs[job.removesuffix(results.SWEEP)], _extent(plan, job)
-    others = (PUBLISHED / run.environment / run.agent).glob("*.json")
+    run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
     own = read(PUBLISHED / f"{job}.json")
-    known = [own] if own else [cost for path in sorted(others) if (cost := read(path))]
+    if own:
+        return own._replace(core_seconds=START + own.core_seconds * own.share(seeds, steps), seeds=seeds, steps=steps)
+    others = (PUBLISHED / run.environment / run.agent).glob("*.json")
+    known = [cost for path in sorted(others) if (cost := read(path))]
     if not known:
         return UNMEASURED
     pace = max(cost.core_seconds / cost.extent for cost in known)
-    return Cost(START + pace * extent, max(cost.memory_mib for cost in known), extent)
+    return Cost(START + pace * seeds * steps, max(cost.memory_mib for cost in known), seeds, steps)
 
 
 def memory_mb(plan: Plan, job: str, attempt: int = 1) -> int:
@@ -80,18 +104,20 @@ def priority(plan: Plan, job: str) -> int:
 
 
 def as_text(plan: Plan, figures: list[Figure], cores: int, directory: Path = results.DIRECTORY) -> str:
-    """The measured costs as a table: a line a figure, and one for all of them, in which shared jobs count once."""
+    """The costs as a table: a line a figure, and one for all of them, in which shared jobs count once."""
     rows = [(figure.name, [figure]) for figure in figures]
     rows += [("all of these", figures)] if len(figures) > 1 else []
-    lines = [f"{'':14}{'jobs':>6}{'core-hours':>12}{f'hours on {cores} cores':>20}{'GiB a job':>11}  jobs not measured"]
+    lines = [
+        f"{'':14}{'jobs':>6}{'core-minutes':>14}{f'minutes on {cores} cores':>21}{'GiB a job':>11}  jobs estimated"
+    ]
     for name, shown in rows:
-        jobs = jobs_of(shown)
-        costs = {job: cost for job in jobs if (cost := measured(plan, job, directory))}
-        seconds = sum(cost.core_seconds for cost in costs.values())
-        clock = max(seconds / cores, _longest(costs))
-        memory = max((cost.memory_mib for cost in costs.values()), default=0.0)
-        numbers = f"{seconds / 3600:12.2f}{clock / 3600:20.2f}{memory / 1024:11.1f}" if costs or not jobs else " " * 43
-        lines.append(f"{name:14}{len(jobs):6}{numbers}  {len(jobs) - len(costs) or ''}".rstrip())
+        jobs = {job: expected(plan, job) for job in jobs_of(shown, plan.is_swept)}
+        estimated = sum(measured(plan, job, directory) is None for job in jobs)
+        seconds = sum(cost.core_seconds for cost in jobs.values())
+        clock = max(seconds / cores, _longest(jobs))
+        memory = max((cost.memory_mib for cost in jobs.values()), default=0.0)
+        numbers = f"{seconds / 60:14,.0f}{clock / 60:21,.0f}{memory / 1024:11.1f}"
+        lines.append(f"{name:14}{len(jobs):6}{numbers}  {estimated or ''}".rstrip())
     return "\n".join(lines)
 
 
@@ -101,18 +127,21 @@ def _longest(costs: dict[str, Cost]) -> float:
     return max((seconds + alone.get(job + results.SWEEP, 0.0) for job, seconds in alone.items()), default=0.0)
 
 
-def _extent(plan: Plan, job: str) -> float:
+def _extent(plan: Plan, job: str) -> tuple[int, int]:
+    """The seeds that a job trains, of all rates of a sweep together, and the steps of each."""
     run = plan.all_runs[job.removesuffix(results.SWEEP)]
     trained = plan.selection_runs(run) if job.endswith(results.SWEEP) else [run]
-    return sum(len(each.seeds) * each.steps for each in trained)
+    return sum(len(each.seeds) for each in trained), run.steps
 
 
 @cache
 def read(path: Path) -> Cost | None:
-    """The cost that a JSON file tells; None if there is no such file, or none that tells it."""
+    """The cost in a JSON file; None if there is no such file, or none with it."""
     try:
         details = json.loads(path.read_text(encoding="utf-8"))
-        extent = len(details["seeds"]) * details["steps"] * max(1, len(details["sweep"]))
-        return Cost(float(details["core_seconds"]), float(details["peak_memory_mib"]), extent)
+        seeds = len(details["seeds"]) * max(1, len(details["sweep"]))
+        clock = tuple((int(step), float(seconds)) for step, seconds in details.get("train_seconds_at", ()))
+        numbers = float(details["core_seconds"]), float(details["peak_memory_mib"])
+        return Cost(*numbers, seeds, int(details["steps"]), clock)
     except (OSError, ValueError, LookupError, TypeError):
         return None

@@ -42,16 +42,11 @@ class Finished:
         """The sweep, if there is one, and the run itself."""
         return [table for table in (self.sweep, self.table) if table]
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the code that is here made all of it, or was shown to make the same numbers."""
-        return all(table.details.get("source_digest") == table.asked["source_digest"] for table in self.tables)
-
 
 def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
     """The finished `run` below `directory`, made by any code; a UserError if it is damaged, or not as planned."""
-    sweep, trained, candidate = None, run, None
-    if run.sweep:
+    sweep, trained, candidate = None, plan.trained(run), None
+    if plan.is_swept(run):
         sweep = read_sweep(plan, run, directory)
         rate = sweep.details["learning_rate"]
         trained, candidate = run.with_learning_rate(rate), plan.selection_runs(run)[run.sweep.index(rate)]

@@ -24,8 +24,8 @@ def require_memory(run: Run, width: int) -> None:
     if free is None:
         return
     settings = run.settings
-    transitions = min(getattr(settings, "buffer_capacity", 0), run.steps)
-    fills = run.steps // getattr(settings, "search_every", 1) + 1
+    transitions = min(getattr(settings, "buffer_capacity", 0), run.length)
+    fills = run.length // getattr(settings, "search_every", 1) + 1
     queued = min(getattr(settings, "queue_capacity", 0), fills * getattr(settings, "states_per_fill", 0))
 
     def needs(d: int, a: int) -> dict[str, int]:

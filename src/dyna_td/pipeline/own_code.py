@@ -1,16 +1,14 @@
 """Agents and environments of the user's own: how they enter the registry, and which files are behind them."""
 
-import ast
 import keyword
 import reprlib
 import sys
 from dataclasses import Field
-from pathlib import Path
 from typing import Any
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import code_digest
+from dyna_td.pipeline import sources
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.settings import DDPGDynaSettings, DynaSettings, checked
 
@@ -44,11 +42,9 @@ def adopt(agent: str | type) -> str:
     by_path = {known.path: known for key, known in reversed(registry.AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     numbers = {**bases[0].numbers, **_require_numbers(name, getattr(own, "numbers", {}))}
-    _enter(own.__module__)
-    if registry.with_source(name) and not code_digest.has_source(name):
+    if registry.with_source(name) and not sources.file_of(own.__module__):
         raise UserError(
-            f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__}, at the top of a "
-            ".py file, and an __init__.py in each folder of its package."
+            f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__} in a .py file."
         )
     is_dyna = issubclass(own, registry.load("dyna_td.agents.dyna:Dyna"))
     registry.AGENTS[name] = registry.Agent(name, is_dyna, numbers, bases[0].on)
@@ -77,56 +73,12 @@ def _require_numbers(agent: str, numbers: Any) -> dict[str, Any]:
     return numbers
 
 
-def files_of(environment: str) -> list[Path]:
-    """The user's own files behind an environment: those of its module, of its class, and of what they import."""
+def modules_of(environment: str) -> set[str]:
+    """The modules behind an environment that is not the project's own: the one that was named, and its class's."""
     if environment in registry.ENVIRONMENTS:
-        return []
+        return set()
     import gymnasium  # imported late, because it takes a moment
 
     module, _, name = environment.rpartition(":")
     entry = gymnasium.spec(name).entry_point
-    made_in = entry.partition(":")[0] if isinstance(entry, str) else entry.__module__
-    modules = sorted({module, made_in} & sys.modules.keys())
-    return sorted({path for each in modules for path in _files(each)})
-
-
-def _enter(module: str) -> None:
-    """Counts an imported module of the user's own, and those in its folder that it imports, as code to be digested."""
-    top, place = _package_of(module)
-    if place is None or top in code_digest.PACKAGES:
-        return
-    code_digest.PACKAGES[top] = place
-    if not _is_installed(place):
-        code_digest.OWN_FOLDERS.add(place.parent)
-    code_digest.find_module.cache_clear()
-
-
-def _package_of(module: str) -> tuple[str, Path | None]:
-    """The name and the place of an imported module's package; a notebook has no place."""
-    top = module.partition(".")[0]
-    source = getattr(sys.modules[top], "__file__", None)
-    if source is None:
-        return top, None
-    path = Path(source)
-    return top, path.parent if path.stem == "__init__" else path.with_suffix("")
-
-
-def _is_installed(place: Path) -> bool:
-    return bool({"site-packages", "dist-packages"} & set(place.parts))
-
-
-def _files(module: str) -> list[Path]:
-    """The file of an imported module and of those that it imports; empty unless the module is the user's own."""
-    _, place = _package_of(module)
-    if place is None or _is_installed(place):
-        return []
-    _enter(module)
-    found: dict[str, Path] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        home = code_digest.find_module(name)
-        if home and name not in found:
-            found[name] = home.path
-            waiting += (target.partition(":")[0] for target in home.bound_by(ast.walk(home.tree)).values())
-    return [found[name] for name in sorted(found)]
+    return {module, entry.partition(":")[0] if isinstance(entry, str) else entry.__module__} & sys.modules.keys()

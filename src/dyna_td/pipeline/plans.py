@@ -1,19 +1,21 @@
 """From the YAML files of `experiments/` to runs: what each figure needs, at a scale.
 
 A panel of a figure names its curves, each a run; or it is a closed form. Figures that declare the same run share it.
-A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `selection_runs`).
+A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `selection_runs`). Or it
+takes the published choice, where the scale says so.
 """
 
 import difflib
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from zlib import crc32
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.pipeline import results
+from dyna_td.pipeline import published, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import require_metric
 from dyna_td.pipeline.yaml_files import read_checked
@@ -29,7 +31,7 @@ from dyna_td.registry import (
     require_environment,
     settings_type,
 )
-from dyna_td.settings import ControlSettings, Run, Settings, checked
+from dyna_td.settings import LARGEST, ControlSettings, Run, Settings, checked
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))
@@ -107,6 +109,25 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """How much of each experiment runs, see `scales.yaml`.
+
+    Attributes:
+      name: `smoke`, `quick` or `paper`.
+      extents: bounds and replaced settings by kind of environment, see `kind_of`.
+      published_rates: whether a swept learning rate is the published choice, where there is one.
+      more_seeds: seeds of runs that train more than their figures show, by name.
+      fewer_steps: steps of figures, studies and runs that are cut short, by name.
+    """
+
+    name: str
+    extents: dict[str, dict]
+    published_rates: bool = False
+    more_seeds: dict[str, int] = field(default_factory=dict)
+    fewer_steps: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that is to be run at one scale.
 
@@ -115,12 +136,14 @@ class Plan:
       figures: the available figures of the paper by name, in its order.
       selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
       studies: the available studies by name.
+      published_rates: see `Scale`.
     """
 
     scale: str
     figures: dict[str, Figure]
     selection_seeds: dict[str, int]
     studies: dict[str, Figure]
+    published_rates: bool = False
 
     @property
     def drawn(self) -> dict[str, Figure]:
@@ -142,6 +165,25 @@ class Plan:
         seeds = tuple(range(first, first + self.selection_seeds[kind_of(run.environment)]))
         return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
 
+    def published_choice(self, run: Run) -> dict | None:
+        """The published choice of a run's swept learning rate, from a sweep of the same settings and rates; or None."""
+        if not (run.sweep and self.published_rates):
+            return None
+        details = published.read_details(run.name + results.SWEEP)
+        asked = json.loads(json.dumps(asdict(run.settings)))
+        if details is None or {**asked, **details["settings"]} != asked or details["sweep"] != list(run.sweep):
+            return None
+        return details
+
+    def is_swept(self, run: Run) -> bool:
+        """Whether a sweep of this plan chooses the learning rate of `run`."""
+        return bool(run.sweep) and self.published_choice(run) is None
+
+    def trained(self, run: Run) -> Run:
+        """`run` with the published choice of its learning rate, if it takes that; otherwise as it is."""
+        choice = self.published_choice(run)
+        return run.with_learning_rate(choice["learning_rate"]) if choice else run
+
     @cached_property
     def runs(self) -> dict[str, Run]:
         """Every run that a figure of the paper shows, by name."""
@@ -159,7 +201,7 @@ class Plan:
 
     def asked(self, run: str) -> dict:
         """The settings and the digest of a run, by its name: what outdates its result."""
-        return results.asked(self.all_runs[run])
+        return results.asked(self.trained(self.all_runs[run]))
 
     def sweep_asked(self, run: str) -> list[dict]:
         """The same of the runs that select its learning rate."""
@@ -168,7 +210,7 @@ class Plan:
     def learning_rate_file(self, run: str) -> list[Path]:
         """The file that names the selected learning rate of a run, if its rate is swept."""
         csv = results.run_csv(self.scale, run + results.SWEEP)
-        return [results.provenance_json(csv)] if self.all_runs[run].sweep else []
+        return [results.provenance_json(csv)] if self.is_swept(self.all_runs[run]) else []
 
     def run_files(self, figure: str) -> list[Path]:
         """The results that a figure shows."""
@@ -182,7 +224,11 @@ class Plan:
         """Pictures, curves and runs of a figure: a deleted one is made again."""
         curves = results.curves_csv(self.scale, figure)
         csvs = self.run_files(figure)
-        csvs += [results.run_csv(self.scale, run.name + results.SWEEP) for run in self.drawn[figure].runs if run.sweep]
+        csvs += [
+            results.run_csv(self.scale, run.name + results.SWEEP)
+            for run in self.drawn[figure].runs
+            if self.is_swept(run)
+        ]
         pictures = [curves.with_name(f"{figure}.{kind}") for kind in ("png", "pdf")]
         return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
 
@@ -204,20 +250,23 @@ class Plan:
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake."""
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
-    extents = dict(scales[require_choice(scale, scales, "scale")])
-    more = extents.pop("more_seeds", {})
+    declared = dict(scales[require_choice(scale, scales, "scale")])
+    others = {each.name: declared.pop(each.name) for each in fields(Scale)[2:] if each.name in declared}
+    scope = Scale(scale, declared, **others)
 
     def read(names: Iterable[str]) -> dict[str, Figure]:
         paths = {name: Path(directory) / f"{name}.yaml" for name in names}
-        return {name: _read_figure(name, path, extents, more) for name, path in paths.items() if path.exists()}
+        return {name: _read_figure(name, path, scope) for name, path in paths.items() if path.exists()}
 
     figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
+    _lengthen_shared_runs((figures | studies).values())
     _refuse_conflicts((figures | studies).values())
-    for kind, extent in extents.items():
+    for kind, extent in scope.extents.items():
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
-    return Plan(scale, figures, {kind: extent["selection_seeds"] for kind, extent in extents.items()}, studies)
+    selection_seeds = {kind: extent["selection_seeds"] for kind, extent in scope.extents.items()}
+    return Plan(scale, figures, selection_seeds, studies, scope.published_rates)
 
 
 def kind_of(environment: str) -> str:
@@ -238,12 +287,13 @@ def _at(place: str) -> Iterator[None]:
         raise UserError(f"{place}: {error}") from error
 
 
-def _read_figure(name: str, path: Path, extents: dict[str, dict], more_seeds: dict[str, int]) -> Figure:
+def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
     content = read_checked(path, "figure")
+    most_steps = scale.fewer_steps.get(name, LARGEST)
     panels = {}
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
-            panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, extents, more_seeds)
+            panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, most_steps)
     return Figure(name, content["title"], path, panels, content.get("shows", ""))
 
 
@@ -255,15 +305,17 @@ def _closed_form(panel: dict) -> Panel:
     return Panel(require_choice(panel["metric"], metrics, f"metric of {form}"), {}, form)
 
 
-def _trained(panel: dict, extents: dict[str, dict], more_seeds: dict[str, int]) -> Panel:
+def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
     environment = require_environment(panel["environment"])
-    extent = extents[kind_of(environment)]
+    extent = scale.extents[kind_of(environment)]
     curves = {}
     for key, curve in panel["curves"].items():
         with _at(f"curves.{key}"):
             run = _run(environment, key, curve or {}, panel, extent)
             shown = len(run.seeds)
-            curves[key] = replace(run, seeds=tuple(range(max(shown, more_seeds.get(run.name, 0)))))
+            seeds = tuple(range(max(shown, scale.more_seeds.get(run.name, 0))))
+            steps = min(most_steps, scale.fewer_steps.get(run.name, LARGEST))
+            curves[key] = replace(run.beginning(steps), seeds=seeds)
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):
@@ -330,6 +382,17 @@ def make_settings(environment: str, agent: str, numbers: dict):
             "with a warm_up_goal the buffer has to hold the whole warm-up."
         )
     return settings
+
+
+def _lengthen_shared_runs(figures: Iterable[Figure]) -> None:
+    """Makes a beginning that several panels show as long as the longest of them asks."""
+    curves = [panel.curves for figure in figures for panel in figure.panels.values()]
+    longest: dict[str, int] = {}
+    for run in (run for runs in curves for run in runs.values()):
+        longest[run.name] = max(run.steps, longest.get(run.name, 0))
+    for runs in curves:
+        for key, run in runs.items():
+            runs[key] = run.beginning(longest[run.name])
 
 
 def _refuse_conflicts(figures: Iterable[Figure]) -> None:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dyna_td import __version__
-from dyna_td.pipeline.code_digest import code_digest, files_digest
+from dyna_td.pipeline import sources
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT
-from dyna_td.pipeline.own_code import files_of
+from dyna_td.pipeline.own_code import modules_of
 from dyna_td.registry import entries_of
 from dyna_td.settings import Run
 
@@ -25,6 +25,7 @@ def machine() -> dict:
         "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),  # what can change a last digit
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
+        "changed_sources": changed_sources(),
     }
 
 
@@ -51,10 +52,18 @@ def uncommitted(*folders: str) -> list[str] | None:
     return None if changes is None else [line.split(maxsplit=1)[1] for line in changes.splitlines()]
 
 
+def changed_sources() -> list[str] | None:
+    """The files that make numbers and differ from those of the last commit that published runs; None without git."""
+    published = _git("log", "-1", "--format=%H", "--", "reference/runs")
+    folders = [f"src/{room.replace('.', '/')}" if "." in room else room for room in sources.SCIENCE]
+    changes = _git("diff", "--name-only", published, "--", *folders) if published else None
+    return None if changes is None else changes.splitlines()
+
+
 def run_digest(run: Run) -> str:
-    """SHA-256 of the code that can change the numbers of `run`; of a user's own environment, whole files."""
-    digest, files = code_digest(entries_of(run)), files_of(run.environment)
-    return f"{digest}-{files_digest(files)}" if files else digest
+    """SHA-256 of the sources behind a run, see `sources.digest`."""
+    modules = {entry.partition(":")[0] for entry in entries_of(run)}
+    return sources.digest(modules | modules_of(run.environment))
 
 
 def _version(package: str) -> str | None:

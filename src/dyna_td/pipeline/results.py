@@ -38,6 +38,11 @@ def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / figure / "curves.csv"
 
 
+def repeats_csv(curves: Path) -> Path:
+    """The table beside a figure's curves that says how far its runs repeat the published ones."""
+    return curves.with_name("repeats.csv")
+
+
 def provenance_json(csv: Path) -> Path:
     """The JSON file beside `csv`."""
     return csv.with_suffix(".json")
@@ -87,8 +92,11 @@ def checksum(content: bytes) -> str:
 
 
 def describe(run: Run) -> dict:
-    """The settings of a run, and the digest of the code that trains it, as its JSON file tells them."""
-    return {"run": run.name, **asdict(run), "source_digest": provenance.run_digest(run)}
+    """The settings of a run, and the digest of the code that trains it, as its JSON file has them."""
+    facts = asdict(run)
+    if not run.of_steps:  # only beginnings have it
+        del facts["of_steps"]
+    return {"run": run.name, **facts, "source_digest": provenance.run_digest(run)}
 
 
 def asked(run: Run) -> dict:

@@ -48,7 +48,7 @@ def _details(name: str, csv: Path, plan: Plan, directory: Path) -> dict:
     run = plan.all_runs.get(name.removesuffix(results.SWEEP))
     if run and run.name == name:
         return finished.read(plan, run, directory).table.details
-    if run and run.sweep:
+    if run and plan.is_swept(run):
         return finished.read_sweep(plan, run, directory).details
     return results.read(csv, remedies.pipeline_command(name, plan.scale))[1]
 

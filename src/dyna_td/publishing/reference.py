@@ -4,8 +4,6 @@
 """
 
 import io
-import json
-import lzma
 import re
 import sys
 from collections.abc import Callable
@@ -16,26 +14,22 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, results
-from dyna_td.pipeline.remedies import naming_damage
+from dyna_td.pipeline.published import (
+    again,
+    curves_csv,
+    read,
+    read_compressed,
+    read_details,
+    read_records,
+    states_csv,
+    stored,
+)
 from dyna_td.pipeline.scores import Measured
 from dyna_td.settings import Run
 
+__all__ = ["again", "curves_csv", "read", "read_compressed", "read_details", "states_csv", "stored"]
+
 DIRECTORY = Path("reference")
-
-
-def curves_csv(figure: str, directory: Path = DIRECTORY) -> Path:
-    """The curves of a published figure."""
-    return Path(directory) / figure / "curves.csv"
-
-
-def states_csv(figure: str, directory: Path = DIRECTORY) -> Path:
-    """The sampled states of a published figure, compressed, if it shows any."""
-    return Path(directory) / figure / "states.csv.xz"
-
-
-def stored(name: str, directory: Path = DIRECTORY) -> Path:
-    """The place of a run's file: `<run>.json`, or a table such as `<run>.csv`, which is compressed."""
-    return Path(directory) / "runs" / (f"{name}.xz" if name.endswith(".csv") else name)
 
 
 def require_published(directory: Path = DIRECTORY) -> list[str]:
@@ -49,41 +43,6 @@ def require_published(directory: Path = DIRECTORY) -> list[str]:
     return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
 
 
-def again(path: Path) -> str:
-    """The remedy for a damaged file."""
-    return f"get it again with `git checkout {path}`, or publish it with `make reference`"
-
-
-def read_compressed(path: Path) -> bytes:
-    """The contents of a compressed table; a UserError if it is missing or damaged."""
-    with naming_damage(path, again(path)):
-        return lzma.decompress(path.read_bytes())
-
-
-def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
-    """The contents of the JSON file of a run or of a sweep, `<run>.selection`; None if it is not published."""
-    path = stored(f"{job}.json", directory)
-    if not path.exists():
-        return None
-    with naming_damage(path, again(path)):
-        details = json.loads(path.read_bytes())
-        if not isinstance(details["settings"], dict):
-            raise ValueError("no settings")
-        return details
-
-
-def read(name: str, directory: Path = DIRECTORY) -> bytes:
-    """A run's table or policy (see `stored`); a UserError if it is missing, damaged or not its JSON file's."""
-    path = stored(name, directory)
-    job, kind = re.split(r"\.(states\.csv|csv|policy\.npz)$", name)[:2]
-    with naming_damage(path, again(path)):
-        content = path.read_bytes() if kind == "policy.npz" else read_compressed(path)
-    key = f"{kind.partition('.')[0]}_sha256"
-    if results.checksum(content) != (read_details(job, directory) or {}).get(key):
-        raise UserError(f"{path} is not what the JSON file beside it tells of; {again(path)}.")
-    return content
-
-
 def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
     """A function that reads the published results of a run once, None where there are none; see `scores.reader`."""
     require_published(directory)
@@ -93,9 +52,8 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
         details = read_details(run.name, directory)
         if details is None:
             return None
-        csv = f"{run.name}.csv"
-        records = pd.read_csv(io.BytesIO(read(csv, directory)))
-        results.require_complete(stored(csv, directory), records, run, "make reference")
+        records = read_records(run.name, directory)
+        results.require_complete(stored(f"{run.name}.csv", directory), records, run, "make reference")
         sources = "published" if finished.agrees(run, details, code=False) else "other"
         states = f"{run.name}.states.csv" if "states_sha256" in details else None
         read_states = (lambda: pd.read_csv(io.BytesIO(read(states, directory)))) if states else None

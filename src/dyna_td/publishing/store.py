@@ -21,7 +21,6 @@ class Restored:
     """The runs that are back, and sentences on those that are not, by the reason."""
 
     runs: list[Finished] = field(default_factory=list)
-    outdated: list[str] = field(default_factory=list)  # other sources made them
     damaged: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # they do not fit the plan, or what is there
 
@@ -36,14 +35,9 @@ def require_committed() -> None:
 
 
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
-    """Writes all of a figure but its picture to `directory`, or nothing: these sources made all runs in `source`."""
+    """Writes all of a figure but its picture to `directory`, or nothing: all its runs are in `source`, as planned."""
     made = {run: finished.read(plan, run, source) for run in figure.runs}
     remake = f"make {figure.name} SCALE={plan.scale}"
-    if outdated := [each.table.csv for each in made.values() if not each.is_current]:
-        raise UserError(
-            f"{outdated[0]} was made by other sources than those that are here: if they make the same numbers, "
-            f"`make restamp SCALE={plan.scale}` shows it, else `{remake}` trains it anew."
-        )
     curves = aggregate.curves_text(figure, lambda run: (made[run].table.records, made[run].table.details))
     if figure.shows_states:
         states = aggregate.states_text(figure, lambda run: results.read_states(made[run].table.csv, remake))
@@ -54,14 +48,15 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:
-    """Stores those of `runs` that are finished below `source`, undamaged, and made by these sources; returns them."""
+    """Stores those of `runs` that are finished below `source`, and undamaged; returns them."""
     kept = []
     for run in runs:
         files = _files(plan, run, source)
         csv = files[f"{run.name}.csv"]
         try:
-            if not all(path.exists() for path in files.values()) or not finished.read(plan, run, source).is_current:
+            if not all(path.exists() for path in files.values()):
                 continue
+            finished.read(plan, run, source)
             has_policy = results.require_policy(csv, "")
             if run.name in plan.sampled_runs:
                 results.read_states(csv, "")
@@ -81,21 +76,18 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
     return kept
 
 
-def restore(plan: Plan, directory: Path, target: Path, outdated: bool = False) -> Restored:
-    """Brings published runs of `plan` that are not below `target` back there, and hands them over to Snakemake.
-
-    With `outdated`, those that other sources made come back too.
-    """
+def restore(plan: Plan, directory: Path, target: Path) -> Restored:
+    """Brings published runs of `plan` that are not below `target` back there, and hands them over to Snakemake."""
     reference.require_published(directory)
     back = Restored()
     for run in plan.all_runs.values():
         if reference.stored(f"{run.name}.json", directory).exists():
-            _restore(plan, run, directory, target, outdated, back)
-    handover.tell_snakemake(plan.scale, [made for made in back.runs if made.is_current], target)
+            _restore(plan, run, directory, target, back)
+    handover.tell_snakemake(plan.scale, back.runs, target)
     return back
 
 
-def _restore(plan: Plan, run: Run, directory: Path, target: Path, outdated: bool, back: Restored) -> None:
+def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored) -> None:
     """Brings one run back unless it is there, and notes in `back` what came of it."""
     files = {name: path for name, path in _files(plan, run, target).items() if not path.exists()}
     if f"{run.name}.csv" not in files:
@@ -112,16 +104,11 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, outdated: bool
         for name, path in files.items():
             with write_whole(path, "wb") as file:
                 file.write(bound[name] if name in bound else reference.stored(name, directory).read_bytes())
-        made = finished.read(plan, run, target)
+        back.runs.append(finished.read(plan, run, target))
     except UserError as error:
         back.left_out.append(str(error))
-    else:
-        if made.is_current or outdated:
-            back.runs.append(made)
-            return
-        back.outdated.append(f"{run.name} was made by other sources than those that are here.")
-    for path in files.values():
-        path.unlink(missing_ok=True)
+        for path in files.values():
+            path.unlink(missing_ok=True)
 
 
 def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments, finished, plans, provenance, remedies, results
+from dyna_td.pipeline import arguments, beginnings, finished, plans, provenance, remedies, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.selection import select_learning_rate
@@ -108,17 +108,24 @@ def _require_no_other_result(csv: Path, run: Run) -> None:
 def _run(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     run = plan.run(options.name)
-    selection = _read_selection(plan, run, options) if run.sweep else None
+    selection = _selection_of(plan, run) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
     csv = results.run_csv(plan.scale, run.name)
     _train_and_write(trained, csv, {"run": run.name, "learning_rate_selection": selection}, options)
+    print(beginnings.read_and_repeat(plan.scale, run))
 
 
-def _read_selection(plan: plans.Plan, run: Run, options: argparse.Namespace) -> dict:
+_CHOICE = ("learning_rate", "scores", "metric", "rule", "seeds")  # what a run's JSON file has of its sweep
+
+
+def _selection_of(plan: plans.Plan, run: Run) -> dict:
+    """The choice of a swept learning rate, published or from the sweep of this plan."""
+    if choice := plan.published_choice(run):
+        return {**{key: choice.get(key) for key in _CHOICE}, "source": "the published sweep"}
     csv = results.run_csv(plan.scale, run.name + results.SWEEP)
     rebuild = remedies.pipeline_command(run.name + results.SWEEP, plan.scale)
     _, details = results.read(csv, rebuild)
-    selection = {key: details.get(key) for key in ("learning_rate", "scores", "metric", "rule", "seeds")}
+    selection = {key: details.get(key) for key in _CHOICE}
     asked = list(plan.selection_runs(run)[0].seeds)
     if selection["learning_rate"] not in run.sweep or selection["seeds"] != asked:
         raise UserError(f"{csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")

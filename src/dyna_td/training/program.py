@@ -84,4 +84,4 @@ def make_program(run: Run) -> Program:
 def make_agent(run: Run, streams: Streams, space) -> tf.Module:
     """The agent of a control run with its learner; `space` is the environment's `envs.spaces.Space`."""
     learner = load(learner_of(run.settings))(run.settings, streams, space)
-    return load(AGENTS[run.agent].path)(run.settings, learner, streams, space, run.steps)
+    return load(AGENTS[run.agent].path)(run.settings, learner, streams, space, run.length)

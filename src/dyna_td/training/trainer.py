@@ -86,6 +86,7 @@ class _Training:
         self.stacks = stacks_of(runs[0])
         require_memory(runs[0], max(map(len, self.stacks)))
         self.total = len(self.stacks) * sum(run.steps for run in runs)
+        self.done = 0  # steps of all stacks and runs
         self.earlier_core_seconds = 0.0  # of processes that were killed
 
     @property
@@ -94,7 +95,14 @@ class _Training:
         return self.earlier_core_seconds + time.process_time()
 
     def outcomes(self) -> list[Outcome]:
-        """Trains all that the checkpoint does not hold yet."""
+        """Trains all that the checkpoint does not hold yet; a signal that ends this gets a note of the step."""
+        try:
+            return self._outcomes()
+        except KeyboardInterrupt as signal:
+            signal.add_note(f"step {self.done:,} of {self.total:,}")
+            raise
+
+    def _outcomes(self) -> list[Outcome]:
         arrays, facts = (self.checkpoint and self.checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
         self.earlier_core_seconds = facts.get("core_seconds", 0.0)
         if arrays:
@@ -133,7 +141,7 @@ class _Training:
         clock = log.clock
         pace = 50  # steps at once, adapted to show progress every few seconds
         before = stack_number * sum(other.steps for other in self.runs) + sum(r.steps for r in self.runs[:number])
-        self.progress(before + done, self.total)
+        self._show(before + done)
         if not done:
             self._evaluate(program, stack_number, number, done)
 
@@ -153,12 +161,16 @@ class _Training:
                 pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
                 if done == next_evaluation:
                     self._evaluate(program, stack_number, number, done)
-                self.progress(before + done, self.total)
+                self._show(before + done)
             if self.checkpoint and self.checkpoint.is_due and done < run.steps:
                 save()
         log.remarks |= program.remarks()
         if self.measures:
             log.add_weights(weights_of(program))
+
+    def _show(self, done: int) -> None:
+        self.done = done
+        self.progress(done, self.total)
 
     def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
         run, log, seeds = self.runs[number], self.logs[number], self.stacks[stack_number]

@@ -1,0 +1,149 @@
+"""Beginnings: a published run's own settings, its first seeds, its first steps.
+
+Seed k's numbers depend neither on its neighbours nor on what comes later. So a beginning repeats the published rows to
+the last digit, on a CPU that rounds as the publisher's did. Where a row differs, the JSON files of both runs show why:
+another CPU, another version, changed sources or settings.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td.pipeline import provenance, published, remedies, results
+from dyna_td.settings import Run
+
+EQUAL, DIFFERENT, NOT_PUBLISHED = "equal", "different", "not published"
+_KEYS = ["seed", "step", "metric"]
+_MAIN = ("return", "test_rmse")  # the metrics to name first where several differ
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """How far a run repeats the published one of its name.
+
+    Attributes:
+      run: its name.
+      verdict: `EQUAL`, `DIFFERENT` or `NOT_PUBLISHED`.
+      seeds: how many seeds both have.
+      last_step: up to which both were compared.
+      of_steps: the published run's length.
+      equal_to: the last evaluation before the first difference, -1 if there is none.
+      metric, largest: the metric that differs, and its largest absolute difference.
+      cause: what the JSON files show that can make the difference.
+    """
+
+    run: str
+    verdict: str
+    seeds: int = 0
+    last_step: int = 0
+    of_steps: int = 0
+    equal_to: int = 0
+    metric: str = ""
+    largest: float = 0.0
+    cause: str = ""
+
+    def __str__(self) -> str:
+        """The run and how far it repeats, in a sentence."""
+        if self.verdict == NOT_PUBLISHED:
+            return f"{self.run}: {self.verdict}"
+        if self.verdict == EQUAL:
+            return f"{self.run}: equal to the last digit up to step {self.last_step:,}"
+        start = f"equal up to step {self.equal_to:,}, then" if self.equal_to >= 0 else "from its first step"
+        return f"{self.run}: {start} {self.metric} differs by at most {self.largest:.3g} ({self.cause})"
+
+
+def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = published.DIRECTORY) -> Repeat:
+    """Holds the records of `run`, as its CSV has them, against the published ones.
+
+    Args:
+      run: perhaps the beginning of a published run.
+      records: seed, step, metric, value.
+      details: the contents of its JSON file.
+      directory: where results are published.
+    """
+    there = published.read_details(run.name, directory)
+    if there is None:
+        return Repeat(run.name, NOT_PUBLISHED)
+    both = records.merge(published.read_records(run.name, directory), on=_KEYS, suffixes=("", "_there"))
+    if both.empty:
+        return Repeat(run.name, NOT_PUBLISHED)
+    here, other = both["value"], both["value_there"]
+    bad = both[(here != other) & ~(here.isna() & other.isna())]
+    facts = {"seeds": both["seed"].nunique(), "last_step": int(both["step"].max()), "of_steps": there["steps"]}
+    if bad.empty:
+        return Repeat(run.name, EQUAL, **facts, equal_to=facts["last_step"])
+    first = int(bad["step"].min())
+    metric = next((name for name in _MAIN if (bad["metric"] == name).any()), bad["metric"].iloc[0])
+    own = bad[bad["metric"] == metric]
+    return Repeat(
+        run.name,
+        DIFFERENT,
+        **facts,
+        equal_to=int(both["step"][both["step"] < first].max()) if (both["step"] < first).any() else -1,
+        metric=metric,
+        largest=float((own["value"] - own["value_there"]).abs().max()),
+        cause=_cause(details, there),
+    )
+
+
+def read_and_repeat(scale: str, run: Run) -> Repeat:
+    """`repeat` of the finished `run` at a scale; raises UserError if it is damaged."""
+    csv = results.run_csv(scale, run.name)
+    return repeat(run, *results.read_run(csv, run, remedies.pipeline_command(run.name, scale)))
+
+
+def _cause(here: dict, there: dict) -> str:
+    """What differs between two JSON files and can change numbers, in words."""
+    mine, theirs = here["settings"], there["settings"]
+    differing = [name for name in mine if name in theirs and mine[name] != theirs[name]]
+    found = [f"{name} is {mine[name]}, not {theirs[name]}" for name in differing]
+    found += filter(None, [provenance.differing(there, here)])
+    if changed := here.get("changed_sources"):
+        others = f" and {len(changed) - 2} more" if len(changed) > 2 else ""
+        found.append(f"changed sources: {', '.join(changed[:2])}{others}")
+    return "; ".join(found) or "the JSON files show no reason"
+
+
+def as_table(repeats: Iterable[Repeat]) -> pd.DataFrame:
+    """One row a run, with the attributes of `Repeat` as columns."""
+    return pd.DataFrame([asdict(each) for each in repeats], columns=list(Repeat.__dataclass_fields__))
+
+
+def read(path: Path) -> list[Repeat]:
+    """The rows of a table that `as_table` made; none if there is no such file."""
+    if not path.exists():
+        return []
+    table = pd.read_csv(path, keep_default_na=False)
+    return [Repeat(**row) for row in table.to_dict("records")]
+
+
+def sentence(repeats: list[Repeat]) -> str:
+    """For example "48 of 48 runs repeat the published numbers of seeds 0 to 3 (30,000 of 50,000 steps)"."""
+    compared = [each for each in repeats if each.verdict != NOT_PUBLISHED]
+    if not compared:
+        return "none of these runs is published, so there is nothing to compare them with"
+    equal = sum(each.verdict == EQUAL for each in compared)
+    missing = len(repeats) - len(compared)
+    seeds = _range(each.seeds - 1 for each in compared)
+    steps, whole = _range(each.last_step for each in compared), _range(each.of_steps for each in compared)
+    extent = f"all {whole} steps" if steps == whole else f"{steps} of {whole} steps"
+    ending = f"; {missing} more {'is' if missing == 1 else 'are'} not published" if missing else ""
+    return f"{equal} of {len(compared)} runs repeat the published numbers of seeds 0 to {seeds} ({extent}){ending}"
+
+
+def in_five_words(repeats: list[Repeat]) -> str:
+    """What a picture's footer says of its runs; nothing if none is published."""
+    compared = [each for each in repeats if each.verdict != NOT_PUBLISHED]
+    equal = sum(each.verdict == EQUAL for each in compared)
+    if not compared:
+        return ""
+    if equal == len(compared):
+        return "repeats the published numbers exactly"
+    return f"{equal} of {len(compared)} runs repeat exactly" if equal else "differs from the published numbers"
+
+
+def _range(numbers: Iterable[int]) -> str:
+    found = sorted(set(numbers))
+    return f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"

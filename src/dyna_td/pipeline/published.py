@@ -1,0 +1,76 @@
+"""The published results, `reference/`, all of the paper's scale; `reference/README.md` lists the files."""
+
+import io
+import json
+import lzma
+import re
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from dyna_td.errors import UserError
+from dyna_td.pipeline import results
+from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.remedies import naming_damage
+
+DIRECTORY = ROOT / "reference"
+SCALE = "paper"
+
+
+def curves_csv(figure: str, directory: Path = DIRECTORY) -> Path:
+    """The curves of a published figure."""
+    return Path(directory) / figure / "curves.csv"
+
+
+def states_csv(figure: str, directory: Path = DIRECTORY) -> Path:
+    """The sampled states of a published figure, compressed, if it shows any."""
+    return Path(directory) / figure / "states.csv.xz"
+
+
+def stored(name: str, directory: Path = DIRECTORY) -> Path:
+    """The place of a run's file: `<run>.json`, or a table such as `<run>.csv`, which is compressed."""
+    return Path(directory) / "runs" / (f"{name}.xz" if name.endswith(".csv") else name)
+
+
+def again(path: Path) -> str:
+    """The remedy for a damaged file."""
+    return f"get it again with `git checkout {path}`, or publish it with `make reference`"
+
+
+def read_compressed(path: Path) -> bytes:
+    """The contents of a compressed table; a UserError if it is missing or damaged."""
+    with naming_damage(path, again(path)):
+        return lzma.decompress(path.read_bytes())
+
+
+def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
+    """The contents of the JSON file of a run or of a sweep, `<run>.selection`; None if it is not published."""
+    path = stored(f"{job}.json", directory)
+    return _read_json(path, path.stat().st_mtime_ns) if path.exists() else None
+
+
+@cache
+def _read_json(path: Path, time: int) -> dict:
+    with naming_damage(path, again(path)):
+        details = json.loads(path.read_bytes())
+        if not isinstance(details["settings"], dict):
+            raise ValueError("no settings")
+        return details
+
+
+def read(name: str, directory: Path = DIRECTORY) -> bytes:
+    """A run's table or policy (see `stored`); a UserError if it is missing, damaged or not its JSON file's."""
+    path = stored(name, directory)
+    job, kind = re.split(r"\.(states\.csv|csv|policy\.npz)$", name)[:2]
+    with naming_damage(path, again(path)):
+        content = path.read_bytes() if kind == "policy.npz" else read_compressed(path)
+    key = f"{kind.partition('.')[0]}_sha256"
+    if results.checksum(content) != (read_details(job, directory) or {}).get(key):
+        raise UserError(f"{path} is not the file that its JSON file describes; {again(path)}.")
+    return content
+
+
+def read_records(run: str, directory: Path = DIRECTORY) -> pd.DataFrame:
+    """The records of a published run: seed, step, metric, value; raises UserError as `read`."""
+    return pd.read_csv(io.BytesIO(read(f"{run}.csv", directory)))

@@ -1,0 +1,98 @@
+"""A digest of the sources behind a run. Snakemake trains a run anew when it changes.
+
+It is coarse: it covers the modules that the run's program, agent, learner and environment import, directly or not, as
+plain text without comments, docstrings and annotations. Whether an edit changed numbers is asked of the numbers
+themselves, see `beginnings`.
+"""
+
+import ast
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from dyna_td.pipeline.files import IS_CHECKOUT, PACKAGE, ROOT
+
+# The parts of the project in which numbers are made. Registry, settings, plans and pictures make none.
+SCIENCE = (*(f"dyna_td.{room}" for room in ("agents", "learning", "search", "measures", "training")), "envs")
+_PACKAGES = {"dyna_td": PACKAGE, "envs": (ROOT if IS_CHECKOUT else PACKAGE.parent) / "envs"}
+
+
+def digest(modules: Iterable[str]) -> str:
+    """SHA-256 of these modules and of those among `SCIENCE`, or of the user's own, that they import."""
+    paths = sorted(files(modules).items())
+    return hashlib.sha256("\n".join(f"{name}\n{_text(path)}" for name, path in paths).encode()).hexdigest()
+
+
+def files_digest(paths: Iterable[Path]) -> str:
+    """SHA-256 of files; of a Python file as `digest` reads it."""
+    parts = (_text(path).encode() if path.suffix == ".py" else path.read_bytes() for path in paths)
+    return hashlib.sha256(b"\n".join(parts)).hexdigest()
+
+
+def files(modules: Iterable[str]) -> dict[str, Path]:
+    """The files of these modules and of those that they import, by the module's name."""
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        path = None if name in found else file_of(name)
+        if path:
+            found[name] = path
+            waiting += _imports(name, path)
+    return found
+
+
+def file_of(module: str) -> Path | None:
+    """The file of a module of `SCIENCE`, or of the user's own; None for others, such as installed libraries."""
+    top, *parts = module.split(".")
+    if top in _PACKAGES:
+        if not any(f"{module}.".startswith(f"{room}.") for room in SCIENCE):
+            return None
+        place = _PACKAGES[top].joinpath(*parts)
+        return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+    source = getattr(sys.modules.get(module), "__file__", None)
+    path = Path(source or "")
+    is_library = top in sys.stdlib_module_names or {"site-packages", "dist-packages"} & set(path.parts)
+    return path if path.suffix == ".py" and not is_library else None
+
+
+def _imports(name: str, path: Path) -> Iterator[str]:
+    package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join(filter(None, [*above, node.module]))
+            yield source
+            yield from (f"{source}.{each.name}" for each in node.names)
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _text(path: Path) -> str:
+    return ast.unparse(_Bare().visit(_tree(path)))
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes docstrings and annotations out of a tree; comments are not in it."""
+
+    def visit_Expr(self, node):
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else self.generic_visit(node)
+
+    def visit_AnnAssign(self, node):
+        return ast.Assign([node.target], node.value, lineno=0) if node.value else ast.Expr(node.target)
+
+    def visit_arg(self, node):
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node):
+        node.returns = None
+        return self.generic_visit(node)

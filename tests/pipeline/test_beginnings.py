@@ -1,0 +1,146 @@
+"""A quick run is the beginning of a published one, and says how far it repeats its numbers."""
+
+import io
+import lzma
+import types
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dyna_td.pipeline import beginnings, plans, published, results
+from dyna_td.pipeline.screen import Screen
+
+QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
+RUN = QUICK.all_runs["GridWorld/dyna_td/n10-lr0.001"]
+DETAILS = {"settings": {}, "versions": {}, "cpu": "a"}
+
+
+def test_every_quick_run_is_the_beginning_of_a_published_one():
+    for name, run in QUICK.all_runs.items():
+        whole = PAPER.all_runs[name]
+        assert (run.settings, run.sweep, run.length) == (whole.settings, whole.sweep, whole.steps)
+        assert run.seeds == whole.seeds[:4] and run.steps <= whole.steps
+        assert published.read_details(name), "published, so that it can be compared"
+        assert not QUICK.is_swept(run), "it takes the published learning rate"
+
+
+def test_a_run_that_two_figures_show_is_as_long_as_the_longer_one_asks():
+    assert QUICK.all_runs["MountainCar-v0/dyna_td/n10-lr0.001"].steps == 30_000  # of figure 4
+    assert (RUN.steps, RUN.of_steps) == (50_000, 0)  # of figures 3 and 4
+
+
+def test_a_changed_sweep_is_trained_although_another_one_is_published():
+    run = QUICK.figure("figure_14").panels["b"].curves["dyna_value"]
+    changed = [replace(run, sweep=(1e-3, 3e-4)), replace(run, settings=replace(run.settings, batch_size=16))]
+    assert not QUICK.is_swept(run) and all(map(QUICK.is_swept, changed))
+    assert [len(each.seeds) for each in QUICK.selection_runs(changed[0])] == [4, 4]
+
+
+@pytest.fixture
+def repeat(tmp_path):
+    """Holds records against published ones, both as values by seed and step."""
+
+    def call(here, there, details=DETAILS):
+        tables = [
+            pd.DataFrame(
+                [(seed, step, "return", value) for (seed, step), value in each.items()], columns=results.COLUMNS
+            )
+            for each in (here, there)
+        ]
+        csv = tmp_path / "runs" / f"{RUN.name}.csv"
+        results.write(csv, tables[1], DETAILS | {"steps": 50_000})
+        csv.with_name(f"{csv.name}.xz").write_bytes(lzma.compress(csv.read_bytes()))
+        return beginnings.repeat(RUN, tables[0], details, tmp_path)
+
+    return call
+
+
+def test_numbers_that_are_equal_repeat_the_published_ones_and_a_gap_equals_a_gap(repeat):
+    found = repeat({(0, 0): 1.5, (0, 500): np.nan}, {(0, 0): 1.5, (0, 500): np.nan, (0, 1000): 3.0, (1, 0): 9.0})
+    assert (found.verdict, found.seeds, found.last_step, found.of_steps) == ("equal", 1, 500, 50_000)
+    assert (
+        beginnings.sentence([found]) == "1 of 1 runs repeat the published numbers of seeds 0 to 0 (500 of 50,000 steps)"
+    )
+
+
+def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
+    details = DETAILS | {"cpu": "b", "changed_sources": ["src/dyna_td/learning/replay.py"]}
+    here = {(0, 0): 1.0, (0, 500): 2.0, (1, 500): 2.5, (0, 1000): 3.0}
+    found = repeat(here, here | {(1, 500): 2.0, (0, 1000): 3.25}, details)
+    assert (found.verdict, found.equal_to, found.metric, found.largest) == ("different", 0, "return", 0.5)
+    assert str(found).endswith(
+        "equal up to step 0, then return differs by at most 0.5 "
+        "(cpu a there, b here; changed sources: src/dyna_td/learning/replay.py)"
+    )
+    assert beginnings.in_five_words([found]) == "differs from the published numbers"
+
+
+def test_a_run_that_is_not_published_is_compared_with_nothing(tmp_path):
+    found = beginnings.repeat(RUN, pd.DataFrame(columns=results.COLUMNS), DETAILS, tmp_path)
+    assert found.verdict == beginnings.NOT_PUBLISHED and beginnings.in_five_words([found]) == ""
+    assert "nothing to compare" in beginnings.sentence([found])
+
+
+def test_a_table_of_repeats_is_read_as_it_was_written(repeat, tmp_path):
+    found = [repeat({(0, 0): 1.0}, {(0, 0): 2.0}), beginnings.Repeat("other", beginnings.NOT_PUBLISHED)]
+    path = tmp_path / "repeats.csv"
+    beginnings.as_table(found).to_csv(path, index=False)
+    assert beginnings.read(path) == found and beginnings.read(tmp_path / "none.csv") == []
+
+
+class Job(types.SimpleNamespace):
+    """One of Snakemake's jobs, hashed by identity."""
+
+    __hash__ = object.__hash__
+
+
+@pytest.fixture
+def screen(tmp_path, monkeypatch):
+    """A screen of figure 2's two trainings, and what it has written."""
+    monkeypatch.chdir(tmp_path)
+    runs = QUICK.figure("figure_2").runs
+    jobs = [
+        Job(rule=types.SimpleNamespace(name="train_sampled_run"), wildcards=types.SimpleNamespace(run=run.name))
+        for run in runs
+    ]
+    target = Job(rule=types.SimpleNamespace(name="figure_2"), wildcards=())
+    dag = types.SimpleNamespace(
+        jobs=[*jobs, target], targetjobs=[target], jobid=[*jobs, target].index, needrun=lambda job: True
+    )
+    return Screen(QUICK, types.SimpleNamespace(dag=dag, cores=2), io.StringIO())
+
+
+def event(name, **facts):
+    return types.SimpleNamespace(
+        event=types.SimpleNamespace(name=name), levelno=20, getMessage=lambda: "chatter", **facts
+    )
+
+
+def test_progress_counts_runs_and_what_snakemake_says_otherwise_is_not_shown(screen):
+    screen.start()
+    screen.emit(event("JOB_INFO", jobid=0))
+    screen.emit(event("RUN_INFO"))
+    screen.emit(event("JOB_FINISHED", job_id=0))
+    first, second = screen.stream.getvalue().splitlines()
+    assert first.startswith("figure_2: 0 of 2 runs, 0%, ") and second.startswith("figure_2: 1 of 2 runs, ")
+    assert first.endswith(" left") and "chatter" not in first + second
+
+
+def test_a_failed_job_shows_its_sentence_and_the_place_of_its_log(screen, tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text("compiling\nerror: no space; free some.\n")
+    screen.emit(event("JOB_ERROR", rule_name="train_run", log=[str(log)]))
+    screen.stop()
+    assert screen.stream.getvalue() == f"error: no space; free some.\n  (log: {log})\n"
+
+
+def test_an_interruption_is_one_line_that_says_where_the_command_goes_on(screen, tmp_path):
+    screen.start()
+    log = tmp_path / "job.log"
+    log.write_text("compiling\nstopped at step 8,000 of 30,000; the same command goes on there.\n")
+    screen.emit(event("JOB_ERROR", rule_name="train_run", log=[str(log)]))
+    screen.stop()
+    last = screen.stream.getvalue().splitlines()[-1]
+    assert last == "Stopped; 0 of 2 runs are done. The same command goes on at step 8,000 of 30,000."

@@ -1,0 +1,67 @@
+"""An edit of an agent outdates its runs and those of agents built on it; an edit of the core outdates all of them."""
+
+import sys
+
+import pytest
+
+from dyna_td.pipeline import sources
+from dyna_td.registry import entries_of
+from dyna_td.settings import DQNSettings, DynaSettings, Run
+
+
+def modules_behind(agent, settings=DQNSettings, environment="GridWorld"):
+    entries = entries_of(Run(environment, agent, settings(), (0,), 100))
+    return set(sources.files({entry.partition(":")[0] for entry in entries}))
+
+
+def test_the_sources_of_a_run_are_those_that_its_agent_learner_and_program_import():
+    er, dyna_td, frequency = (
+        modules_behind("er"),
+        *(modules_behind(name, DynaSettings) for name in ("dyna_td", "dyna_frequency")),
+    )
+    core = {"dyna_td.learning.replay", "dyna_td.learning.networks", "dyna_td.training.program", "envs.twins"}
+    assert core <= er and core <= dyna_td
+    assert "dyna_td.agents.dyna_td" in dyna_td and "dyna_td.search.chain" in dyna_td
+    assert not {name for name in er if name.startswith(("dyna_td.search", "dyna_td.agents.dyna"))}
+    assert "dyna_td.agents.dyna_frequency" in frequency - dyna_td
+    apparatus = ("dyna_td.registry", "dyna_td.settings", "dyna_td.pipeline", "dyna_td.training.trainer")
+    assert not {name for name in dyna_td if name.startswith(apparatus)}
+
+
+@pytest.fixture
+def digest_of(tmp_path, monkeypatch):
+    """The digest of a module of the user's own that imports another."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+
+    def call(text, imported="NUMBER = 1\n"):
+        (tmp_path / "own_agent.py").write_text(text)
+        (tmp_path / "own_part.py").write_text(imported)
+        for name in ("own_agent", "own_part"):
+            module = type(sys)(name)
+            module.__file__ = str(tmp_path / f"{name}.py")
+            monkeypatch.setitem(sys.modules, name, module)
+        sources._text.cache_clear()
+        return sources.digest(["own_agent"])
+
+    return call
+
+
+TEXT = "from own_part import NUMBER\n\ndef f(x):\n    return x + NUMBER\n"
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "# Why.\n" + TEXT,
+        '"""What."""\n' + TEXT,
+        TEXT.replace("f(x)", "f(x: int) -> int"),
+        TEXT.replace("    return", "    # because\n\n    return"),
+        TEXT.replace("    return", '    """Adds."""\n    return'),
+    ],
+)
+def test_comments_docstrings_and_annotations_outdate_nothing(digest_of, same):
+    assert digest_of(same) == digest_of(TEXT)
+
+
+def test_an_edit_of_the_module_or_of_what_it_imports_outdates_it(digest_of):
+    assert len({digest_of(TEXT), digest_of(TEXT.replace("+", "-")), digest_of(TEXT, "NUMBER = 2\n")}) == 3
