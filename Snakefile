@@ -94,7 +94,7 @@ rule select_learning_rate:
         runs=lambda wildcards: PLAN.sweep_asked(wildcards.run),
         rule=files_digest([PIPELINE / "selection.py"]),
     shell:
-        "python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
+        "exec python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 
 
 rule train_run:
@@ -117,7 +117,7 @@ rule train_run:
     params:
         run=lambda wildcards: PLAN.asked(wildcards.run),
     shell:
-        "python -m dyna_td run {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
+        "exec python -m dyna_td run {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 
 
 use rule train_run as train_sampled_run with:

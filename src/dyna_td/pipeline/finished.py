@@ -1,4 +1,4 @@
-"""Finished runs beside the plan: does it ask for their settings, and did the code that is here make them?"""
+"""Finished runs beside the plan: does it ask for their settings?"""
 
 import json
 from dataclasses import dataclass, fields
@@ -26,16 +26,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run: as planned, as `trained` with a fixed learning rate, and its tables.
-
-    `sweep`, and `candidate`, the selected rate's run on selection seeds, are None where nothing was swept.
-    """
+    """A finished run, as planned, its table, and that of its sweep if it had one."""
 
     run: Run
-    trained: Run
     table: Table
     sweep: Table | None
-    candidate: Run | None
 
     @property
     def tables(self) -> list[Table]:
@@ -45,15 +40,14 @@ class Finished:
 
 def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
     """The finished `run` below `directory`, made by any code; a UserError if it is damaged, or not as planned."""
-    sweep, trained, candidate = None, plan.trained(run), None
+    sweep, trained = None, plan.trained(run)
     if plan.is_swept(run):
         sweep = read_sweep(plan, run, directory)
-        rate = sweep.details["learning_rate"]
-        trained, candidate = run.with_learning_rate(rate), plan.selection_runs(run)[run.sweep.index(rate)]
+        trained = run.with_learning_rate(sweep.details["learning_rate"])
     asked = {**results.describe(trained), "run": run.name}
     table, rebuild = _read(plan, run.name, run, asked, directory)
     results.require_complete(table.csv, table.records, run, rebuild)
-    return Finished(run, trained, table, sweep, candidate)
+    return Finished(run, table, sweep)
 
 
 def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
@@ -81,13 +75,12 @@ def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple
     return Table(csv, records, details, asked), rebuild
 
 
-def agrees(planned: Run, details: dict, code: bool = True) -> bool:
-    """Whether a run's JSON file with these `details` tells of the planned settings, and of the `code` that is here."""
+def is_as_planned(planned: Run, details: dict) -> bool:
+    """Whether a run's JSON file with these `details` has the planned settings."""
     settings = details.get("settings")
     rate: Any = settings.get("learning_rate") if isinstance(settings, dict) else None
     asked = results.describe(planned.with_learning_rate(rate) if planned.sweep else planned)
-    is_other_code = code and details.get("source_digest") != asked["source_digest"]
-    return not is_other_code and not differences(planned, details, {**asked, "run": planned.name})
+    return not differences(planned, details, {**asked, "run": planned.name})
 
 
 def differences(run: Run, details: dict, asked: dict) -> list[str]:

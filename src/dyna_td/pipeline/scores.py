@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import finished, remedies, results
+from dyna_td.pipeline import finished, provenance, published, remedies, results
 from dyna_td.pipeline.metrics import STATES_METRICS
 from dyna_td.settings import Run
 
@@ -39,8 +39,8 @@ _INSTANTS = 200  # of the clock at which equal_seconds looks
 class Measured:
     """A run with its records `seed,step,metric,value` and its JSON file's contents; `rebuild` is its command.
 
-    `sources` is `current` for the code and settings that are here, `published` for a published run with the plan's
-    settings, and `other` for any other. `read_states` gives any sampled states, `seed,step,source,x,y`.
+    `sources` is `published` for published numbers of the plan's settings, `current` for others that the code that is
+    here made, and `other` for all else. `read_states` gives any sampled states, `seed,step,source,x,y`.
     """
 
     run: Run
@@ -90,11 +90,21 @@ def reader(scale: str, directory: Path = results.DIRECTORY) -> Callable[[Run], M
             return None
         rebuild = remedies.pipeline_command(run.name, scale)
         records, details = results.read_run(csv, run, rebuild)
-        sources = "current" if finished.agrees(run, details) else "other"
+        sources = _sources(run, details)
         states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None
         return Measured(run, records, details, rebuild, sources, states)
 
     return read
+
+
+def _sources(run: Run, details: dict) -> str:
+    """Where the numbers of a finished run come from, see `Measured`."""
+    if not finished.is_as_planned(run, details):
+        return "other"
+    there = published.read_details(run.name)
+    if there and there["csv_sha256"] == details["csv_sha256"]:
+        return "published"
+    return "current" if details.get("source_digest") == provenance.run_digest(run) else "other"
 
 
 def reached_cells(states: pd.DataFrame, metric: str) -> pd.DataFrame:

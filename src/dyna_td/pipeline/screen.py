@@ -71,7 +71,8 @@ class Screen(logging.Handler):
         elif event == "JOB_ERROR":
             self._fail(record.rule_name, [Path(path) for path in record.log])
         elif record.levelno >= logging.ERROR and not (self.has_failed or self.stopped):
-            self._print(record.getMessage())
+            if not record.getMessage().startswith("RuleException"):  # the job's own error follows, with its log
+                self._print(record.getMessage())
         elif record.getMessage().startswith("Nothing to be done"):
             self.end()
 

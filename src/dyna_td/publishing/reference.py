@@ -54,7 +54,7 @@ def reader(directory: Path = DIRECTORY) -> Callable[[Run], Measured | None]:
             return None
         records = read_records(run.name, directory)
         results.require_complete(stored(f"{run.name}.csv", directory), records, run, "make reference")
-        sources = "published" if finished.agrees(run, details, code=False) else "other"
+        sources = "published" if finished.is_as_planned(run, details) else "other"
         states = f"{run.name}.states.csv" if "states_sha256" in details else None
         read_states = (lambda: pd.read_csv(io.BytesIO(read(states, directory)))) if states else None
         return Measured(run, records, details, "make reference", sources, read_states)
