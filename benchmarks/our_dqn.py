@@ -50,7 +50,7 @@ class OurDQN:
     def improve(self, asked: work.Problem) -> work.Layers:
         self.assign(self.learner.q, asked.weights)
         self.assign(self.learner.q_target, asked.target_weights)
-        improve = tf.function(self.learner.improve, jit_compile=True)
+        improve = tf.function(self.learner.update, jit_compile=True)
         for batch in asked.batches:
             improve(Transition(**{name: tf.constant(part) for name, part in batch._asdict().items()}), tf.ones([]))
         pairs = zip(self.learner.q.kernels, self.learner.q.biases, strict=True)

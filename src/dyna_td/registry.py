@@ -6,9 +6,10 @@ An agent is one entry of `AGENTS`. Classes are named as "module:class", so plann
 import importlib
 import os
 import sys
-from dataclasses import Field, dataclass, field, fields, make_dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
+from dyna_td.agents import settings as own
 from dyna_td.errors import UserError, require_choice
 from dyna_td.settings import (
     ControlSettings,
@@ -20,7 +21,6 @@ from dyna_td.settings import (
     Run,
     SearchControlSettings,
     Settings,
-    number,
 )
 
 # The supervised task's learners (Section 3.3). `cubic` is scaled as in Theorem 1, figure 9's `plain_cubic` is not.
@@ -48,110 +48,64 @@ class Agent:
 
     Attributes:
       path: its class, as "module:class".
-      dyna: whether it has search control and its settings.
-      numbers: its own settings by name (`settings.number`), or its own defaults of shared settings.
-      on: its environments: `any`, `discrete` for discrete actions, or the name of one.
+      settings: the type of its settings on discrete actions.
+      box_settings: their type where actions are vectors; None: it trains on discrete actions alone.
+      on: the only environment on which it trains; empty: any.
+      measures_last_q: whether its training ends with measurements on Q (claims 45 to 47).
     """
 
     path: str
-    dyna: bool = False
-    numbers: dict[str, Any] = field(default_factory=dict)
-    on: str = "any"
+    settings: type[ControlSettings] = DQNSettings
+    box_settings: type[ControlSettings] | None = None
+    on: str = ""
+    measures_last_q: bool = False
+
+    @property
+    def dyna(self) -> bool:
+        """Whether it has search control."""
+        return issubclass(self.settings, SearchControlSettings)
 
 
-def _ablation(name: str, dyna: bool = True, on: str = "discrete", **numbers) -> Agent:
-    return Agent(f"dyna_td.agents.ablations:{name}", dyna, numbers, on)
-
-
-def _warm_up(name: str, dyna: bool = True, **numbers) -> Agent:
-    return Agent(f"dyna_td.agents.warm_up:{name}", dyna, {**_WARM_UP, **numbers}, on="discrete")
-
-
-def _exponent(default: float, source: str):
-    return {"priority_exponent": number(default, "exponent of the priorities |delta|", source, 0, 10)}
-
-
-_TD, _VALUE = "dyna_td.agents.dyna_td:DynaTD", "dyna_td.agents.dyna_value:DynaValue"
-_FREQUENCY = "dyna_td.agents.dyna_frequency:DynaFrequency"
-_SMOOTH = {"activation": "tanh", "step_size": 0.01}  # for higher derivatives (paper); a chain's step (code)
-
-_LEARNED = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
-
-_WARM_UP = {
-    "warm_up_goal": number(
-        "hidden",
-        "what the warm-up shows of the goal: hidden, shown (one episode) or natural",
-        "ours",
-        choices=("hidden", "shown", "natural"),
-    )
-}
-_TERMINATION = {
-    "termination": number(
-        "known", "termination rule of search control: known or learned", "ours", choices=("known", "learned")
-    )
-}
+_DYNA = (DynaSettings, DDPGDynaSettings)
 
 AGENTS = {
-    "er": Agent("dyna_td.agents.er:ER"),
-    "prioritized_er": Agent("dyna_td.agents.prioritized_er:PrioritizedER", numbers=_exponent(1.0, "paper")),
+    "er": Agent("dyna_td.agents.er:ER", DQNSettings, DDPGSettings),
+    "prioritized_er": Agent(
+        "dyna_td.agents.prioritized_er:PrioritizedER", own.PrioritizedSettings, own.DDPGPrioritizedSettings
+    ),
     "schaul_prioritized_er": Agent(
-        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", numbers=_exponent(0.6, "Schaul et al., Table 3")
+        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", own.SchaulSettings, own.DDPGSchaulSettings
     ),
-    "laber": Agent(
-        "dyna_td.agents.laber:LaBER",
-        numbers={
-            "large_batch": number(4, "size of the uniform batch, in mini-batches", "Lahire et al.", 1, 99),
-            "importance_weights": number(
-                True, "True: importance weights give ER's gradient in expectation", "Lahire et al."
-            ),
-        },
-    ),
-    "full_prioritized_er": Agent(
-        "dyna_td.agents.full_prioritized_er:FullPrioritizedER", numbers=_exponent(1.0, "paper"), on="discrete"
-    ),
-    "dyna_td": Agent(_TD, dyna=True),
-    # Long chains become stationary before their states count (paper, Section 4.2).
-    "dyna_td_long": Agent(_TD, dyna=True, numbers={"chain_steps": 1_000, "full_chains": True}, on="discrete"),
-    "dyna_value": Agent(_VALUE, dyna=True),
-    "dyna_frequency": Agent(_FREQUENCY, dyna=True, numbers=_SMOOTH, on="discrete"),
+    "laber": Agent("dyna_td.agents.laber:LaBER", own.LaBERSettings, own.DDPGLaBERSettings),
+    "full_prioritized_er": Agent("dyna_td.agents.full_prioritized_er:FullPrioritizedER", own.PrioritizedSettings),
+    "dyna_td": Agent("dyna_td.agents.dyna_td:DynaTD", *_DYNA),
+    "dyna_td_long": Agent("dyna_td.agents.dyna_td:DynaTD", own.LongChainSettings),
+    "dyna_value": Agent("dyna_td.agents.dyna_value:DynaValue", *_DYNA),
+    "dyna_frequency": Agent("dyna_td.agents.dyna_frequency:DynaFrequency", own.FrequencySettings),
     # Ablations; the paper has none of these.
-    "descend_td": _ablation("DescendTD"),
-    "random_sign": _ablation("RandomSign"),
-    "descend_value": _ablation("DescendValue"),
-    "random_sign_each_step": _ablation("RandomSignEachStep"),
-    "random_direction": _ablation("RandomDirection"),
-    "noise_only": _ablation("NoiseOnly"),
-    "uniform_states": _ablation("UniformStates"),
-    "replayed_states": _ablation("ReplayedStates", on="any"),
-    # p* is too costly for every step and soon outdated: many states a fill, and a queue of five fills.
-    "ideal_states": _ablation(
-        "IdealStates", on=SAMPLED_ENVIRONMENT, states_per_fill=1_000, search_every=10, queue_capacity=5_000
-    ),
-    "cubic_dqn": _ablation("CubicDQN", dyna=False),
+    "descend_td": Agent("dyna_td.agents.ablations:DescendTD", DynaSettings),
+    "random_sign": Agent("dyna_td.agents.ablations:RandomSign", DynaSettings),
+    "descend_value": Agent("dyna_td.agents.ablations:DescendValue", DynaSettings),
+    "random_sign_each_step": Agent("dyna_td.agents.ablations:RandomSignEachStep", DynaSettings),
+    "random_direction": Agent("dyna_td.agents.ablations:RandomDirection", DynaSettings),
+    "noise_only": Agent("dyna_td.agents.ablations:NoiseOnly", DynaSettings),
+    "uniform_states": Agent("dyna_td.agents.ablations:UniformStates", DynaSettings),
+    "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", *_DYNA),
+    "ideal_states": Agent("dyna_td.agents.ablations:IdealStates", own.IdealStatesSettings, on=SAMPLED_ENVIRONMENT),
+    "cubic_dqn": Agent("dyna_td.agents.ablations:CubicDQN"),
     # What the warm-up, or the model, shows of the goal.
-    "er_warm_up": _warm_up("ERWarmUp", dyna=False),
-    "prioritized_er_warm_up": _warm_up("PrioritizedERWarmUp", dyna=False, **_exponent(1.0, "paper")),
-    "dyna_td_warm_up": _warm_up("DynaTDWarmUp", **_TERMINATION),
-    "uniform_states_warm_up": _warm_up("UniformStatesWarmUp", **_TERMINATION),
-    # Published runs bear these names (`make sensitivity`, figure 6). `dyna_td_noise` and `prioritized_er_exponent` are
-    # `dyna_td` and `prioritized_er`.
-    "dyna_td_noise": Agent(_TD, dyna=True),
-    "dyna_td_acceptance": Agent(_TD, dyna=True, numbers={"acceptance": 0.1}),  # paper, appendix
-    "dyna_td_goals": Agent(_TD, dyna=True, numbers={"queue_goals": True}, on="discrete"),
-    "dyna_value_goals": Agent(_VALUE, dyna=True, numbers={"queue_goals": True}, on="discrete"),
-    "dyna_frequency_goals": Agent(_FREQUENCY, dyna=True, numbers={"queue_goals": True, **_SMOOTH}, on="discrete"),
-    "prioritized_er_exponent": Agent("dyna_td.agents.prioritized_er:PrioritizedER", numbers=_exponent(1.0, "paper")),
-    # Dyna-TD with measurements on its final Q (claims 45 to 47).
+    "er_warm_up": Agent("dyna_td.agents.warm_up:ERWarmUp", own.WarmUpSettings),
+    "prioritized_er_warm_up": Agent("dyna_td.agents.warm_up:PrioritizedERWarmUp", own.PrioritizedWarmUpSettings),
+    "dyna_td_warm_up": Agent("dyna_td.agents.warm_up:DynaTDWarmUp", own.DynaWarmUpSettings),
+    "uniform_states_warm_up": Agent("dyna_td.agents.warm_up:UniformStatesWarmUp", own.DynaWarmUpSettings),
     "dyna_td_frozen": Agent(
-        _TD,
-        dyna=True,
-        numbers={"model": _LEARNED, "probe_steps": number(5_000, "steps of a chain on the last Q", "ours", 100, 1e6)},
-        on=SAMPLED_ENVIRONMENT,
+        "dyna_td.agents.dyna_td:DynaTD", own.FrozenSettings, on=SAMPLED_ENVIRONMENT, measures_last_q=True
     ),
 }
-FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of states that only dyna_td_frozen samples
 DYNA_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.dyna)
-FREQUENCY_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.path == _FREQUENCY)
+FREQUENCY_AGENTS = ("dyna_frequency",)
+FROZEN_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.measures_last_q)
+FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of states that only `FROZEN_AGENTS` sample
 
 
 def is_supervised(environment: str) -> bool:
@@ -188,49 +142,21 @@ def look_in_working_directory() -> None:
 
 
 def settings_type(environment: str, agent: str) -> type[Settings]:
-    """The dataclass of the settings that `agent` has on `environment`, with the agent's own defaults."""
-    return RegressionSettings if is_supervised(environment) else _settings_type(agent, has_box_actions(environment))
-
-
-made_settings_types: dict[str, dict[bool, type[ControlSettings]]] = {}  # by agent, and whether actions are vectors
-
-
-def _settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
-    known = made_settings_types.setdefault(agent, {})
-    if box_actions not in known:
-        known[box_actions] = _make_settings_type(agent, box_actions)
-    return known[box_actions]
-
-
-def _make_settings_type(agent: str, box_actions: bool) -> type[ControlSettings]:
+    """The dataclass of the settings that `agent`, one of `agents_on(environment)`, has there."""
+    if is_supervised(environment):
+        return RegressionSettings
     declared = AGENTS[agent]
-    kinds = (DDPGSettings, DDPGDynaSettings) if box_actions else (DQNSettings, DynaSettings)
-    kind = kinds[declared.dyna]
-    if not declared.numbers:
-        return kind
-    own = {}
-    for name, value in declared.numbers.items():
-        if not isinstance(value, Field):
-            if name not in kind.__dataclass_fields__:
-                continue  # a default that only the other kind of actions has
-            shared = kind.__dataclass_fields__[name]
-            value = field(default=value, metadata=shared.metadata)
-        own[name] = (name, type(value.default), number(value.default, **value.metadata))
-    made: Any = make_dataclass(kind.__name__, own.values(), bases=(kind,), frozen=True)
-    made.__reduce__ = lambda settings: (_rebuilt, (agent, box_actions, dict(vars(settings))))  # pickles
-    return made
-
-
-def _rebuilt(agent: str, box_actions: bool, numbers: dict) -> ControlSettings:
-    return _settings_type(agent, box_actions)(**numbers)
+    kind = declared.box_settings if has_box_actions(environment) else declared.settings
+    assert kind, f"{agent} does not train on {environment}"
+    return kind
 
 
 def agents_on(environment: str) -> list[str]:
     """The names of the learners or agents that train on `environment`."""
     if is_supervised(environment):
         return list(LEARNERS)
-    here = ("any", environment) if has_box_actions(environment) else ("any", "discrete", environment)
-    return [name for name, agent in AGENTS.items() if agent.on in here]
+    box = has_box_actions(environment)
+    return [name for name, agent in AGENTS.items() if (agent.box_settings or not box) and agent.on in ("", environment)]
 
 
 def require_environment(environment: Any) -> str:
@@ -265,7 +191,7 @@ def require_agent(agent: object, environment: str) -> str:
 def all_settings() -> dict[str, str]:
     """Every setting's meaning by its name, the most general first: for `--help`."""
     kinds: list[type[Settings | SearchControlSettings]] = [DQNSettings, SearchControlSettings, RegressionSettings]
-    kinds += [DDPGSettings, *(_settings_type(agent, box_actions=False) for agent in AGENTS)]
+    kinds += [DDPGSettings, *(agent.settings for agent in AGENTS.values())]
     meanings: dict[str, str] = {}
     for setting in (setting for kind in kinds for setting in fields(kind)):
         meanings.setdefault(setting.name, setting.metadata["meaning"])
@@ -276,7 +202,7 @@ def program_of(run: Run) -> str:
     """The program that trains `run`, as "module:class"."""
     if is_supervised(run.environment):
         return "dyna_td.training.regression_program:RegressionProgram"
-    if run.agent == "dyna_td_frozen":
+    if AGENTS[run.agent].measures_last_q:
         return "dyna_td.training.frozen_program:FrozenProgram"
     if has_twin(run.environment):
         return "dyna_td.training.twin_program:TwinProgram"

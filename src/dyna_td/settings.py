@@ -21,6 +21,11 @@ def number(default, meaning: str, source: str, least: float = 0, most: float = L
     return field(default=default, metadata=metadata)
 
 
+def other_default(kind: Any, name: str, default) -> Any:
+    """The setting `name` of `kind` with another default, for a type that extends it."""
+    return field(default=default, metadata=kind.__dataclass_fields__[name].metadata)
+
+
 def checked(setting: Field, value: Any, name: str = "") -> Any:
     """`value` in the setting's type: 5e4 becomes a whole number, a list a tuple.
 

@@ -194,7 +194,7 @@ def test_the_cubic_dqn_has_the_gradient_of_the_cubic_loss_scaled_by_the_mini_bat
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
 def test_chain_noise_is_a_factor_of_what_the_chains_of_dyna_td_draw(factor):
-    scaled, original = cached("dyna_td_noise", chain_noise=factor), cached("dyna_td")
+    scaled, original = (cached("dyna_td", chain_noise=noise) for noise in (factor, 1.0))
     for i in map(tf.constant, range(3)):
         mine, theirs = (np.stack(agent.search_control._normals(STEP, i)) for agent in (scaled, original))
         np.testing.assert_array_equal(mine, factor * theirs)
@@ -203,7 +203,7 @@ def test_chain_noise_is_a_factor_of_what_the_chains_of_dyna_td_draw(factor):
 def test_a_given_distance_takes_the_place_of_the_mean_moves():
     usual = agent_of("dyna_td")
     chosen = float(usual.search_control.visited.mean_move[0] / 2**0.5)  # of seed 0
-    same, far = (agent_of("dyna_td_acceptance", acceptance=distance) for distance in (chosen, 0.2))
+    same, far = (agent_of("dyna_td", acceptance=distance) for distance in (chosen, 0.2))
     for agent in (usual, same, far):
         agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.2)
         agent.search(STEP, tf.constant(12))
@@ -220,7 +220,7 @@ def goals(agent):
 
 
 def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued():
-    usual, through = agent_of("dyna_td"), agent_of("dyna_td_goals")
+    usual, through = agent_of("dyna_td"), agent_of("dyna_td", queue_goals=True)
     for agent in (usual, through):
         agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.97)
         agent.search(STEP, tf.constant(30))

@@ -65,7 +65,7 @@ class Kept:
         self.rate = rate
         self.parameters = network.parameters
 
-    def descend(self, gradients):
+    def apply(self, gradients):
         self.gradients = [gradient.numpy() for gradient in gradients]
         for gradient, parameter in zip(gradients, self.parameters, strict=True):
             parameter.assign_sub(self.rate * gradient)
@@ -78,10 +78,10 @@ def as_arrays(batch, seed):
 @pytest.mark.parametrize("weight", [1.0, np.linspace(0.2, 2.0, B)])
 def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow(weight):
     learner, batch = learner_of(), batch_of(np.random.default_rng(1))
-    learner.critic_optimizer, learner.actor_optimizer = Kept(0.1, learner.critic), Kept(0.1, learner.actor)
+    learner.optimizer, learner.actor_optimizer = Kept(0.1, learner.critic), Kept(0.1, learner.actor)
     names = ("critic", "actor", "critic_target", "actor_target")
     before = [{name: parameters_of(getattr(learner, name), seed) for name in names} for seed in range(SEEDS)]
-    error = learner.improve(batch, tf.constant(np.broadcast_to(weight, (SEEDS, B)), tf.float32)).numpy()
+    error = learner.update(batch, tf.constant(np.broadcast_to(weight, (SEEDS, B)), tf.float32)).numpy()
     for seed in range(SEEDS):
         old, own = before[seed], as_arrays(batch, seed)
         new = {name: parameters_of(getattr(learner, name), seed) for name in names}
@@ -97,7 +97,7 @@ def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow(we
             return -np.mean(q(new["critic"], own.state, pi(parameters, own.state)))
 
         for optimizer, loss, name in (
-            (learner.critic_optimizer, critic_loss, "critic"),
+            (learner.optimizer, critic_loss, "critic"),
             (learner.actor_optimizer, actor_loss, "actor"),
         ):
             for mine, theirs in zip(optimizer.gradients, gradient_of(loss, old[name]), strict=True):
@@ -153,7 +153,7 @@ def test_simulated_actions_go_on_from_the_behaviours_noise_each_for_itself():
     learner = learner_of()
     learner.noise.assign(np.full((SEEDS, A), 0.4))
     state = tf.zeros([SEEDS, 4000, D])
-    actions = xla_function(learner.simulate)(state, tf.constant(3, tf.int64), tf.constant(1)).numpy()
+    actions = xla_function(learner.on_policy)(state, tf.constant(3, tf.int64), tf.constant(1)).numpy()
     greedy = learner.greedy(state).numpy()
     assert (np.abs(actions) < 1).mean() > 0.3
     drawn = np.random.default_rng(0).normal(0.85 * 0.4, 0.2, size=400_000)
@@ -182,7 +182,7 @@ def test_ddpg_learns_to_push_a_point_to_its_goal():
         while t < state.shape[0]:
             s, a = state[t], action[t]
             reward = -tf.reduce_sum((s + a) ** 2, axis=-1)
-            learner.improve(Transition(s, a, reward, s, tf.ones_like(reward)), tf.ones([]))
+            learner.update(Transition(s, a, reward, s, tf.ones_like(reward)), tf.ones([]))
             t += 1
 
     rng = np.random.default_rng(0)

@@ -17,7 +17,7 @@ SEEDS, STORED, BATCH = 2, 6, 4
 
 def make_laber(**numbers) -> LaBER:
     """LaBER with TD errors 0, 1, ..., 5 in its buffer: the learner's error is the reward."""
-    learner = SimpleNamespace(td_target=lambda batch: -batch.reward, q_value=lambda state, action: 0.0)
+    learner = SimpleNamespace(td_error=lambda batch: -batch.reward)
     settings = replace(settings_type("GridWorld", "laber")(), batch_size=BATCH, **numbers)
     agent = LaBER(settings, learner, Streams(tuple(range(SEEDS))), SimpleNamespace(state_dim=2, action_dim=0), STORED)
     for error in range(STORED):

@@ -161,7 +161,7 @@ def addresses(program):
 def test_a_program_goes_back_to_every_bit_and_leaves_alone_what_is_as_it_was():
     program = make_program(RUNS["sin"])
     program.train(np.int32(10))
-    weights = program.optimizers[0].variables[0]
+    weights = program.optimizer.variables[0]
     weights.assign(np.where(np.arange(weights.shape[-1]) % 2, -0.0, np.nan) * np.ones(weights.shape))
     before, values = addresses(program), program.values()
     kept = bits(program.snapshot().values())

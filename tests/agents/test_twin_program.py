@@ -89,8 +89,8 @@ def test_a_time_limit_starts_a_new_episode_but_is_not_stored_as_terminal(monkeyp
 
 def test_warm_up_acts_at_random_and_learns_nothing():
     program = program_after("GridWorld", 50, exploration=0.0)
-    assert program.agent.learner.updates.numpy() == 0
+    assert program.agent.learner.optimizer.updates.numpy() == 0
     actions = stored(program.agent).action.numpy()
     assert all(len(set(row)) == 4 for row in actions)
     program.train(tf.constant(1))
-    assert program.agent.learner.updates.numpy() == 2
+    assert program.agent.learner.optimizer.updates.numpy() == 2

@@ -129,7 +129,7 @@ def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(fake
 def test_list_shows_only_lines_with_all_words(capsys):
     assert cli.main(["list", "maze", "GOALS", "n30"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines and all("MazeGridWorld/dyna_" in line and "_goals/n30" in line for line in lines)
+    assert lines and all("MazeGridWorld/dyna_" in line and "/n30-" in line and "queuegoals" in line for line in lines)
     assert cli.main(["list", "nosuchword"]) == 2
 
 

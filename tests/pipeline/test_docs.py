@@ -66,11 +66,13 @@ def test_readme_is_short():
 
 def test_the_example_agent_trains_as_it_is_written(tmp_path):
     page = read(ROOT / "docs" / "extending.md")
-    agent, entry, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    agent, settings, entry, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     path = re.search(r"^`(src/dyna_td/agents/\w+\.py)`:$", page, re.MULTILINE)[1]
     for folder in ("src", "envs", "experiments"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / path).write_text(agent, encoding="utf-8")
+    declared = tmp_path / "src" / "dyna_td" / "agents" / "settings.py"
+    declared.write_text(f"{read(declared)}\n\n{settings}", encoding="utf-8")
     registry = tmp_path / "src" / "dyna_td" / "registry.py"
     before = read(registry)
     registry.write_text(before.replace("\nAGENTS = {\n", f"\nAGENTS = {{\n{entry}", 1), encoding="utf-8")

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import types
+from dataclasses import make_dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline import arguments, own_code
 from dyna_td.pipeline.files import ROOT
 from dyna_td.playing.policy import load_policy
-from dyna_td.settings import number
+from dyna_td.settings import DDPGSettings, DQNSettings, number
 
 USING = ROOT / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int64(2), "evaluate_every": 60}
@@ -64,6 +65,10 @@ def test_a_mistake_is_one_sentence(arguments, words):
         dyna_td.train(*arguments)
 
 
+def settings_with(name, default):
+    return make_dataclass("Own", [(name, type(default), default)], bases=(DQNSettings,), frozen=True)
+
+
 def made_in_a_function():
     class Inner(ER):
         pass
@@ -75,16 +80,19 @@ def made_in_a_function():
     ("agent", "words"),
     [
         (made_in_a_function(), "is made in a function: define its class at the top of a module"),
-        (["priority"], r"numbers is \['priority'\], expected a dictionary"),
-        ({"no_such": 3}, "numbers names 'no_such', which is no shared setting"),
-        ({"seeds": number(3, "mine", "ours")}, "numbers names 'seeds', which Python or an option has"),
-        ({"lambda": number(3, "mine", "ours")}, "numbers names 'lambda', which Python or an option has"),
-        ({"batch_size": "many"}, "batch_size is 'many', expected a whole number"),
-        ({"mine": number([1], "a list", "ours")}, r"mine is \[1\], expected a number"),
+        (["priority"], r"Settings is \['priority'\], expected a class that extends DQNSettings"),
+        (DDPGSettings, "Settings is .*, expected a class that extends DQNSettings"),
+        (type("Bare", (DQNSettings,), {}), "Settings is no dataclass: write @dataclass"),
+        (settings_with("mine", 3), "Settings names 'mine' without a meaning: declare it with settings.number"),
+        (settings_with("batch_size", 3), "'batch_size' without a meaning: declare it with settings.other_default"),
+        (settings_with("seeds", number(3, "mine", "ours")), "names 'seeds', which Python or an option has"),
+        (settings_with("batch_size", number("many", "mine", "ours")), "batch_size is 'many', expected a whole number"),
+        (settings_with("mine", number((0,), "a tuple", "ours")), r"mine is \(0,\), expected 1 to 8 whole numbers"),
     ],
 )
 def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
-    own = agent if isinstance(agent, type) else type("Own", (ER,), {"numbers": agent, "__module__": __name__})
+    is_agent = isinstance(agent, type) and issubclass(agent, ER)
+    own = agent if is_agent else type("Own", (ER,), {"Settings": agent, "__module__": __name__})
     with pytest.raises(UserError, match=f"^agent {__name__}:.*{words}"):
         own_code.adopt(own)
 
@@ -92,14 +100,21 @@ def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
 def test_the_help_of_an_own_setting_may_have_a_percent_sign(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
     monkeypatch.syspath_prepend(tmp_path)
-    numbers = 'from dyna_td.settings import number\n\nNUMBERS = {"mix": number(3.0, "share in % of all", "ours")}\n'
-    (tmp_path / "mixing.py").write_text(numbers + AGENT.replace("pass", "numbers = NUMBERS"))
+    (tmp_path / "mixing.py").write_text(MIXING + AGENT.replace("pass", "Settings = Mixing"))
     own_code.adopt("mixing:Mine")
     parser = arguments.Parser()
     arguments.add_settings(parser)
     assert "share in % of all" in parser.format_help()
 
 
+MIXING = """from dataclasses import dataclass
+from dyna_td.settings import DQNSettings, number
+
+@dataclass(frozen=True)
+class Mixing(DQNSettings):
+    mix: float = number(3.0, "share in % of all", "ours")
+
+"""
 AGENT = "from dyna_td.agents.er import ER\n\n\nclass Mine(ER):\n    pass\n"
 
 
@@ -127,10 +142,3 @@ def test_an_agent_may_extend_dyna_itself_or_be_one_of_the_packages_classes(tmp_p
     result = dyna_td.train("GridWorld", agent, np.int64(1), **SHORT)
     assert ("queue_size" in set(result.records["metric"])) == (agent is not ER)
     assert "versions" in result.policy.about and result.settings.planning_updates == 2
-
-
-def test_a_new_agent_leaves_the_runs_of_others_equal(monkeypatch):
-    before = registry.settings_type("GridWorld", "prioritized_er")()
-    monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
-    own_code.adopt("dyna_td.agents.laber:LaBER")
-    assert registry.settings_type("GridWorld", "prioritized_er")() == before

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from helpers import finite_differences, parameters_of, perceptron, run_of
 from dyna_td.agents.dyna_frequency import frequency
 from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.learning.networks import ACTIVATIONS, StackedNetwork
-from dyna_td.learning.q_learning import value
+from dyna_td.learning.q_learning import DQN
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled, xla_function
 from dyna_td.search.gradient import gradient
@@ -82,7 +83,7 @@ class Case:
         network = StackedNetwork(Streams(tuple(range(SEEDS))), sizes, ACTIVATIONS[activation])
         stacked = [tf.constant(np.stack(layer)) for layer in zip(*self.parameters, strict=True)]
         network.kernels, network.biases = stacked[:3], stacked[3:]
-        self.value = functools.partial(value, network)
+        self.value = functools.partial(DQN.value, SimpleNamespace(q=network))
 
     def slopes(self, criterion):
         """grad h at the states: [S, N, d]."""

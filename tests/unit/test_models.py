@@ -59,11 +59,11 @@ def test_a_learned_model_learns_from_its_first_full_mini_batch_on():
     transitions = LinearWorld().transitions(RNG(2), 16)
     model = learned_model(model_batch_size=16)
     before = values_of(model)
-    model.learn(tf.constant(14), filled_replay(transitions, 15))
+    model.update(tf.constant(14), filled_replay(transitions, 15))
     for mine, unchanged in zip(values_of(model), before, strict=True):
         np.testing.assert_array_equal(mine, unchanged)
     assert model.optimizer.updates == 0
-    model.learn(tf.constant(15), filled_replay(transitions, 16))
+    model.update(tf.constant(15), filled_replay(transitions, 16))
     assert model.optimizer.updates == 1
     for mine, old in zip(model.network.kernels, before, strict=False):
         assert (mine.numpy() != old).mean() > 0.5
@@ -83,7 +83,7 @@ def test_an_update_follows_the_slope_of_the_mean_squared_error_of_a_mini_batch()
     gather = replay.gather
     replay.gather = lambda places: drawn.append((places.numpy(), gather(places))) or drawn[-1][1]
     model.optimizer = Gradients()
-    model.learn(tf.constant(5), replay)
+    model.update(tf.constant(5), replay)
     places, batch = drawn[0]
     assert places.shape == (SEEDS, 32) and places.max() < 60
     assert len(set(places[0])) > 15 and set(places[0]) != set(places[1])
@@ -125,7 +125,8 @@ def test_an_agent_searches_with_a_learned_model_only_once_it_may_be_used():
     assert [step for step, budget in enumerate(budgets) if budget] == [15]
     assert set(budgets) == {0, 10}
     assert model_updates == [0] * 7 + list(range(1, 14))  # from the 8th transition on, once a step
-    assert [float(optimizer.learning_rate) for optimizer in agent.optimizers] == pytest.approx([1e-3, 1e-4])
+    optimizers = agent.learner.optimizer, agent.model.optimizer
+    assert [float(optimizer.learning_rate) for optimizer in optimizers] == pytest.approx([1e-3, 1e-4])
 
 
 @pytest.mark.parametrize(("clip_to_box", "highest"), [(False, 9.0), (True, 5.0)])

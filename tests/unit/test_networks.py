@@ -29,7 +29,7 @@ def test_adam_is_the_one_of_keras():
         optimizer.learning_rate.assign(learning_rate)
         oracle.learning_rate = learning_rate
         gradient = tf.constant(rng.normal(size=(3, 4)), tf.float32)
-        optimizer.descend([gradient])
+        optimizer.apply([gradient])
         oracle.apply_gradients([(gradient, theirs)])
         np.testing.assert_array_equal(mine, theirs.value)
 

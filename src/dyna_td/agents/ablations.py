@@ -14,7 +14,7 @@ from dyna_td.agents.er import ER
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose
 from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
-from dyna_td.learning.xla import with_tensor_loops
+from dyna_td.learning.xla import call_where
 from dyna_td.measures.sampling import CELLS, SamplingDistributions
 
 
@@ -89,15 +89,13 @@ class _WithoutChains(Dyna):
         """`count` states for this environment step's fill, terminal ones included: [S, count, d]."""
         raise NotImplementedError
 
-    @with_tensor_loops
     def search(self, step: tf.Tensor, chain_steps: tf.Tensor) -> None:
-        # A loop of at most one turn: a branch around the writes would make XLA copy the variables of the whole loop.
-        is_due = chain_steps > 0
-        while is_due:
+        def fill():
             states, count = self.first_alive(self.draw_states(step, 2 * self.settings.states_per_fill))
             self.queue.add(states, count)
             self.search_control.counters["chain_states"].assign_add(tf.cast(count, tf.int64))
-            is_due = tf.constant(False)
+
+        call_where(chain_steps > 0, fill)
 
     def first_alive(self, states: tf.Tensor) -> tf.Tensor:
         """The first m of `states` [S, N, d] that the queue takes, and their number: [S, m, d], int32 [S]."""
@@ -152,6 +150,6 @@ class CubicDQN(ER):
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
         batch, places, _ = super().mini_batch(step, k)
-        error = tf.abs(self.learner.td_target(batch) - self.learner.q_value(batch.state, batch.action))  # [S, b]
+        error = tf.abs(self.learner.td_error(batch))  # [S, b]
         c = total(error)[:, None] / self.settings.batch_size
         return batch, places, tf.math.divide_no_nan(error, c)

@@ -29,16 +29,12 @@ class Dyna(ER):
         capacity = min(settings.queue_capacity, fills * settings.states_per_fill)
         self.queue = StateQueue(streams.count, max(capacity, settings.states_per_fill), space.state_dim)
 
-    @property
-    def optimizers(self) -> list:
-        return [*super().optimizers, *([self.model.optimizer] if self.settings.model == "learned" else [])]
-
     def observe(self, transition: Transition) -> tf.Tensor:
         self.search_control.visited.observe(transition)
         return super().observe(transition)
 
     def learn(self, step: tf.Tensor, planning_updates: tf.Tensor) -> None:
-        self.model.learn(step, self.replay)
+        self.model.update(step, self.replay)
         is_due = (planning_updates > 0) & self.model.is_ready(step) & tf.equal(step % self.settings.search_every, 0)
         self.search(step, tf.where(is_due, self.settings.chain_steps, 0))
         super().learn(step, planning_updates)
@@ -72,10 +68,9 @@ class Dyna(ER):
 
     def simulate(self, step: tf.Tensor, k: tf.Tensor) -> Transition:
         """b rho transitions from states of B_sc, on-policy actions and the model's predictions: [S, b rho]."""
-        b = self.simulated
-        state = self.queue.draw(self.streams, Purpose.SIMULATED_STATES, b, step, k)
-        action = self.learner.simulate(state, step, k)
-        noise = self.noise(Purpose.SIMULATED_ENVIRONMENT, b, step, k)
+        state = self.queue.draw(self.streams, Purpose.SIMULATED_STATES, self.simulated, step, k)
+        action = self.learner.on_policy(state, step, k)
+        noise = self.noise(Purpose.SIMULATED_ENVIRONMENT, self.simulated, step, k)
         next_state, reward, terminated = self.model.predict(state, action, noise)
         return Transition(state, action, reward, next_state, terminated)
 

@@ -27,11 +27,6 @@ class ER(tf.Module):
         capacity = min(settings.buffer_capacity, steps)
         self.replay = Replay(streams.count, capacity, space.state_dim, space.action_dim)
 
-    @property
-    def optimizers(self) -> list:
-        """All optimizers, the value network's first."""
-        return self.learner.optimizers
-
     def observe(self, transition: Transition) -> tf.Tensor:
         """Adds the newest transition (B = 1) to B_er and returns the place it took: int32 scalar."""
         return self.replay.add(transition)
@@ -47,7 +42,7 @@ class ER(tf.Module):
     def update(self, step: tf.Tensor, k: tf.Tensor) -> None:
         """The k-th update of this step."""
         batch, places, weight = self.mini_batch(step, k)
-        td_error = self.learner.improve(batch, weight)
+        td_error = self.learner.update(batch, weight)
         self.after_update(places, td_error)
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:

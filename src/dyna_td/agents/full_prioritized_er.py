@@ -7,7 +7,7 @@ from dyna_td.learning.networks import map_blocks
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.sum_tree import build_levels, draw_leaves
-from dyna_td.learning.xla import with_tensor_loops
+from dyna_td.learning.xla import call_where
 from dyna_td.settings import ControlSettings
 
 
@@ -52,15 +52,13 @@ class FullPrioritizedER(PrioritizedER):
         is_stored = tf.range(self.replay.capacity) < self.replay.size
         return tf.where(is_stored, self._map_stored(priorities), 0.0)
 
-    @with_tensor_loops
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        # A loop of at most one turn: a branch around the write would make XLA copy the variables of the whole loop.
-        is_due = self.learner.target_has_moved()
-        while is_due:
-            self.targets.assign(
-                self._map_stored(lambda start, size: self.learner.td_target(self.replay.block(start, size)))
-            )
-            is_due = tf.constant(False)
+        call_where(self.learner.target_has_moved(), self._renew_targets)
+
+    def _renew_targets(self) -> None:
+        self.targets.assign(
+            self._map_stored(lambda start, size: self.learner.td_target(self.replay.block(start, size)))
+        )
 
     def _map_stored(self, function) -> tf.Tensor:
         return map_blocks(function, self.replay.capacity, max(self.settings.hidden))

@@ -20,6 +20,7 @@ class LaBER(ER):
         return places, weight if self.settings.importance_weights else tf.ones([])
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
+        # The second is p*'s too, so these two samples share random numbers: published runs have them so.
         places, _ = self.draw_by_priority((Purpose.OWN_DRAWS, Purpose.IDEAL_DRAWS), count, step)
         return self.replay.gather(places).state
 
@@ -27,8 +28,7 @@ class LaBER(ER):
         """Draws `count` places by |delta| from a uniform batch, with their importance weights: [S, count] each."""
         size = self.settings.large_batch * count
         large = self.streams.integers(purposes[0], (size,), self.replay.size, step=step, inner=inner)
-        batch = self.replay.gather(large)
-        priority = tf.abs(self.learner.td_target(batch) - self.learner.q_value(batch.state, batch.action))  # [S, size]
+        priority = tf.abs(self.learner.td_error(self.replay.gather(large)))  # [S, size]
         uniforms = self.streams.uniform(purposes[1], (count,), step=step, inner=inner)
         chosen, drawn_priority = draw_leaves(build_levels(priority), uniforms)
         weight = tf.math.divide_no_nan(total(priority)[:, None] / size, drawn_priority)

@@ -23,9 +23,7 @@ class PrioritizedER(ER):
 
     def observe(self, transition: Transition) -> tf.Tensor:
         place = super().observe(transition)
-        td_error = self.learner.td_target(transition) - self.learner.q_value(
-            transition.state, transition.action
-        )  # [S, 1]
+        td_error = self.learner.td_error(transition)  # [S, 1]
         self.priorities.assign(tf.fill(td_error.shape, place), self.priority(td_error))
         return place
 

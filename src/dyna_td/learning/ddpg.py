@@ -33,14 +33,9 @@ class DDPG(tf.Module):
 
         self.critic, self.critic_target = make(1, a, 0), make(1, a, 0)
         self.actor, self.actor_target = make(a, 0, _ACTOR_INDEX), make(a, 0, _ACTOR_INDEX)
-        self.critic_optimizer = Adam(settings.learning_rate, self.critic.parameters)
+        self.optimizer = Adam(settings.learning_rate, self.critic.parameters)
         self.actor_optimizer = Adam(settings.actor_learning_rate, self.actor.parameters)
         self.noise = tf.Variable(tf.zeros([streams.count, a]), trainable=False)  # x, of the behaviour policy
-
-    @property
-    def optimizers(self) -> list[Adam]:
-        """All optimizers; a sweep changes the step size of the first, the critic's."""
-        return [self.critic_optimizer, self.actor_optimizer]
 
     # Acting.
 
@@ -58,7 +53,7 @@ class DDPG(tf.Module):
         """The evaluated policy's actions in states [S, B, d], pi(s): [S, B, a]."""
         return self.greedy(state)
 
-    def simulate(self, state: tf.Tensor, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
+    def on_policy(self, state: tf.Tensor, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
         """On-policy actions in the states [S, B, d] of the k-th simulated mini-batch, [S, B, a].
 
         Each is pi(s) + x, where x is one step on from the behaviour policy's noise (released code).
@@ -91,19 +86,22 @@ class DDPG(tf.Module):
         bootstrap = critic(columns, _policy(actor, columns))[:, 0]
         return batch.reward + self.settings.discount * (1.0 - batch.terminated) * bootstrap
 
+    def td_error(self, batch: Transition) -> tf.Tensor:
+        """delta = y - Q(s, a): [S, B]."""
+        return self.td_target(batch) - self.q_value(batch.state, batch.action)
+
     # Learning.
 
-    def improve(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
-        """Updates the critic and the actor, and moves the target networks a little; see `DQN.improve`."""
-        target = self.td_target(batch)
+    def update(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
+        """Updates the critic and the actor, and moves the target networks a little; see `DQN.update`."""
         with tf.GradientTape() as tape:
-            td_error = target - self.q_value(batch.state, batch.action)  # [S, b]
+            td_error = self.td_error(batch)
             loss = tf.reduce_sum(tf.reduce_mean(weight * td_error**2, axis=1))  # seeds share no parameter
-        self.critic_optimizer.descend(tape.gradient(loss, self.critic.parameters))
+        self.optimizer.apply(tape.gradient(loss, self.critic.parameters))
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.actor.parameters)
             loss = -tf.reduce_sum(tf.reduce_mean(self.value(as_columns(batch.state)), axis=1))
-        self.actor_optimizer.descend(tape.gradient(loss, self.actor.parameters))
+        self.actor_optimizer.apply(tape.gradient(loss, self.actor.parameters))
         self.critic_target.move_towards(self.critic, self.settings.target_rate)
         self.actor_target.move_towards(self.actor, self.settings.target_rate)
         return td_error

@@ -5,7 +5,7 @@ import tensorflow as tf
 from dyna_td.learning.networks import Adam, StackedNetwork, as_columns, as_rows
 from dyna_td.learning.replay import Replay
 from dyna_td.learning.streams import STEPS, Purpose, Streams
-from dyna_td.learning.xla import with_tensor_loops
+from dyna_td.learning.xla import call_where
 from dyna_td.settings import SearchControlSettings
 
 _NETWORK_INDEX = 1  # gives the model its own initial weights; the value network has 0
@@ -34,7 +34,7 @@ class TrueModel(tf.Module):
         """Whether the model may be used at this environment step: scalar bool."""
         return tf.constant(True)
 
-    def learn(self, step: tf.Tensor, replay: Replay) -> None:
+    def update(self, step: tf.Tensor, replay: Replay) -> None:
         """Does nothing: the true model needs no experience."""
         return
 
@@ -77,14 +77,10 @@ class LearnedModel(tf.Module):
         """See `TrueModel.is_ready`."""
         return (step >= self.settings.model_start) & (step < self.stop)
 
-    @with_tensor_loops
-    def learn(self, step: tf.Tensor, replay: Replay) -> None:
+    def update(self, step: tf.Tensor, replay: Replay) -> None:
         """Makes one mini-batch update, if B_er holds a mini-batch and `model_stop` is not reached."""
-        # A loop of at most one turn: a branch around the writes would make XLA copy the variables of the whole loop.
         is_due = (replay.size >= min(self.settings.model_batch_size, replay.capacity)) & (step < self.stop)
-        while is_due:
-            self._update(step, replay)
-            is_due = tf.constant(False)
+        call_where(is_due, lambda: self._update(step, replay))
 
     def _update(self, step, replay):
         shape = (self.settings.model_batch_size,)
@@ -94,7 +90,7 @@ class LearnedModel(tf.Module):
         with tf.GradientTape() as tape:
             error = self._outputs(batch.state, batch.action) - wanted
             loss = tf.reduce_sum(tf.reduce_mean(error**2, axis=[1, 2]))  # seeds share no parameter
-        self.optimizer.descend(tape.gradient(loss, self.network.parameters))
+        self.optimizer.apply(tape.gradient(loss, self.network.parameters))
 
     def _outputs(self, state, action):
         """The network's s' - s, r and, where no rule is known, P(terminal) in columns: [S, d + 1 or 2, B]."""

@@ -92,7 +92,7 @@ class Adam(tf.Module):
         self._means = [tf.Variable(tf.zeros_like(parameter), trainable=False) for parameter in parameters]  # m
         self._squares = [tf.Variable(tf.zeros_like(parameter), trainable=False) for parameter in parameters]  # v
 
-    def descend(self, gradients: list[tf.Tensor]) -> None:
+    def apply(self, gradients: list[tf.Tensor]) -> None:
         """Takes one step against the gradients, one for each parameter."""
         t = tf.cast(self.updates.assign_add(1), tf.float32)
         alpha = self.learning_rate * tf.sqrt(1.0 - _DECAY_OF_SQUARES**t) / (1.0 - _DECAY_OF_MEANS**t)

@@ -5,8 +5,6 @@ transitions of a mini-batch; the learner learns from them, and acts. Actions are
 in DDPG.
 """
 
-from collections.abc import Callable
-
 import tensorflow as tf
 
 from dyna_td.learning.networks import ACTIVATIONS, OUTPUT_LIMIT, Adam, StackedNetwork, all_finite, as_columns
@@ -34,12 +32,6 @@ class DQN(tf.Module):
         self.q = StackedNetwork(streams, sizes, activation, OUTPUT_LIMIT)
         self.q_target = StackedNetwork(streams, sizes, activation, OUTPUT_LIMIT)  # the same draws, so the same weights
         self.optimizer = Adam(settings.learning_rate, self.q.parameters)
-        self.updates = tf.Variable(0, dtype=tf.int64)  # n_tau of Algorithm 4
-
-    @property
-    def optimizers(self) -> list[Adam]:
-        """All optimizers; a sweep changes the step size of the first."""
-        return [self.optimizer]
 
     # Acting.
 
@@ -54,7 +46,7 @@ class DQN(tf.Module):
         explore = self.streams.uniform(Purpose.EVALUATION_EXPLORE, shape, step=step, inner=t)
         return self.act(state, self.settings.evaluation_exploration, explore)
 
-    def simulate(self, state: tf.Tensor, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
+    def on_policy(self, state: tf.Tensor, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
         """On-policy actions in the states [S, B, d] of the k-th simulated mini-batch: int32 [S, B]."""
         explore = self.streams.uniform(Purpose.SIMULATED_EXPLORE, (state.shape[1], 2), step=step, inner=k)
         return self.act(state, self.settings.exploration, explore)
@@ -81,7 +73,7 @@ class DQN(tf.Module):
 
     def value(self, columns: tf.Tensor) -> tf.Tensor:
         """V(s) = max_a Q(s, a): columns [S, d, B] -> [S, B]; search control takes its gradients."""
-        return value(self.q, columns)
+        return tf.reduce_max(self.q(columns), axis=1)
 
     def q_value(self, state: tf.Tensor, action: tf.Tensor) -> tf.Tensor:
         """Q(s, a): [S, B, d] and int32 [S, B] -> [S, B]."""
@@ -94,9 +86,13 @@ class DQN(tf.Module):
         bootstrap = tf.reduce_max(network(as_columns(batch.next_state)), axis=1)
         return batch.reward + self.settings.discount * (1.0 - batch.terminated) * bootstrap
 
+    def td_error(self, batch: Transition) -> tf.Tensor:
+        """delta = y - Q(s, a): [S, B]."""
+        return self.td_target(batch) - self.q_value(batch.state, batch.action)
+
     # Learning.
 
-    def improve(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
+    def update(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
         """Updates theta; every tau updates, copies it to the target network.
 
         Args:
@@ -106,25 +102,18 @@ class DQN(tf.Module):
         Returns:
           delta, the TD errors before the update: [S, b].
         """
-        target = self.td_target(batch)
         with tf.GradientTape() as tape:
-            td_error = target - self.q_value(batch.state, batch.action)  # delta, [S, b]
+            td_error = self.td_error(batch)  # no gradient goes through y, which has the target network's parameters
             loss = tf.reduce_mean(weight * td_error**2, axis=1)  # [S]; mean squared error, neither clipped nor Huber's
             loss = tf.reduce_sum(loss)  # seeds share no parameter, so gradients stay apart
-        self.optimizer.descend(tape.gradient(loss, self.q.parameters))
-        self.updates.assign_add(1)
+        self.optimizer.apply(tape.gradient(loss, self.q.parameters))
         self.q_target.copy_from(self.q, when=self.target_has_moved())
         return td_error
 
     def target_has_moved(self) -> tf.Tensor:
         """Whether the latest update copied theta to the target network: scalar bool; true before the first update."""
-        return tf.equal(self.updates % self.settings.target_period, 0)
+        return tf.equal(self.optimizer.updates % self.settings.target_period, 0)
 
     def is_finite(self) -> tf.Tensor:
         """Whether all parameters of a seed's Q are finite: bool [S]."""
         return all_finite(self.q.parameters)
-
-
-def value(q: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tensor:
-    """V(s) = max_a Q(s, a), Dyna-Value's criterion: [S, d, B] -> [S, B]; `q` returns [S, A, B]."""
-    return tf.reduce_max(q(states), axis=1)

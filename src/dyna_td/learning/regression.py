@@ -86,7 +86,7 @@ class L2(tf.Module):
         y = tf.gather_nd(self.y.read_value(), examples[..., None], batch_dims=1)
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(self.loss(self.predict(x) - y))  # seeds share no parameter, so gradients stay apart
-        self.optimizer.descend(tape.gradient(loss, self.network.parameters))
+        self.optimizer.apply(tape.gradient(loss, self.network.parameters))
         self.after_update(examples, x, y)
 
 

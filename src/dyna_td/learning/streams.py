@@ -21,8 +21,7 @@ _PURPOSES = 2**6
 class Purpose(enum.IntEnum):
     """The purpose of a draw. The values are part of the results: never renumber them.
 
-    A new purpose that only one agent has is a constant from 27 to 59 in that agent's file. A new entry here would
-    outdate every finished run. Measurements of a frozen Q have 60 to 63.
+    Those from 27 to 59 are left to the user's own agents.
     """
 
     WEIGHTS = 0
@@ -41,17 +40,21 @@ class Purpose(enum.IntEnum):
     CHAIN_NOISE = 13
     CHAIN_START = 14
     CHAIN_MODEL = 15
-    CHAIN_CRITERION = 16  # a fill's criterion, sign or direction
+    CHAIN_CRITERION = 16  # what a random criterion draws: Dyna-Frequency's coin, an ablation's sign or direction
     SIMULATED_STATES = 17
     SIMULATED_EXPLORE = 18
     SIMULATED_ENVIRONMENT = 19
     IDEAL_ENVIRONMENT = 20
-    IDEAL_DRAWS = 21  # of p*'s floor, and of LaBER's own draws
+    IDEAL_DRAWS = 21
     OWN_DRAWS = 22
     BUFFER_DRAWS = 23
     RECENT_DRAWS = 24
     CHAIN_RESTART = 25  # Dyna-Frequency's starts and restarts from the queue
     EXPLORE_NOISE = 26
+    FROZEN_IDEAL_STATES = 60
+    FROZEN_UNIFORM_STATES = 61
+    FROZEN_CHAIN_STARTS = 62
+    FROZEN_CHAIN_NOISE = 63
 
 
 class Streams:

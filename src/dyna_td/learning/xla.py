@@ -29,6 +29,17 @@ def with_tensor_loops(function: Callable) -> Callable:
     return call
 
 
+@with_tensor_loops
+def call_where(condition: tf.Tensor, function: Callable[[], None]) -> None:
+    """Calls `function`, which changes variables, where the scalar bool `condition` holds.
+
+    The loop makes at most one turn. A branch around the writes would make XLA copy the variables of the whole training.
+    """
+    while condition:
+        function()
+        condition = tf.constant(False)
+
+
 def compiled(function: Callable):
     """The result of `function`, computed by XLA, for numbers that are made before training.
 

@@ -4,7 +4,6 @@ They serve Section 4.1 and the appendix's Theorem 3. A run of `dyna_td_frozen` t
 model, to the last bit, and measures once at its end.
 """
 
-import enum
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from scipy.special import ndtri
 
 from dyna_td.learning.networks import as_columns, as_rows, map_blocks
 from dyna_td.learning.replay import Transition
-from dyna_td.learning.streams import Streams
+from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.measures import densities
@@ -43,15 +42,6 @@ KINDS = {
     "langevin_constant_y": ("langevin", 0.0, False),
     "langevin_small_steps": ("langevin", SMALL_STEP, True),
 }
-
-
-class FrozenPurpose(enum.IntEnum):
-    """The purpose of a draw; the numbers differ from those of `streams.Purpose`."""
-
-    IDEAL_STATES = 60
-    UNIFORM_STATES = 61
-    CHAIN_STARTS = 62
-    CHAIN_NOISE = 63
 
 
 class FrozenQ(tf.Module):
@@ -153,7 +143,7 @@ class FrozenQ(tf.Module):
         def advance(state, t):
             slope = as_rows(self.slope(as_columns(state), through_y, online=name == "algorithm_4"))
             slope = tf.where(tf.math.is_finite(slope), slope, 0.0)
-            normals = self.streams.normal(FrozenPurpose.CHAIN_NOISE, (CHAINS, 2 * d), step=t, inner=number)
+            normals = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (CHAINS, 2 * d), step=t, inner=number)
             noise, restart_noise = _flat(normals[..., :d]), _flat(normals[..., d:])
             moved, leaves, _ = rule.move(_flat(state), _flat(slope), noise)
             fresh = rule.first(_flat(self._starts(t, number)), restart_noise)
@@ -176,7 +166,7 @@ class FrozenQ(tf.Module):
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts its chains too: [S, C, d]."""
         replay = self.agent.replay
-        places = self.streams.integers(FrozenPurpose.CHAIN_STARTS, (CHAINS,), replay.size, step=t, inner=number)
+        places = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (CHAINS,), replay.size, step=t, inner=number)
         return replay.gather(places).state
 
     def _ideal_draws(self) -> Callable:
@@ -185,7 +175,7 @@ class FrozenQ(tf.Module):
         levels = build_levels(error)
 
         def advance(state, t):
-            uniforms = self.streams.uniform(FrozenPurpose.IDEAL_STATES, (CHAINS, 3), step=t)
+            uniforms = self.streams.uniform(Purpose.FROZEN_IDEAL_STATES, (CHAINS, 3), step=t)
             cells, _ = draw_leaves(levels, uniforms[..., 0])
             corner = tf.cast(tf.stack([cells // SIDE, cells % SIDE], axis=-1), tf.float32)
             return (corner + uniforms[..., 1:]) / SIDE, tf.ones(state.shape[:2], tf.bool)
@@ -215,7 +205,7 @@ class FrozenQ(tf.Module):
     def _compare_gradients(self, step: tf.Tensor) -> dict[str, tf.Tensor]:
         """Over states, the gradients' mean cosine, and the shares of cosines above 0 and above 0.9; each [S]."""
         states = {
-            "uniform": self.streams.uniform(FrozenPurpose.UNIFORM_STATES, (PROBED, self.twin.state_dim)),
+            "uniform": self.streams.uniform(Purpose.FROZEN_UNIFORM_STATES, (PROBED, self.twin.state_dim)),
             "queue": self.agent.sample_states(step, PROBED),
         }
         metrics = {}

@@ -4,7 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dyna_td.errors import require_choice
-from dyna_td.registry import DYNA_AGENTS, FREQUENCY_AGENTS, ROUNDABOUT, SAMPLED_ENVIRONMENT, is_supervised
+from dyna_td.registry import (
+    DYNA_AGENTS,
+    FREQUENCY_AGENTS,
+    FROZEN_AGENTS,
+    ROUNDABOUT,
+    SAMPLED_ENVIRONMENT,
+    is_supervised,
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ STATES_METRICS = {
 SAMPLING_METRICS |= STATES_METRICS
 METRICS |= SAMPLING_METRICS
 
-# Measurements of dyna_td_frozen on its final Q; delta is by its learned model.
+# Measurements on the last Q (`registry.FROZEN_AGENTS`); delta is by its learned model.
 _KINDS = {
     "released": "long chains of the released rule",
     "algorithm_4": "long chains of Algorithm 4's rule",
@@ -143,6 +150,6 @@ def require_metric(metric: object, environment: str, agents: Iterable[str]) -> s
         and ((name not in DYNA_METRICS and not name.endswith("_recent")) or set(agents) <= set(DYNA_AGENTS))
         and (environment == ROUNDABOUT or name not in ROUNDABOUT_METRICS)
         and (name not in FREQUENCY_METRICS or set(agents) <= set(FREQUENCY_AGENTS))
-        and (name not in FROZEN_METRICS or set(agents) <= {"dyna_td_frozen"})
+        and (name not in FROZEN_METRICS or set(agents) <= set(FROZEN_AGENTS))
     }
     return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")

@@ -3,7 +3,7 @@
 import keyword
 import reprlib
 import sys
-from dataclasses import Field
+from dataclasses import fields
 from typing import Any
 
 from dyna_td import registry
@@ -22,7 +22,8 @@ _TAKEN = (
 def adopt(agent: str | type) -> str:
     """Enters a class of the user's own in `registry.AGENTS`, and returns its name there, "module:Class".
 
-    The class extends one of `dyna_td.agents` and has its settings. Its dictionary `numbers` adds its own (`Agent`).
+    The class extends one of `dyna_td.agents` and has its settings, or those of its attribute `Settings`, a dataclass
+    that extends them; where actions are vectors, of `BoxSettings`.
 
     Raises:
       UserError: it cannot be imported, is no agent, or its source is not found.
@@ -41,36 +42,49 @@ def adopt(agent: str | type) -> str:
         raise UserError(f"agent {name} is no agent: expected a class that extends one of dyna_td.agents.")
     by_path = {known.path: known for key, known in reversed(registry.AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
-    numbers = {**bases[0].numbers, **_require_numbers(name, getattr(own, "numbers", {}))}
+    kinds = _require_settings(name, own, bases[0])
     if registry.with_source(name) and not sources.file_of(own.__module__):
         raise UserError(
             f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__} in a .py file."
         )
-    is_dyna = issubclass(own, registry.load("dyna_td.agents.dyna:Dyna"))
-    registry.AGENTS[name] = registry.Agent(name, is_dyna, numbers, bases[0].on)
-    registry.made_settings_types.pop(name, None)  # those of other agents stay: runs with them must stay equal
+    registry.AGENTS[name] = registry.Agent(name, *kinds, on=bases[0].on)
     return name
 
 
-def _require_numbers(agent: str, numbers: Any) -> dict[str, Any]:
-    """Returns `numbers` if they are settings by name, or own defaults of shared settings; raises UserError."""
-    if not isinstance(numbers, dict):
-        raise UserError(
-            f"agent {agent}: numbers is {reprlib.repr(numbers)}, expected a dictionary of settings by name."
-        )
-    shared = DDPGDynaSettings.__dataclass_fields__ | DynaSettings.__dataclass_fields__
-    for name, value in numbers.items():
-        if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name) or name in _TAKEN:
-            raise UserError(
-                f"agent {agent}: numbers names {name!r}, which Python or an option has: choose another name."
-            )
-        setting = value if isinstance(value, Field) and value.metadata else shared.get(name)
-        if setting is None:
-            raise UserError(
-                f"agent {agent}: numbers names {name!r}, which is no shared setting: declare it with settings.number."
-            )
-        checked(setting, value.default if isinstance(value, Field) else value, f"agent {agent}: {name}")
-    return numbers
+def _require_settings(name: str, agent: type, base: registry.Agent) -> tuple[type, type | None]:
+    """The types of an agent's settings, on discrete actions and on vectors, None if it has none there.
+
+    Raises:
+      UserError: for a type that is no dataclass of settings, or does not extend that of `base`.
+    """
+    kinds: tuple[type, type | None] = (base.settings, base.box_settings)
+    if issubclass(agent, registry.load("dyna_td.agents.dyna:Dyna")) and not base.dyna:
+        kinds = (DynaSettings, DDPGDynaSettings)
+    own = getattr(agent, "Settings", None), getattr(agent, "BoxSettings", None)
+    for attribute, declared, kind in zip(("Settings", "BoxSettings"), own, kinds, strict=True):
+        if declared is not None:
+            _require_extension(f"agent {name}: {attribute}", declared, kind)
+    return (own[0] or kinds[0], own[1] or (None if own[0] else kinds[1]))
+
+
+def _require_extension(place: str, declared: Any, kind: Any) -> None:
+    """Refuses `declared` unless it is a dataclass that extends `kind` by settings, or by other defaults."""
+    if kind is None:
+        raise UserError(f"{place} is declared, but the agent that it extends trains on discrete actions alone.")
+    if not (isinstance(declared, type) and issubclass(declared, kind)):
+        raise UserError(f"{place} is {reprlib.repr(declared)}, expected a class that extends {kind.__name__}.")
+    if "__dataclass_fields__" not in vars(declared):
+        raise UserError(f"{place} is no dataclass: write @dataclass(frozen=True) above {declared.__name__}.")
+    own: Any = declared  # whose fields no type checker knows
+    known = {setting.name: setting for setting in fields(kind)}
+    for setting in fields(own):
+        name, shared = setting.name, known.get(setting.name)
+        if keyword.iskeyword(name) or name in _TAKEN:
+            raise UserError(f"{place} names {name!r}, which Python or an option has: choose another name.")
+        if not setting.metadata:
+            words = "settings.other_default" if shared else "settings.number"
+            raise UserError(f"{place} names {name!r} without a meaning: declare it with {words}.")
+        checked(shared or setting, setting.default, f"{place}: {name}")
 
 
 def modules_of(environment: str) -> set[str]:

@@ -20,6 +20,7 @@ from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import require_metric
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.registry import (
+    FROZEN_AGENTS,
     FROZEN_SOURCES,
     ROUNDABOUT,
     SAMPLED_ENVIRONMENT,
@@ -118,6 +119,7 @@ class Scale:
       published_rates: whether a swept learning rate is the published choice, where there is one.
       more_seeds: seeds of runs that train more than their figures show, by name.
       fewer_steps: steps of figures, studies and runs that are cut short, by name.
+      first_selection_seeds: of sweeps whose seeds do not follow from the run's name.
     """
 
     name: str
@@ -125,6 +127,7 @@ class Scale:
     published_rates: bool = False
     more_seeds: dict[str, int] = field(default_factory=dict)
     fewer_steps: dict[str, int] = field(default_factory=dict)
+    first_selection_seeds: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,7 @@ class Plan:
       selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
       studies: the available studies by name.
       published_rates: see `Scale`.
+      first_selection_seeds: the first of these seeds by a run's name, where it does not follow from the name.
     """
 
     scale: str
@@ -144,6 +148,7 @@ class Plan:
     selection_seeds: dict[str, int]
     studies: dict[str, Figure]
     published_rates: bool = False
+    first_selection_seeds: dict[str, int] = field(default_factory=dict)
 
     @property
     def drawn(self) -> dict[str, Figure]:
@@ -161,7 +166,8 @@ class Plan:
         Each sweep has seeds of its own, so that one odd seed cannot decide several sweeps.
         """
         blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
-        first = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
+        drawn = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
+        first = self.first_selection_seeds.get(run.name, drawn)
         seeds = tuple(range(first, first + self.selection_seeds[kind_of(run.environment)]))
         return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
 
@@ -266,7 +272,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
     selection_seeds = {kind: extent["selection_seeds"] for kind, extent in scope.extents.items()}
-    return Plan(scale, figures, selection_seeds, studies, scope.published_rates)
+    return Plan(scale, figures, selection_seeds, studies, scope.published_rates, scope.first_selection_seeds)
 
 
 def kind_of(environment: str) -> str:
@@ -323,9 +329,10 @@ def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
     states = panel.get("states", {})
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
-    is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which one agent makes, in the end
-    if is_frozen and (states["moment"] != "late" or {run.agent for run in curves.values()} != {"dyna_td_frozen"}):
-        raise UserError(f"states of source {states['source']} are those of dyna_td_frozen at the moment late alone.")
+    is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which are made in the end
+    if is_frozen and (states["moment"] != "late" or not {run.agent for run in curves.values()} <= {*FROZEN_AGENTS}):
+        makers = " and ".join(FROZEN_AGENTS)
+        raise UserError(f"states of source {states['source']} are those of {makers} at the moment late alone.")
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
     return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown)
 
@@ -342,15 +349,8 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
     sweep = _sweep(kind, numbers.pop("learning_rate"), extent) if isinstance(numbers.get("learning_rate"), list) else ()
     if len(sweep) == 1:
         numbers["learning_rate"], sweep = sweep[0], ()
-    run = Run(
-        environment=environment,
-        agent=agent,
-        settings=make_settings(environment, agent, numbers),
-        seeds=tuple(range(seeds)),
-        steps=steps,
-        evaluate_every=evaluate_every,
-        sweep=sweep,
-    )
+    settings = make_settings(environment, agent, numbers)
+    run = Run(environment, agent, settings, tuple(range(seeds)), steps, evaluate_every, sweep)
     if len(run.name) > LONGEST_RUN_NAME:
         raise UserError(f"the run's name has {len(run.name)} characters: leave more settings at their defaults.")
     return run

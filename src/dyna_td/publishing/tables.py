@@ -232,7 +232,7 @@ def selection(facts: Facts) -> str:
             rate = select_learning_rate(run, sweep)["learning_rate"]
             task = run.environment.partition("-")[0] + (", 16x16" if run.settings.hidden == (16, 16) else "")
             words = [f"`{run.agent}`"]
-            if "exponent" in run.agent:
+            if "priorityexponent" in run.name:  # not the agent's own
                 words.append(f"exponent {run.settings.priority_exponent:g}")
             words.append(f"n = {run.settings.planning_updates}")
             rows.append([f"{task}: {', '.join(words)}", f"{rate:g}", *(f"{share:.0%}" for share in other)])

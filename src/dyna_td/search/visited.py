@@ -17,7 +17,6 @@ class VisitedStates(tf.Module):
 
     def __init__(self, seeds: int, state_dim: int):
         super().__init__()
-        self.state_dim = state_dim
         self._count = tf.Variable(0.0, trainable=False)
         self._mean = tf.Variable(tf.zeros([seeds, state_dim]), trainable=False)  # mu_s
         self._mean_product = tf.Variable(tf.zeros([seeds, state_dim, state_dim]), trainable=False)  # mu_ss

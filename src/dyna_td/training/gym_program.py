@@ -38,7 +38,7 @@ class GymProgram(Program):
         self.reports_driving = run.environment == ROUNDABOUT
         self.space = self.environments.space
         self.agent = make_agent(run, self.streams, self.space)
-        self.optimizers = self.agent.optimizers
+        self.optimizer = self.agent.learner.optimizer
         width = 3 * self.space.state_dim + (self.space.action_dim or 1) + 2
         experience = tf.TensorSpec([self.streams.count, width])
         # Concrete functions do not check the types of their arguments, which saves 0.2 ms a step.

@@ -1,6 +1,7 @@
 """The interface between the training loop and a program, and the part that all programs share."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,18 +14,18 @@ from dyna_td.settings import Run
 class Program(tf.Module):
     """The compiled training of S seeds of one run.
 
-    Subclasses set `optimizers` and define two functions. `train(steps)` takes that many steps (int32 scalar).
+    Subclasses set `optimizer` and define two functions. `train(steps)` takes that many steps (int32 scalar).
     `evaluate()` returns each metric as float32 [S], and changes nothing.
 
     Attributes:
       step: steps taken so far.
-      optimizers: all optimizers; a sweep changes the learning rate of the first.
+      optimizer: its learning rate is the run's, which a sweep changes.
     """
 
     def __init__(self):
         super().__init__()
         self.step = tf.Variable(0, dtype=tf.int64)
-        self.optimizers = []
+        self.optimizer: Any = None
 
     def compile(self, measures: bool) -> None:
         """Compiles all that training calls, with or without measurements, and changes nothing."""

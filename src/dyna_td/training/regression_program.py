@@ -19,7 +19,7 @@ class RegressionProgram(Program):
         super().__init__()
         streams = Streams(run.seeds)
         self.learner = load(LEARNERS[run.agent])(run.settings, streams)
-        self.optimizers = [self.learner.optimizer]
+        self.optimizer = self.learner.optimizer
         self.test_x = tf.Variable(4.0 * streams.uniform(Purpose.TEST_INPUTS, (TEST_EXAMPLES,)) - 2.0, trainable=False)
 
     @xla_function

@@ -117,7 +117,7 @@ class _Training:
                 if done:
                     program.resume(arrays)
                     arrays = {}  # the buffers are large
-                program.optimizers[0].learning_rate.assign(self.runs[number].settings.learning_rate)
+                program.optimizer.learning_rate.assign(self.runs[number].settings.learning_rate)
                 self._train(program, stack_number, number, done)
                 number, done = number + 1, 0
                 if number < len(self.runs):

@@ -34,7 +34,7 @@ class TwinProgram(Program):
         self.streams = Streams(run.seeds)
         self.twin = make_twin(run.environment)
         self.agent = make_agent(run, self.streams, self.twin)
-        self.optimizers = self.agent.optimizers
+        self.optimizer = self.agent.learner.optimizer
         self.sampling = None
         if run.environment == SAMPLED_ENVIRONMENT:
             self.sampling = SamplingDistributions(self.agent, self.streams, self.twin)
