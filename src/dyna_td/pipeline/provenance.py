@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +26,6 @@ def machine() -> dict:
         "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),  # what can change a last digit
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
-        "changed_sources": changed_sources(),
     }
 
 
@@ -52,18 +52,24 @@ def uncommitted(*folders: str) -> list[str] | None:
     return None if changes is None else [line.split(maxsplit=1)[1] for line in changes.splitlines()]
 
 
-def changed_sources() -> list[str] | None:
-    """The files that make numbers and differ from those of the last commit that published runs; None without git."""
+def changed_sources(runs: Iterable[Run]) -> list[str] | None:
+    """The files behind `runs` that differ from those of the last commit that published runs; None without git."""
     published = _git("log", "-1", "--format=%H", "--", "reference/runs")
-    folders = [f"src/{room.replace('.', '/')}" if "." in room else room for room in sources.SCIENCE]
-    changes = _git("diff", "--name-only", published, "--", *folders) if published else None
-    return None if changes is None else changes.splitlines()
+    changes = _git("diff", "--name-only", published) if published else None
+    if changes is None:
+        return None
+    behind = {path for run in runs for path in sources.files(_modules(run)).values()}
+    return [name for name in changes.splitlines() if ROOT / name in behind]
 
 
 def run_digest(run: Run) -> str:
     """SHA-256 of the sources behind a run, see `sources.digest`."""
-    modules = {entry.partition(":")[0] for entry in entries_of(run)}
-    return sources.digest(modules | modules_of(run.environment))
+    return sources.digest(_modules(run))
+
+
+def _modules(run: Run) -> set[str]:
+    """The modules from which all code behind the numbers of `run` is reached."""
+    return {entry.partition(":")[0] for entry in entries_of(run)} | modules_of(run.environment)
 
 
 def _version(package: str) -> str | None:

@@ -58,7 +58,7 @@ def _restore(options: argparse.Namespace) -> None:
         print(f"left out: {sentence}")
     print(f"{len(back.runs)} runs are back in {results.DIRECTORY / plan.scale}.")
     print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
-    if changed := provenance.changed_sources():
+    if changed := provenance.changed_sources(plan.all_runs.values()):
         print(
             f"sources that changed since these runs were published: {len(changed)}, {changed[0]} first; "
             "`make all-figures` trains beginnings of the runs, and says whether their numbers still hold."

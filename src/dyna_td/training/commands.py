@@ -138,6 +138,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
         require_writable(path)
     # Before the training: what is edited or committed meanwhile did not make these numbers.
     details = {**results.describe(run), **facts, **provenance.machine()}
+    details["changed_sources"] = provenance.changed_sources([run])
     checkpoint = _checkpoint(csv, [run], details, options)
     trainer = import_quietly("dyna_td.training.trainer")
     events = None
