@@ -39,7 +39,8 @@ from highway_env.envs.common.observation import TimeToCollisionObservation
 from highway_env.envs.roundabout_env import RoundaboutEnv
 from highway_env.vehicle.kinematics import Vehicle
 
-from envs.traffic import EgoVehicle, LaneTable, TableRoad, Traffic, TrafficVehicle, clamp
+from envs.lanes import LaneTable
+from envs.traffic import EgoVehicle, TableRoad, Traffic, TrafficVehicle, clamp
 
 DECISIONS = 11
 TARGET_SPEEDS = (0, 5, 10, 15)  # m/s

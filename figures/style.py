@@ -65,6 +65,8 @@ UNDASHED = CurveStyle("Dyna-TD, learned model", "black")  # where no true model 
 # Agents beyond the paper. A line here changes no picture but those that show its agent.
 BEYOND = {
     "laber": CurveStyle("LaBER", "darkorange"),
+    "lap": CurveStyle("LAP", "teal"),
+    "pal": CurveStyle("PAL", "darkviolet"),
     "dyna_td_frozen": UNDASHED,
 }
 

@@ -77,6 +77,8 @@ AGENTS = {
         "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", own.SchaulSettings, own.DDPGSchaulSettings
     ),
     "laber": Agent("dyna_td.agents.laber:LaBER", own.LaBERSettings, own.DDPGLaBERSettings),
+    "lap": Agent("dyna_td.agents.lap:LAP", own.LAPSettings, own.DDPGLAPSettings),
+    "pal": Agent("dyna_td.agents.pal:PAL", own.LAPSettings, own.DDPGLAPSettings),
     "full_prioritized_er": Agent("dyna_td.agents.full_prioritized_er:FullPrioritizedER", own.PrioritizedSettings),
     "dyna_td": Agent("dyna_td.agents.dyna_td:DynaTD", *_DYNA),
     "dyna_td_long": Agent("dyna_td.agents.dyna_td:DynaTD", own.LongChainSettings),

@@ -10,8 +10,9 @@ import pytest
 from highway_env.envs.roundabout_env import RoundaboutEnv
 from highway_env.road.road import Road
 
+from envs.lanes import LaneTable
 from envs.roundabout import Roundabout
-from envs.traffic import LaneTable, TrafficVehicle
+from envs.traffic import TrafficVehicle
 
 EPISODES = int(os.environ.get("EPISODES", "24"))
 LEFT, IDLE, RIGHT, FASTER, SLOWER = range(5)

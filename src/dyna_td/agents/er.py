@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from dyna_td.learning.q_learning import squared
 from dyna_td.learning.replay import Replay, Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
@@ -42,7 +43,7 @@ class ER(tf.Module):
     def update(self, step: tf.Tensor, k: tf.Tensor) -> None:
         """The k-th update of this step."""
         batch, places, weight = self.mini_batch(step, k)
-        td_error = self.learner.update(batch, weight)
+        td_error = self.learner.update(batch, weight, self.loss)
         self.after_update(places, td_error)
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
@@ -54,6 +55,10 @@ class ER(tf.Module):
         """Draws the k-th mini-batch of this step: places in B_er, int32 [S, b], and weights in the loss."""
         shape = (self.settings.batch_size,)
         return self.streams.integers(Purpose.UNIFORM_BATCH, shape, self.replay.size, step=step, inner=k), tf.ones([])
+
+    def loss(self, td_error: tf.Tensor) -> tf.Tensor:
+        """The loss of each transition of a mini-batch, before its weight: [S, b] -> [S, b]."""
+        return squared(td_error)
 
     def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
         """Handles an updated mini-batch's TD errors [S, b]; uniform replay ignores them."""

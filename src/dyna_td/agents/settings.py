@@ -36,6 +36,21 @@ class DDPGSchaulSettings(_Schaul, DDPGSettings):
 
 
 @dataclass(frozen=True)
+class _LAP:
+    priority_exponent: float = number(0.4, "exponent of LAP's priorities max(|delta|, 1)", "Fujimoto et al.", 0, 10)
+
+
+@dataclass(frozen=True)
+class LAPSettings(_LAP, DQNSettings):
+    """Of LAP and PAL; the exponent is that of their TD3, with Huber's loss of width 1 (0.6 and 0.01 on Atari)."""
+
+
+@dataclass(frozen=True)
+class DDPGLAPSettings(_LAP, DDPGSettings):
+    """Of LAP and PAL on action vectors."""
+
+
+@dataclass(frozen=True)
 class _LaBER:
     large_batch: int = number(4, "size of the uniform batch, in mini-batches", "Lahire et al.", 1, 99)
     importance_weights: bool = number(

@@ -1,8 +1,11 @@
 """DDPG (Lillicrap et al., 2016): the values of action vectors, and an actor that climbs them (figure 6)."""
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from dyna_td.learning.networks import ACTIVATIONS, OUTPUT_LIMIT, Adam, StackedNetwork, all_finite, as_columns, as_rows
+from dyna_td.learning.q_learning import squared
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.settings import DDPGSettings
@@ -35,7 +38,7 @@ class DDPG(tf.Module):
         self.actor, self.actor_target = make(a, 0, _ACTOR_INDEX), make(a, 0, _ACTOR_INDEX)
         self.optimizer = Adam(settings.learning_rate, self.critic.parameters)
         self.actor_optimizer = Adam(settings.actor_learning_rate, self.actor.parameters)
-        self.noise = tf.Variable(tf.zeros([streams.count, a]), trainable=False)  # x, of the behaviour policy
+        self.noise = tf.Variable(tf.zeros([streams.count, a]), trainable=False)  # x, the behaviour policy's
 
     # Acting.
 
@@ -92,16 +95,18 @@ class DDPG(tf.Module):
 
     # Learning.
 
-    def update(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
+    def update(
+        self, batch: Transition, weight: tf.Tensor, loss: Callable[[tf.Tensor], tf.Tensor] = squared
+    ) -> tf.Tensor:
         """Updates the critic and the actor, and moves the target networks a little; see `DQN.update`."""
         with tf.GradientTape() as tape:
             td_error = self.td_error(batch)
-            loss = tf.reduce_sum(tf.reduce_mean(weight * td_error**2, axis=1))  # seeds share no parameter
-        self.optimizer.apply(tape.gradient(loss, self.critic.parameters))
+            critic_loss = tf.reduce_sum(tf.reduce_mean(weight * loss(td_error), axis=1))  # seeds share no parameter
+        self.optimizer.apply(tape.gradient(critic_loss, self.critic.parameters))
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.actor.parameters)
-            loss = -tf.reduce_sum(tf.reduce_mean(self.value(as_columns(batch.state)), axis=1))
-        self.actor_optimizer.apply(tape.gradient(loss, self.actor.parameters))
+            actor_loss = -tf.reduce_sum(tf.reduce_mean(self.value(as_columns(batch.state)), axis=1))
+        self.actor_optimizer.apply(tape.gradient(actor_loss, self.actor.parameters))
         self.critic_target.move_towards(self.critic, self.settings.target_rate)
         self.actor_target.move_towards(self.actor, self.settings.target_rate)
         return td_error

@@ -5,12 +5,19 @@ transitions of a mini-batch; the learner learns from them, and acts. Actions are
 in DDPG.
 """
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from dyna_td.learning.networks import ACTIVATIONS, OUTPUT_LIMIT, Adam, StackedNetwork, all_finite, as_columns
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.settings import DQNSettings
+
+
+def squared(td_error: tf.Tensor) -> tf.Tensor:
+    """delta^2, neither halved nor clipped, nor Huber's: in the shape of `td_error`."""
+    return td_error**2
 
 
 class DQN(tf.Module):
@@ -92,21 +99,24 @@ class DQN(tf.Module):
 
     # Learning.
 
-    def update(self, batch: Transition, weight: tf.Tensor) -> tf.Tensor:
+    def update(
+        self, batch: Transition, weight: tf.Tensor, loss: Callable[[tf.Tensor], tf.Tensor] = squared
+    ) -> tf.Tensor:
         """Updates theta; every tau updates, copies it to the target network.
 
         Args:
           batch: [S, b].
           weight: of each transition in the loss, [S, b] or a scalar.
+          loss: maps delta to each transition's loss, [S, b] -> [S, b].
 
         Returns:
           delta, the TD errors before the update: [S, b].
         """
         with tf.GradientTape() as tape:
             td_error = self.td_error(batch)  # no gradient goes through y, which has the target network's parameters
-            loss = tf.reduce_mean(weight * td_error**2, axis=1)  # [S]; mean squared error, neither clipped nor Huber's
-            loss = tf.reduce_sum(loss)  # seeds share no parameter, so gradients stay apart
-        self.optimizer.apply(tape.gradient(loss, self.q.parameters))
+            mean = tf.reduce_mean(weight * loss(td_error), axis=1)  # [S]
+            total = tf.reduce_sum(mean)  # seeds share no parameter, so gradients stay apart
+        self.optimizer.apply(tape.gradient(total, self.q.parameters))
         self.q_target.copy_from(self.q, when=self.target_has_moved())
         return td_error
 
