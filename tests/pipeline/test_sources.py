@@ -41,6 +41,7 @@ def digest_of(tmp_path, monkeypatch):
             module.__file__ = str(tmp_path / f"{name}.py")
             monkeypatch.setitem(sys.modules, name, module)
         sources._text.cache_clear()
+        sources._imports.cache_clear()
         return sources.digest(["own_agent"])
 
     return call

@@ -58,7 +58,13 @@ def file_of(module: str) -> Path | None:
     return path if path.suffix == ".py" and not is_library else None
 
 
-def _imports(name: str, path: Path) -> Iterator[str]:
+@cache
+def _imports(name: str, path: Path) -> tuple[str, ...]:
+    """The modules that a file's import statements name, those within functions included."""
+    return tuple(_imported(name, path))
+
+
+def _imported(name: str, path: Path) -> Iterator[str]:
     package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
