@@ -25,7 +25,7 @@ from markupsafe import Markup
 from dyna_td.errors import UserError
 from dyna_td.evidence import readings, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
-from dyna_td.pipeline import costs, plans, provenance, results
+from dyna_td.pipeline import beginnings, costs, plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
 from dyna_td.pipeline.remedies import naming_damage
@@ -205,8 +205,10 @@ def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> di
     more = found.picture(pages.DIFFERENCES)  # about figures 4 and 12, shown with the former
     if name == "figure_4" and more.exists():
         pictures.append(_shown(more, "Differences of returns in figures 4 and 12", remedy, found))
+    repeats = beginnings.read(png.with_name("repeats.csv"))
     return shown | {
         "pictures": pictures,
+        "repeats": beginnings.sentence(repeats) if repeats else "",
         "caption": caption(ROOT / "figures" / "captions" / f"{name}.rst"),
         "place": place,
         "drawn_from": f"{place}/curves.csv{f' and {place}/states.csv' if figure.shows_states else ''}",
