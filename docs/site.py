@@ -5,6 +5,9 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 
+from dyna_td.pipeline.plans import load_plan
+from dyna_td.publishing import report
+
 ROOT = Path(__file__).parents[1]
 _OUTSIDE = re.compile(r"(!?)\[([^\]]*)\]\(\.\./([^)#]+)\)")
 
@@ -13,11 +16,9 @@ def on_files(files, config):
     """Adds the pictures of reference/ that pages show or link to."""
     pages = [Path(file.abs_src_path).read_text(encoding="utf-8") for file in files.documentation_pages()]
     pictures = {path for page in pages for _, _, path in _OUTSIDE.findall(page) if path.endswith(".png")}
-    report = files.get_file_from_path("report.html")
-    text = Path(report.abs_src_path).read_text(encoding="utf-8")
-    pictures.update(re.findall(r'src="\.\./([^"]+)"', text))
-    files.remove(report)
-    files.append(File.generated(config, "report.html", content=text.replace('src="../', 'src="')))
+    text = report.published(load_plan("paper"))
+    pictures.update(re.findall(r'src="(reference/[^"]+)"', text))
+    files.append(File.generated(config, "report.html", content=text))
     for picture in sorted(pictures):
         files.append(File.generated(config, picture, abs_src_path=str(ROOT / picture)))
     return files

@@ -131,13 +131,11 @@ def test_every_claim_and_test_is_there_and_odd_text_is_shown_as_it_is(folder, ve
     assert page.all("script") == [] and ODD in page.section("claims")
 
 
-def test_the_published_report_is_current_and_its_pictures_are_there():
-    published = ROOT / report.PAGE
-    assert published.read_text(encoding="utf-8") == report.published(plans.load_plan("paper"))
-    page = Page(published.read_text(encoding="utf-8"))
+def test_the_report_of_the_published_results_shows_their_pictures():
+    page = Page(report.published(plans.load_plan("paper")))
     assert len(page.all("img")) >= len(FIGURES_OF_THE_PAPER)
     for image in page.all("img"):
-        assert (published.parent / image["src"]).read_bytes().startswith(b"\x89PNG")
+        assert (ROOT / image["src"]).read_bytes().startswith(b"\x89PNG")
     assert "<a href" not in page.all("body")[0]["text"]
 
 

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE, as_csv
@@ -77,18 +76,13 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.publishing import pages, report, summary  # with the libraries that only pages need
+    from dyna_td.publishing import pages, summary  # with the libraries that only pages need
     from dyna_td.publishing.facts import Facts
 
     pages.fill()
     facts = Facts()
-    texts = {
-        report.PAGE: report.published(facts.plan),
-        Path("reference") / "summary.csv": as_csv(summary.summary(list(facts.plan.drawn.values()), ROOT / "reference")),
-    }
-    for path, text in texts.items():
-        with write_whole(ROOT / path) as file:
-            file.write(text)
+    with write_whole(ROOT / "reference" / "summary.csv") as file:
+        file.write(as_csv(summary.summary(list(facts.plan.drawn.values()), ROOT / "reference")))
     for number, verdict in facts.verdicts.items():
         finding = facts.findings.get(number)
         if finding and finding.verdict != verdict:

@@ -6,7 +6,6 @@ it. `published` gathers the same from reference/. `report.html.jinja` is the pag
 
 import base64
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -36,7 +35,6 @@ from dyna_td.publishing.facts import Facts, measured_jobs
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 # A warning is a mistake in the caption.
 _CAPTION_SETTINGS: dict[str, Any] = {"_disable_config": True, "halt_level": 2, "report_level": 5}
-PAGE = Path("docs") / "report.html"  # the published report, from the project's folder
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
@@ -74,12 +72,12 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
 
 
 def published(plan: Plan) -> str:
-    """The page of the published results, with links to their pictures."""
+    """The page of the published results, with links to pictures in `reference/` beside it."""
     directory = ROOT / "reference"
     found = Sources(
         partial(_picture, directory),
         lambda job: reference.stored(f"{job}.json", directory),
-        lambda png: Path(os.path.relpath(png, (ROOT / PAGE).parent)).as_posix(),
+        lambda png: png.relative_to(ROOT).as_posix(),
         directory,
     )
     return render(_content(plan, load_claims(plan), found) | {"made_by": ""})
