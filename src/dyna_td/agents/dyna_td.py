@@ -5,7 +5,7 @@ Where each line of Algorithm 4 stands:
     mu, Sigma and epsilon_accept                  `search.visited.VisitedStates`
     while c < k and i < k_b, accept, i <- i + 1   `search.chain.SearchControl.fill`
     s <- s + alpha_h grad h + noise               `search.rules`: `Algorithm4` is the box, figures take `Released`
-    outside: draw s from B_er, continue           `leaves` of `search.rules`, `restart` in `fill`, `Dyna.start`
+    outside: draw s from B_er, continue           `restarts` of `search.rules` and in `fill`, `Dyna.start`
     y-hat, h and its gradient                     here
     B_sc                                          `search.queue.StateQueue`
     the mixed mini-batches                        `agents.dyna.Dyna`

@@ -13,7 +13,8 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
 
 ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
-_BLOCK_ACTIVATIONS = 6_400  # of one seed and layer in a block: the fastest value tried, half a MiB with 20 seeds
+# A block of `map_blocks` has as many of one seed and layer: the fastest value tried, half a MiB with 20 seeds.
+_BLOCK_ACTIVATIONS = 6_400
 _DECAY_OF_MEANS, _DECAY_OF_SQUARES, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # TensorFlow 1's beta_1, beta_2, epsilon
 # Up to 8 features are transposed one by one: XLA would fuse a whole transposition into the next product, which rounds
 # CartPole's 4 features differently. With more features the bits agree, and a whole transposition compiles faster: four

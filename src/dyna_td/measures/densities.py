@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-LARGEST_EXPONENT = 100.0  # of a fit, in absolute value: so high a power puts all shares in a single cell
+LARGEST_EXPONENT = 100.0  # A fit goes no farther: so high a power puts all shares in a single cell.
 
 
 def power_density(error: ArrayLike, exponent: ArrayLike = 1.0) -> np.ndarray:

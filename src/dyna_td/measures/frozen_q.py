@@ -1,7 +1,7 @@
 """Measurements on the final Q of a training: long chains, the effect of a constant y, and that of a learned model.
 
-They serve Section 4.1 and the appendix's Theorem 3. A run of `dyna_td_frozen` trains as `dyna_td` does with the learned
-model, to the last bit, and measures once at its end.
+They serve Section 4.1 and the appendix's Theorem 3. A run with these measurements trains as `dyna_td` does with
+the learned model, to the last bit, and measures once at its end.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,13 @@ from dyna_td.registry import FROZEN_SOURCES
 from dyna_td.search.gradient import gradient
 from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED
 
-CHAINS = 64  # of each kind and seed, side by side
+CHAINS = 64  # Each seed runs as many of each kind, side by side.
 SIDE = 20  # cells a side of the chains' histograms; a cell is as wide as a step, and the goal is one cell
 POINTS = 5  # points a side of a cell; |delta| is averaged over them
 SNAPSHOTS = -(-SHOWN // CHAINS)  # times at which the pictures show the chains' states
 PROBED = 2_000  # states at which the two gradients are compared
 CLOSE = 0.9  # a cosine above which two gradients are close
-QUANTILES = 64  # of GridWorld's noise, equally likely; together they stand for its transition
+QUANTILES = 64  # As many equally likely values of GridWorld's noise stand for its transition.
 
 SMALL_STEP = LANGEVIN_STEP / 100
 
@@ -100,11 +100,9 @@ class FrozenQ(tf.Module):
     @xla_function
     def _run_chains(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """Visits of each cell, [S, SIDE^2], and states, [S, 2000, 2], both by kind of chain."""
-        found = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(KINDS)}
-        found["ideal"] = self._visit(self._ideal_draws(), len(KINDS))
-        return {kind: visits for kind, (visits, _) in found.items()}, {
-            kind: shown for kind, (_, shown) in found.items()
-        }
+        both = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(KINDS)}
+        both["ideal"] = self._visit(self._ideal_draws(), len(KINDS))
+        return {kind: visits for kind, (visits, _) in both.items()}, {kind: shown for kind, (_, shown) in both.items()}
 
     @with_tensor_loops
     def _visit(self, advance: Callable, number: int) -> tuple[tf.Tensor, tf.Tensor]:
@@ -145,10 +143,10 @@ class FrozenQ(tf.Module):
             slope = tf.where(tf.math.is_finite(slope), slope, 0.0)
             normals = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (CHAINS, 2 * d), step=t, inner=number)
             noise, restart_noise = _flat(normals[..., :d]), _flat(normals[..., d:])
-            moved, leaves, _ = rule.move(_flat(state), _flat(slope), noise)
+            moved, restarts, _ = rule.move(_flat(state), _flat(slope), noise)
             fresh = rule.first(_flat(self._starts(t, number)), restart_noise)
-            next_state = tf.where(leaves[:, None], fresh, moved)
-            return tf.reshape(next_state, state.shape), tf.reshape(~leaves, state.shape[:2])
+            next_state = tf.where(restarts[:, None], fresh, moved)
+            return tf.reshape(next_state, state.shape), tf.reshape(~restarts, state.shape[:2])
 
         return advance
 

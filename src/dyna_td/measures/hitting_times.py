@@ -24,7 +24,7 @@ TARGETS = (0.1, 0.25, 0.5, 1.0, 2.0)  # x_t, a curve each in figure 8c
 STARTS = (1.0, 2.0, 5.0, 10.0, 20.0)  # x_0, a curve each in figure 8d
 FARTHEST_START = 20.0  # right end of figure 8c
 NEAREST_TARGET = 0.1  # left end of figure 8d
-POINTS = 240  # of each curve
+POINTS = 240  # points on each curve
 
 
 def square_hitting_time(initial_error: ArrayLike, threshold: ArrayLike, rate: float = 1.0) -> np.ndarray:

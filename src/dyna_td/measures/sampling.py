@@ -17,9 +17,9 @@ from dyna_td.settings import SearchControlSettings
 CELLS = 50  # a side (paper)
 COARSE_CELLS = 10  # a side of the coarser histogram, whose largest entropy is 4.605
 DRAWS = 3_000  # states that estimate a distribution (paper)
-SHOWN = 2_000  # of them in the pictures and entropies of figures 2 and 5 (paper)
-MODEL_DRAWS = 16  # of GridWorld's noise, averaged in each y
-RECENT_TRANSITIONS = 5_000  # of the recency buffer, which stands for d^pi (ours)
+SHOWN = 2_000  # states in the pictures and entropies of figures 2 and 5 (paper)
+MODEL_DRAWS = 16  # Each y averages as many draws of GridWorld's noise.
+RECENT_TRANSITIONS = 5_000  # The recency buffer stands for d^pi (ours).
 RECENT_STATES = 20_000  # newest states of the search-control queue
 
 

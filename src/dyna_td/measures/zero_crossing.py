@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 SMOOTHING = 1e-5  # inside the logarithm (paper, Algorithm 4)
-LANGEVIN_STEP = 1e-3  # a, of `search.rules`
+LANGEVIN_STEP = 1e-3  # the step size a, as in `search.rules`
 CELLS = 50
 _SEED = 45
 
@@ -51,7 +51,7 @@ class TDError:
 
 
 ZERO = 0.3
-LEVELS = np.array([1.0, 3.0, 0.5, 2.0])  # of `JUMPING`, on a quarter of the interval each
+LEVELS = np.array([1.0, 3.0, 0.5, 2.0])  # `JUMPING` has each on a quarter of the interval.
 CROSSING = TDError(lambda x: x - ZERO, np.ones_like)
 JUMPING = TDError(lambda x: _level(x) * (1.0 + 0.2 * x), lambda x: 0.2 * _level(x))
 RIPPLED = TDError(lambda x: np.sin(8 * np.pi * x + 0.7), lambda x: 8 * np.pi * np.cos(8 * np.pi * x + 0.7))

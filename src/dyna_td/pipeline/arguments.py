@@ -21,12 +21,12 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose mistakes end in one sentence, like all others."""
 
     def parse_known_args(self, args=None, namespace=None):
-        found, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         options = [option for action in self._actions for option in action.option_strings]
         for option in (word.partition("=")[0] for word in unknown):
             if nearest := difflib.get_close_matches(option, options, n=1):
                 raise UserError(f"there is no option {option}: did you mean {nearest[0]}? See `{self.prog} --help`.")
-        return found, unknown
+        return parsed, unknown
 
     def error(self, message: str):
         raise UserError(f"{message}; see `{self.prog} --help`.")
@@ -52,19 +52,19 @@ def seconds(text: str) -> float:
 
 def seeds(text: str) -> tuple[int, ...]:
     """`0-19`, `0,3,7` or a mixture, each seed once."""
-    found: list[int] = []
+    chosen: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        found += range(first, last + 1) if first <= last else [-1]
-    if -1 in found or len(set(found)) < len(found):
+        chosen += range(first, last + 1) if first <= last else [-1]
+    if -1 in chosen or len(set(chosen)) < len(chosen):
         raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, not {text!r}")
-    if len(found) > MOST_SEEDS:
+    if len(chosen) > MOST_SEEDS:
         raise argparse.ArgumentTypeError(
-            f"expected at most {MOST_SEEDS:,} seeds in a job, not {len(found):,}: train 0-{MOST_SEEDS - 1} first, and "
+            f"expected at most {MOST_SEEDS:,} seeds in a job, not {len(chosen):,}: train 0-{MOST_SEEDS - 1} first, and "
             "the others in jobs of their own"
         )
-    return tuple(sorted(found))
+    return tuple(sorted(chosen))
 
 
 def adopt_own_agent(words: Sequence[str]) -> None:
@@ -99,15 +99,15 @@ def _defaults_text(setting: str) -> str:
         " on discrete actions": DynaSettings,
         " on action vectors": DDPGDynaSettings,
     }
-    having = {kind: found for kind, has in kinds.items() for found in fields(has) if found.name == setting}
-    texts = {kind: (_setting_text(found.default), _source(found)) for kind, found in having.items()}
+    having = {kind: each for kind, has in kinds.items() for each in fields(has) if each.name == setting}
+    texts = {kind: (_setting_text(each.default), _source(each)) for kind, each in having.items()}
     discrete = having.get(" on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
     for agent in registry.AGENTS:
-        for found in fields(registry.settings_type("GridWorld", agent)):
-            if found.name == setting and not (discrete and found.default == discrete.default):
-                texts[f" of {agent}"] = (_setting_text(found.default), "" if discrete else _source(found))
+        for each in fields(registry.settings_type("GridWorld", agent)):
+            if each.name == setting and not (discrete and each.default == discrete.default):
+                texts[f" of {agent}"] = (_setting_text(each.default), "" if discrete else _source(each))
     return f"default: {', '.join(f'{text}{kind}{source}' for kind, (text, source) in texts.items())}"
 
 

@@ -10,7 +10,9 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import sources
 from dyna_td.pipeline.quiet_import import import_quietly
-from dyna_td.settings import DDPGDynaSettings, DynaSettings, checked
+from dyna_td.settings import ControlSettings, DDPGDynaSettings, DynaSettings, checked
+
+_Kinds = tuple[type[ControlSettings], type[ControlSettings] | None]  # on discrete actions, and on vectors
 
 # Options and arguments of `train`, which settings of an agent's own cannot have as names.
 _TAKEN = (
@@ -51,13 +53,13 @@ def adopt(agent: str | type) -> str:
     return name
 
 
-def _require_settings(name: str, agent: type, base: registry.Agent) -> tuple[type, type | None]:
+def _require_settings(name: str, agent: type, base: registry.Agent) -> _Kinds:
     """The types of an agent's settings, on discrete actions and on vectors, None if it has none there.
 
     Raises:
       UserError: for a type that is no dataclass of settings, or does not extend that of `base`.
     """
-    kinds: tuple[type, type | None] = (base.settings, base.box_settings)
+    kinds: _Kinds = (base.settings, base.box_settings)
     if issubclass(agent, registry.load("dyna_td.agents.dyna:Dyna")) and not base.dyna:
         kinds = (DynaSettings, DDPGDynaSettings)
     own = getattr(agent, "Settings", None), getattr(agent, "BoxSettings", None)
@@ -67,7 +69,7 @@ def _require_settings(name: str, agent: type, base: registry.Agent) -> tuple[typ
     return (own[0] or kinds[0], own[1] or (None if own[0] else kinds[1]))
 
 
-def _require_extension(place: str, declared: Any, kind: Any) -> None:
+def _require_extension(place: str, declared: Any, kind: type[ControlSettings] | None) -> None:
     """Refuses `declared` unless it is a dataclass that extends `kind` by settings, or by other defaults."""
     if kind is None:
         raise UserError(f"{place} is declared, but the agent that it extends trains on discrete actions alone.")

@@ -13,8 +13,8 @@ from dyna_td.search.rules import RULES
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
-MOST_ITERATIONS = 4_000  # of one fill; `Streams` numbers inner steps below 4096
-MOST_ITERATIONS_A_STEP = 10  # of chain_steps; bounds the restarts that cost no step (ours)
+MOST_ITERATIONS = 4_000  # A fill makes no more: `Streams` numbers inner steps below 4096.
+MOST_ITERATIONS_A_STEP = 10  # It bounds the restarts that cost none of `chain_steps` (ours).
 
 # Counters since training began, named as their metrics (`pipeline.metrics.DYNA_METRICS`).
 COUNTERS = (
@@ -74,7 +74,7 @@ class SearchControl(tf.Module):
         restarts, vanished, nonfinite = tf.zeros_like(used), tf.zeros_like(used), tf.zeros_like(used)
         i = tf.constant(0)
         state = rule.first(start(i), self._normals(step, i)[1])
-        if rule.goes_on:
+        if rule.continues:
             state = tf.where(self.has_begun, self.chain, state)
         last = state  # s tilde, the last accepted state
         most_iterations = tf.minimum(MOST_ITERATIONS, MOST_ITERATIONS_A_STEP * chain_steps)
@@ -85,8 +85,8 @@ class SearchControl(tf.Module):
             slope, is_finite = _finite(gradient(state, i))
             i += 1
             noise, first_noise = self._normals(step, i)
-            moved, leaves, is_flat = rule.move(state, slope, noise)
-            restart = active & (leaves | ~is_finite)
+            moved, must_restart, is_flat = rule.move(state, slope, noise)
+            restart = active & (must_restart | ~is_finite)
             distance = tf.norm(moved - last, axis=1) / d**0.5
             accept = active & ~restart & rule.accepts(distance, moved, used)
 
@@ -98,11 +98,13 @@ class SearchControl(tf.Module):
             restarts += _as_count(restart)
             vanished += _as_count(active & is_finite & is_flat)
             nonfinite += _as_count(active & ~is_finite)
-            is_free = rule.restart_is_free & leaves & is_finite  # a diverged seed must not keep the others waiting
+            is_free = (
+                rule.restart_is_free & must_restart & is_finite
+            )  # a diverged seed must not keep the others waiting
             used += _as_count(active & ~is_free)
             active = (count < most) & (used < chain_steps)
         count = tf.minimum(count, m)
-        if rule.goes_on:
+        if rule.continues:
             self._remember(state, chain_steps > 0)
         self._count(used, restarts, count, vanished, nonfinite)
         return states, count

@@ -12,18 +12,18 @@ from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
 VANISHED = 1.0e-5  # a shorter gradient has no direction (code)
-SHORTEST_MOVE = 1.0e-5  # under `released`, a chain that moves less is stuck and starts anew (code)
+SHORTEST_MOVE = 1.0e-5  # `released`: a chain that moves less is stuck and starts anew (code)
 STEP_SIZE = 0.1  # alpha_h (paper)
-NOISE_SCALE = 0.05  # of `released`, in standard deviations of the visited states (code)
-NOISE_VARIANCE = 0.01  # of `algorithm_4`, in covariances of the visited states (paper)
-LANGEVIN_STEP = 1.0e-3  # a, in units of the box of states (ours)
+NOISE_SCALE = 0.05  # `released`: the noise, in standard deviations of the visited states (code)
+NOISE_VARIANCE = 0.01  # `algorithm_4`: the noise, in covariances of the visited states (paper)
+LANGEVIN_STEP = 1.0e-3  # `langevin`: the step size a, in units of the box of states (ours)
 
 
 class Proposal(NamedTuple):
     """A chain step that a rule proposes."""
 
     state: tf.Tensor  # [S, d]
-    leaves: tf.Tensor  # bool [S]: the chain starts anew: out of the box, or terminal or stuck under `released`
+    restarts: tf.Tensor  # bool [S]: the chain starts anew: out of the box, or terminal or stuck under `released`
     is_flat: tf.Tensor  # bool [S]: the gradient (`released`: Sigma times it) is shorter than VANISHED and dropped
 
 
@@ -41,7 +41,7 @@ class Released:
     """
 
     restart_is_free = False
-    goes_on = False  # each fill starts from B_er
+    continues = False  # Each fill starts from B_er.
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
@@ -64,8 +64,8 @@ class Released:
         climb = tf.where(is_flat, 0.0, direction / tf.where(is_flat, 1.0, length))
         moved = self.space.nearest_state(state + self.step_size * climb + self.noise * normals)
         is_stuck = tf.norm(moved - state, axis=1) < SHORTEST_MOVE
-        leaves = is_stuck if self.through_goals else self.space.is_terminal(moved) | is_stuck
-        return Proposal(moved, leaves, is_flat[:, 0])
+        restarts = is_stuck if self.through_goals else self.space.is_terminal(moved) | is_stuck
+        return Proposal(moved, restarts, is_flat[:, 0])
 
     def accepts(self, distance, state, step):
         """Whether the queue takes a state at this distance from the last accepted one: bool [S].
@@ -82,7 +82,7 @@ class Algorithm4:
     """
 
     restart_is_free = True
-    goes_on = False
+    continues = False
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
@@ -117,7 +117,7 @@ class Langevin:
     """
 
     restart_is_free = False
-    goes_on = True
+    continues = True
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
