@@ -16,6 +16,7 @@ from rendering import draw_figure, read_tables, save
 from tables import curve_rows, read_table
 
 from dyna_td.errors import UserError
+from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.pipeline import beginnings, published
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import load_plan
@@ -51,12 +52,26 @@ def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
     for panel in panels:
         if isinstance(panel, CurvePanel) and panel.trained and not panel.x_metric:
             for curve in panel.curves:
-                run, rows = (
-                    declared[panel.letter].curves[curve],
-                    curve_rows(curves, panel.letter, curve, panel.drawn_metric),
-                )
-                if len(rows) and published.read_details(run.name):
+                rows = curve_rows(curves, panel.letter, curve, panel.drawn_metric)
+                if len(rows) and published.read_details(declared[panel.letter].curves[curve].name):
                     panel.published[curve] = rows
+
+
+def add_judged(figure: str, panels: Sequence[Panel], scale: str) -> None:
+    """Says of each curve how many seeds a claim judges, where these are more than its panel shows."""
+    plan = load_plan(scale)
+    if figure not in plan.drawn:
+        return
+    judged: dict[str, int] = {}
+    for test in (test for claim in load_claims(plan) for test in claim.tests):
+        if isinstance(test, MeasuredTest) and not test.beside and all(term.run for term in test.terms):
+            seeds = set.intersection(*(set(term.run.seeds) for term in test.terms if term.run))
+            count = sum(seed >= test.first_seed for seed in seeds)
+            judged |= {term.path: max(count, judged.get(term.path, 0)) for term in test.terms}
+    for panel in panels:
+        content = plan.drawn[figure].panels.get(panel.letter)
+        counts = {curve: judged.get(f"{figure}/{panel.letter}/{curve}", 0) for curve in panel.curves}
+        panel.judged = {curve: n for curve, n in counts.items() if content and content.seeds and n > content.seeds}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         panels, columns = panels_of(arguments.figure)
         add_published(arguments.figure, panels, arguments.scale)
+        add_judged(arguments.figure, panels, arguments.scale)
         tables = read_tables(arguments.curves, panels)
         repeats = beginnings.in_five_words(beginnings.read(repeats_csv(arguments.curves)))
         save(draw_figure(panels, tables, arguments.scale, columns, repeats), arguments.output)

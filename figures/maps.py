@@ -45,11 +45,13 @@ class Heatmap(Panel):
       environment: a key of `WALLS`.
       moment: the environment step of the states; the last evaluation's if training was shorter.
       seed: the seed shown.
+      median_of: panel and curve; the seed shown is then the one with their median share of states right of the wall.
     """
 
     environment: str = "GridWorld"
     moment: float = math.inf
     seed: int = 0
+    median_of: tuple[str, str] | None = None
 
     shows_states: ClassVar[bool] = True
 
@@ -69,7 +71,7 @@ class Heatmap(Panel):
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Darker cells hold more states; a cell includes its lower and left edge."""
         states = state_rows(tables.states, self.letter, self.curves[0])
-        shown = states[states["seed"] == self.seed]
+        shown = states[states["seed"] == self.shown_seed(tables)]
         counts, _, _ = np.histogram2d(shown["x"], shown["y"], bins=CELLS, range=((0, 1), (0, 1)))  # [x, y]
         axes.imshow(counts.T, origin="lower", extent=(0, 1, 0, 1), interpolation="nearest", cmap=COLOURS)
         _frame(axes)
@@ -77,10 +79,19 @@ class Heatmap(Panel):
 
     def describe(self, tables: Tables) -> str:
         by_seed = state_rows(tables.states, self.letter, self.curves[0]).groupby("seed").size()
-        step = self.evaluation(tables)["step"]
-        return (
-            f"seed {self.seed} of {len(by_seed)} shown, {by_seed[self.seed]:,} states at environment step {step:,.0f}"
-        )
+        step, seed = self.evaluation(tables)["step"], self.shown_seed(tables)
+        judged = f" (claims judge {max(self.judged.values())})" if self.judged else ""
+        shown = f"seed {seed} of {len(by_seed)} shown{judged}"
+        return f"{shown}, {by_seed[seed]:,} states at environment step {step:,.0f}"
+
+    def shown_seed(self, tables: Tables) -> int:
+        """The seed of the picture; of an even number of seeds the lower one of the two in the middle."""
+        if not self.median_of:
+            return self.seed
+        states = state_rows(tables.states, *self.median_of)
+        right = WALLS[self.environment][-1].x_high
+        shares = (states["x"] > right).groupby(states["seed"]).mean().sort_values(kind="stable")
+        return int(shares.index[(len(shares) - 1) // 2])
 
 
 def heatmap(letter: str, declared: dict) -> Heatmap:

@@ -55,6 +55,7 @@ class Panel(ABC):
       metric: the rows of curves.csv to draw.
       curves: keys in curves.csv, in the legend's order.
       styles: the looks of curves in this panel alone, see style.py.
+      judged: by curve, the seeds that claims judge, where these are more than the panel shows.
     """
 
     letter: str
@@ -62,6 +63,7 @@ class Panel(ABC):
     metric: str = ""
     curves: tuple[str, ...] = ()
     styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
+    judged: dict[str, int] = field(default_factory=dict, kw_only=True)
 
     shows_states: ClassVar[bool] = False
 
@@ -90,6 +92,16 @@ class Panel(ABC):
     def describe(self, tables: Tables) -> str:
         """The data's seeds and steps, for the line under the picture; nothing if there are no data."""
         return ""
+
+    def judged_words(self) -> str:
+        """Such as " (claims judge 100 of ER, Dyna-TD)"; empty where the panel shows all of its seeds."""
+        styles = self.style_table()
+        labels = {
+            count: [styles[curve].label for curve in self.judged if self.judged[curve] == count]
+            for count in sorted(set(self.judged.values()), reverse=True)
+        }
+        words = ", ".join(f"{count:,} of {', '.join(names)}" for count, names in labels.items())
+        return f" (claims judge {words})" if words else ""
 
     def style_table(self) -> dict[str, CurveStyle]:
         """The style of every curve, in drawing order."""
@@ -205,7 +217,8 @@ class CurvePanel(Panel):
         smoothing = f", moving average of {SMOOTHING} evaluations" if self.smoothed else ""
         behind = {int(rows["n"].max()) for rows in self.published.values()}
         faint = f", faint: published, {max(behind)} seeds" if behind else ""
-        return f"{seeds_words(rows['n'])}, {rows['step'].max():,.0f} {self.x_label}{smoothing}{faint}"
+        seeds = f"{seeds_words(rows['n'])}{self.judged_words()}"
+        return f"{seeds}, {rows['step'].max():,.0f} {self.x_label}{smoothing}{faint}"
 
 
 def curves_panel(letter: str, declared: dict) -> CurvePanel:

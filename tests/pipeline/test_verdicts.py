@@ -78,6 +78,7 @@ FALSE = {
     17: {"*/cubic": 0.5, "*/l2": 0.7, "*/power4": 0.5},
     25: {"*": 0.5, "*/prioritized_er:*": 0.9, "*/dyna_td_learned:*": 0.8},
     32: {"*/dyna_*": GOOD, "*/dyna_td": BAD, "*/*er": -110.0},
+    35: {"*/dyna_td": GOOD, "*/dyna_td_learned": BAD, "*/*er": BAD},
     39: {"*": 4.0, "*/er": 3.0},
     40: {"*:episode_length": 10.0, "*/dyna_td_learned:crashed": 0.4, "*er:crashed": 0.1},
     42: {
@@ -108,6 +109,8 @@ def short(tmp_path_factory):
             if "settings" in extent:
                 extent["settings"] = {"warm_up_steps": 2}
         (directory / "scales.yaml").write_text(yaml.safe_dump({"short": scale}))
+        claims = (directory / "claims.yaml").read_text()
+        (directory / "claims.yaml").write_text(claims.replace("first_seed: 20", "first_seed: 1"))  # of few seeds
         plan = load_plan("short", directory)
         return plan, {claim.number: claim for claim in load_claims(plan, directory)}
 
@@ -230,6 +233,28 @@ def test_a_relative_effect_is_a_ratio_less_one_and_equivalence_is_tested_by_the_
     between = (found.high90 + found.high95) / 2
     for margin, verdict in ((between, "supported"), (found.high90 - 1e-4, "undecided")):
         assert outcomes_of([compare(a, b, "equivalent", relative=True, margin=margin)], read)[0].verdict == verdict
+
+
+def test_a_ratio_of_means_decides_and_the_geometric_mean_of_the_seeds_ratios_stands_beside_it():
+    small = np.array([1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.0, 1.1, 1.0, 0.9, 1.0, 1.0])
+    (a, b), read = in_memory(np.append(small, 100.0) * 2.0, np.append(small * 4.0, 100.0))  # one seed carries the means
+    (found,) = outcomes_of([compare(a, b, relative=True)], read)
+    assert found.effect == pytest.approx((24.0 + 200.0) / (48.0 + 100.0) - 1.0)
+    assert found.note.startswith("geometric mean of the seeds' ratios: -44.")
+
+
+def test_students_interval_is_named_where_it_lies_otherwise_to_the_bound():
+    skewed = np.array([0.2, 0.3, 0.1, 0.4, 0.2, 0.3, 0.2, 0.5, 0.3, 0.1, 0.2, 9.0])
+    (a, b, c), read = in_memory(skewed, np.zeros(12), skewed * 0.0 + LEAD)
+    apart, agreed = outcomes_of([compare(a, b), compare(c, b)], read)
+    assert apart.low95 > 0 and apart.note.startswith("Student's interval says otherwise: -0.") and agreed.note == ""
+
+
+def test_seeds_below_the_first_do_not_count_and_without_others_nothing_is_decided():
+    (a, b), read = in_memory(np.append(-LEAD, LEAD), np.zeros(24))
+    fresh, none = outcomes_of([compare(a, b, first_seed=12), compare(a, b, first_seed=24)], read)
+    assert (fresh.verdict, fresh.n) == ("supported", "12")
+    assert (none.verdict, none.n, none.note) == ("undecided", "0", "no run has seeds from 24 on yet")
 
 
 def test_what_one_test_can_settle_is_corrected_and_what_needs_all_is_not():

@@ -17,7 +17,7 @@ from dyna_td.pipeline.scores import Measured
 
 PLAN = load_plan("quick")
 CLAIMS = load_claims(PLAN)
-BATCHES = {"name": "b = 512", "claims": [10], "curves": {"figure_1/a/l2": "sensitivity/g/l2_b512"}}
+BATCHES = {"name": "b = 512", "claims": [10], "changes": "b", "curves": {"figure_1/a/l2": "sensitivity/g/l2_b512"}}
 
 
 def load(tmp_path, *contents):
@@ -54,7 +54,7 @@ def test_a_replaced_curve_also_counts_where_the_best_agent_is_sought(tmp_path):
     curves = {"figure_4/h/dyna_value": "rates/r/dyna_value_fixed", "figure_4/h/er": "rates/r/er_fixed"}
     plan = load_plan("paper")
     (tmp_path / "readings.yaml").write_text(
-        yaml.safe_dump({"readings": [{"name": "x", "claims": [29, 32], "curves": curves}]})
+        yaml.safe_dump({"readings": [{"name": "x", "claims": [29, 32], "changes": "a rate", "curves": curves}]})
     )
     ((_, claim),) = readings.load_readings(plan, load_claims(plan), tmp_path).values()
     (test,) = (test for test in claim.tests if test.label == "figure_4/h")

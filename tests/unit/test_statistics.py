@@ -10,6 +10,7 @@ from dyna_td.evidence.statistics import (
     estimate,
     estimate_few,
     estimate_middle_half,
+    estimate_ratio,
     fisher_exact,
     holm,
     interquartile_mean,
@@ -62,6 +63,35 @@ def test_the_interval_of_the_interquartile_mean_covers_it_and_ends_where_the_tes
     assert found[0].p_above(low - 1e-6) <= 0.025 < found[0].p_above(low + 1e-6)
     assert found[0].p_below(high + 1e-6) <= 0.025 < found[0].p_below(high - 1e-6)
     assert found[0].effect == pytest.approx(interquartile_mean(samples[0]))
+
+
+def test_a_ratio_is_that_of_the_means_and_its_error_that_of_the_delta_method():
+    a, b = np.array([[1.0, 2.0, 6.0, 7.0], [2.0, 2.0, 3.0, 5.0]])
+    found = estimate_ratio([a], [b])
+    assert np.exp(found.effect) == pytest.approx(4.0 / 3.0)  # the geometric mean of the seeds' own ratios is 1.14
+    assert found.standard_error == pytest.approx(np.std(a / 4.0 - b / 3.0, ddof=1) / 2.0)
+    both = estimate_ratio([a, b], [b, a])
+    assert both.effect == pytest.approx(0.0) and both.standard_error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_interval_of_a_ratio_is_that_of_resampled_seeds():
+    rng = np.random.default_rng(11)
+    samples = rng.gamma(4.0, size=(4, 12))
+    found, signs = estimate_ratio(samples[:2], samples[2:]), np.array([1.0, 1.0, -1.0, -1.0])
+    deviations = []
+    for chosen in rng.integers(12, size=(20_000, 12)):
+        means = samples[:, chosen].mean(axis=1)
+        error = np.std((signs / means) @ samples[:, chosen], ddof=1) / np.sqrt(12)
+        deviations.append((signs @ np.log(means) - found.effect) / error)
+    smallest, largest = np.quantile(deviations, [0.025, 0.975])
+    ends = found.effect - found.standard_error * np.array([largest, smallest])
+    assert found.interval() == pytest.approx(ends, abs=0.1 * found.standard_error)
+
+
+def test_students_interval_is_that_of_scipy():
+    sample = np.array([0.3, 1.1, -0.4, 2.0, 0.9, 1.4])
+    expected = scipy.stats.ttest_1samp(sample, 0.0).confidence_interval()
+    assert estimate(sample).student(6) == pytest.approx((expected.low, expected.high))
 
 
 @pytest.mark.parametrize("sample", [[3.0], [3.0, 3.0, 3.0, 3.0, 3.0], [1.0, 2.0], [1.0, 2.0, 3.5]])

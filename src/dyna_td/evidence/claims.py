@@ -11,10 +11,11 @@ where the runs have the same seeds. It is positive where the claim is true; `exp
                   than the share `margin` of what that agent has gained (`scores.stuck_below`)
     share_below   minus saves less than the share `margin` of the training seconds of plus
 
-A pair of curves stands for the absolute difference of their scores. With `relative`, scores are compared by their
-ratio, and margins are shares. With `above`, a seed's score is 1 where it is above that number, else 0. With `best`, it
-is that number minus the seed's own. A test that is `beside` is shown and judged alone, but the claim's verdict does
-not depend on it. A test with `compute` is an identity (see `identities`).
+A pair of curves stands for the absolute difference of their scores. With `relative`, means over seeds are compared by
+their ratio, and margins are shares. With `first_seed`, seeds below it do not count. With `above`, a seed's score is 1
+where it is above that number, else 0. With `best`, it is that number minus the seed's own. A test that is `beside` is
+shown and judged alone, but the claim's verdict does not depend on it. A test with `compute` is an identity (see
+`identities`).
 
 The `history` of a claim has its earlier wordings and verdicts, the reason of each change, and whether results were
 known; docs/claims.md shows it.
@@ -35,7 +36,7 @@ from dyna_td.settings import Run
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often")
 _TWO_CURVES = ("more_often", "share_below")
 # Keys of a test that are fields, too.
-_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "beside")
+_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "beside", "first_seed")
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> Me
     return replace(
         test.with_terms(other),
         window=content.get("window", test.window) if is_open else test.window,
-        first_seed=_first_added(test, plan) if "added_seeds" in content else 0,
+        first_seed=max(test.first_seed, _first_added(test, plan) if "added_seeds" in content else 0),
         of_middle_half="interquartile_mean" in content and has_mean,
     )
 

@@ -119,6 +119,8 @@ def _to_decide(outcome: Outcome) -> str:
         return ""
     if outcome.seeds_to_decide is None:
         return "longer trainings would, not more seeds"
+    if not outcome.fewest:
+        return outcome.note or "no seed has a number"
     if np.isnan(outcome.spread):
         return f"no number of seeds is known, because the seeds show no spread{_because(outcome.note)}"
     if outcome.seeds_to_decide > MOST_SEEDS:

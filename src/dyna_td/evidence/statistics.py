@@ -48,10 +48,10 @@ class OneSidedTests:
 
 @dataclass(frozen=True)
 class Estimate(OneSidedTests):
-    """A mean with its bootstrap.
+    """A mean, or the logarithm of a ratio of means, with its bootstrap.
 
     Attributes:
-      effect: the mean, of the sample's leading shape [...].
+      effect: of the sample's leading shape [...].
       standard_error: of `effect`, [...]; 0 if the sample is constant.
       deviations: (resampled effect - effect) / (resampled standard error), sorted along the last axis, [..., B].
     """
@@ -68,6 +68,11 @@ class Estimate(OneSidedTests):
         step = np.where(known, self.standard_error, np.inf)
         low, high = np.where(known, largest, 1.0), np.where(known, smallest, -1.0)
         return self.effect - step * low, self.effect - step * high
+
+    def student(self, seeds: int, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of Student's interval, each [...], to compare with `interval`."""
+        half = scipy.stats.t.ppf(1 - level / 2, seeds - 1) * self.standard_error
+        return self.effect - half, self.effect + half
 
     def p_above(self, bound: float) -> np.ndarray:
         """One-sided p-value against "the effect is at most `bound`", [...]; 1 for samples without spread."""
@@ -88,20 +93,51 @@ class Estimate(OneSidedTests):
 def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
     """The mean of a sample of finite values, shape [..., n]; `resamples` is one less than a multiple of 40."""
     sample = np.asarray(sample, np.float64)
-    n = sample.shape[-1]
-    rng = np.random.default_rng([_SEED, 0])
-    shares = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples).T / n  # [n, B]
-    freedom = max(n - 1, 1)  # a single value has no spread
+    shares, is_constant = _resamples(sample.shape[-1], resamples)
+    freedom = max(sample.shape[-1] - 1, 1)  # a single value has no spread
     mean = sample.mean(axis=-1)
     centred = sample - mean[..., None]
     shift = centred @ shares
-    # A constant resample must have exactly no variance, which a difference of rounded sums does not give.
-    variance = np.where(np.max(shares, axis=0) == 1.0, 0.0, np.maximum(centred**2 @ shares - shift**2, 0.0))
+    variance = np.where(is_constant, 0.0, np.maximum(centred**2 @ shares - shift**2, 0.0))
+    return Estimate(mean, np.sqrt(np.mean(centred**2, axis=-1) / freedom), _studentized(shift, variance / freedom))
+
+
+def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike], resamples: int = RESAMPLES) -> Estimate:
+    """The logarithm of the product of the means of `plus` over that of the means of `minus`.
+
+    The samples, [n] each, are positive and of the same seeds. Standard errors are the delta method's: those of the sum
+    of all values, each divided by the mean of its sample, with the sign of its side.
+    """
+    samples = np.array([*plus, *minus], np.float64)  # [k, n]
+    sign = np.array([1.0] * len(plus) + [-1.0] * len(minus))
+    shares, is_constant = _resamples(samples.shape[1], resamples)
+    freedom = max(samples.shape[1] - 1, 1)
+    means, drawn = samples.mean(axis=1), samples @ shares  # [k], [k, B]
+    effect = sign @ np.log(means)
+    products = np.einsum("kn,ln->kln", samples, samples) @ shares  # [k, l, B]
+    scale = sign[:, None] / drawn
+    square = np.einsum("kb,lb,klb->b", scale, scale, products) - sign.sum() ** 2
+    variance = np.where(is_constant, 0.0, np.maximum(square, 0.0))
+    error = np.std((sign / means) @ samples) / np.sqrt(freedom)
+    return Estimate(effect, error, _studentized(sign @ np.log(drawn) - effect, variance / freedom))
+
+
+def _resamples(n: int, resamples: int) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each of n values in each resample, [n, B]; whether a resample has one value only, [B].
+
+    A constant resample must have exactly no variance, which a difference of rounded sums does not give.
+    """
+    rng = np.random.default_rng([_SEED, 0])
+    shares = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples).T / n
+    return shares, np.max(shares, axis=0) == 1.0
+
+
+def _studentized(shift: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Deviations of resampled effects over their own standard errors, sorted along the last axis, [..., B]."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        deviations = shift / np.sqrt(variance / freedom)
+        deviations = shift / np.sqrt(variance)
     # 0 / 0: the resample is constant and its mean is the sample's.
-    deviations = np.sort(np.round(np.nan_to_num(deviations, nan=0.0, posinf=np.inf, neginf=-np.inf), _DIGITS))
-    return Estimate(mean, np.sqrt(np.mean(centred**2, axis=-1) / freedom), deviations)
+    return np.sort(np.round(np.nan_to_num(deviations, nan=0.0, posinf=np.inf, neginf=-np.inf), _DIGITS))
 
 
 @dataclass(frozen=True)

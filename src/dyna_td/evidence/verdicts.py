@@ -31,6 +31,7 @@ from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")
 MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds
+DISAGREES = "Student's interval says otherwise"  # begins a note
 _LEAST_RANKED = 6  # seeds with which an exact test of ranks can decide
 _LEAST_SECONDS = 1.0  # of training: shorter ones are too short to be timed
 
@@ -178,23 +179,30 @@ def _absent(test: MeasuredTest, read: Read) -> str:
 
 
 def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
-    """The outcome by where the mean of the comparison lies."""
-    plus, minus = _scores(test, measured)
+    """The outcome by where the mean of the comparison lies, or the ratio of the means if it is relative."""
+    values = _scores(test, measured)
+    plus, minus = ([np.log(each) for each in side] for side in values) if test.relative else values
     by_seed = sum(plus) - sum(minus)
     sample = by_seed.dropna()
     left_out = ", ".join(map(str, by_seed.index.difference(sample.index)))
     facts: dict[str, Any] = {"n": str(len(sample)), "window": _window(test, measured), "pairing": "paired"}
-    facts["note"] = f"left out, not finite: seed {left_out}" if left_out else ""
+    remarks = [f"left out, not finite: seed {left_out}"] if left_out else []
     if sample.empty:
-        return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, **facts)
+        remarks.append(f"no run has seeds from {test.first_seed} on yet") if test.first_seed else None
+        return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, note="; ".join(remarks), **facts)
     found: statistics.FewSeeds | statistics.Estimate | statistics.MiddleHalf
     if len(sample) < statistics.FEW:
-        sides = ([values[sample.index].to_numpy() for values in side] for side in (plus, minus))
-        found = statistics.estimate_few(*sides)
+        found = statistics.estimate_few(*([each[sample.index].to_numpy() for each in side] for side in (plus, minus)))
         facts |= {"pairing": "few, unpaired" if minus else "few"}
+    elif test.of_middle_half:
+        found = statistics.estimate_middle_half(sample.to_numpy())
+    elif test.relative:
+        over, under = ([each[sample.index].to_numpy() for each in side] for side in values)
+        found = statistics.estimate_ratio(over, under)
+        geometric = statistics.estimate(sample.to_numpy())
+        remarks.append(f"geometric mean of the seeds' ratios: {_in_words(geometric.effect, *geometric.interval())}")
     else:
-        estimate = statistics.estimate_middle_half if test.of_middle_half else statistics.estimate
-        found = estimate(sample.to_numpy())
+        found = statistics.estimate(sample.to_numpy())
     ends = [*found.interval(), *(found.interval(2 * statistics.LEVEL) if test.expect == "equivalent" else ())]
     iqm = statistics.interquartile_mean(sample)
     effect, iqm, *ends = (float(np.expm1(number) if test.relative else number) for number in (found.effect, iqm, *ends))
@@ -211,14 +219,33 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
         distance=float(min(found.effect - low, high - found.effect)),
         spread=float(found.standard_error) * len(sample) ** 0.5 or np.nan,
         fewest=len(sample),
+        note="; ".join(filter(None, [*remarks, _disagreement(test, found, len(sample))])),
         **facts,
     )
 
 
-def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list[pd.Series]]:
-    """The scores of the items of plus and of minus, for each seed that all runs have.
+def _disagreement(test: MeasuredTest, found: Any, seeds: int) -> str:
+    """Student's interval, if it and the bootstrap's lie otherwise to the bound of a one-sided test; else empty."""
+    bound, high = test.region
+    if not isinstance(found, statistics.Estimate) or high < math.inf:
+        return ""
+    places = [(low > bound, high < bound) for low, high in (found.interval(), found.student(seeds))]
+    if places[0] == places[1]:
+        return ""
+    low, high = (float(np.expm1(end) if test.relative else end) for end in found.student(seeds))
+    return f"{DISAGREES}: {low:+.3g} to {high:+.3g}"
 
-    Logarithms if the comparison is relative. Some runs have more seeds than others (`more_seeds` in scales.yaml).
+
+def _in_words(*logarithms: ArrayLike) -> str:
+    """The ratio of an effect and the ends of its interval in per cent."""
+    effect, low, high = (f"{100 * float(np.expm1(number)):+.3g}%" for number in logarithms)
+    return f"{effect} ({low} to {high})"
+
+
+def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list[pd.Series]]:
+    """The scores of the items of plus and of minus, for each seed that all runs have; positive if it is relative.
+
+    Some runs have more seeds than others (`more_seeds` in scales.yaml).
     """
     budget = common_seconds(measured.values()) if test.window == "equal_seconds" else 0.0
     shared = set.intersection(*(set(found.run.seeds) for found in measured.values()))
@@ -230,7 +257,7 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
             values = (values > test.above).where(values.notna()).astype(float)
         if test.best is not None:
             values = test.best - values
-        return np.log(values.where(values > 0)) if test.relative else values
+        return values.where(values > 0) if test.relative else values
 
     plus, minus = (
         [(one(item[0]) - one(item[1])).abs() if len(item) == 2 else one(*item) for item in side]

@@ -66,6 +66,26 @@ class Facts:
         rows = self.card[self.card["row"] == "claim"]
         return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
 
+    def changes(self, number: int) -> list[tuple[dict, str]]:
+        """The entries of a claim's history, each with the verdict that followed it."""
+        entries = self.stated[number].get("history", [])
+        return list(zip(entries, [*(entry["verdict"] for entry in entries), self.verdicts[number]][1:], strict=True))
+
+    @cached_property
+    def reworded(self) -> list[int]:
+        """The claims whose verdict changed with their wording; whoever reworded one knew its verdict before."""
+        return [
+            number
+            for number in self.stated
+            if any("text" in change and change["verdict"] != after for change, after in self.changes(number))
+        ]
+
+    @cached_property
+    def identities(self) -> list[int]:
+        """The supported claims that rest on computed identities alone."""
+        supported = [number for number, verdict in self.verdicts.items() if verdict == "supported"]
+        return [number for number in supported if (self.tests(number)["expect"] == "computed").all()]
+
     def curves(self, name: str) -> pd.DataFrame:
         """The published curves of a figure or study, by panel, curve and metric."""
         return pd.read_csv(reference.curves_csv(name, PUBLISHED)).set_index(["panel", "curve", "metric"])
@@ -82,13 +102,19 @@ class Facts:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, what the reading changes (`kind`)."""
+        """The verdicts of other readings: claim, reading, verdict, `kind`; of curves the number that it `changes`.
+
+        `departs` is true where the paper states that number otherwise.
+        """
         table = pd.read_csv(self.folder / "readings.csv", dtype=str, keep_default_na=False)
         declared = read_checked(ROOT / "experiments" / "readings.yaml", "readings")["readings"]
         kinds = ("curves", "window", "added_seeds", "interquartile_mean")
         kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}
         rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
-        return rows.assign(claim=rows["claim"].astype(int), kind=rows["reading"].map(kind_of))
+        rows = rows.assign(claim=rows["claim"].astype(int), kind=rows["reading"].map(kind_of))
+        for key, default in (("changes", ""), ("departs", False)):
+            rows[key] = rows["reading"].map({reading["name"]: reading.get(key, default) for reading in declared})
+        return rows
 
     @cached_property
     def turned(self) -> pd.DataFrame:

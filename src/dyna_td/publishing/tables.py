@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dyna_td.evidence import statistics
 from dyna_td.pipeline import results
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
@@ -58,16 +59,18 @@ _DOUBTFUL = 0.4  # of the choices by five seeds: a sweep is shown that errs so o
 
 
 def history(facts: Facts) -> str:
-    """A line for each reason why claims have another wording or verdict than before: the claims, was and is."""
-    changed: dict[str, list[str]] = {}  # by reason
-    for number, stated in sorted(facts.stated.items()):
-        changes = stated.get("history", [])
-        after = [*(change["verdict"] for change in changes), facts.verdicts[number]][1:]
-        for change, verdict in zip(changes, after, strict=True):
+    """A line for each reason why claims changed: the claims, was and is; whether the new verdict was seen before."""
+    changed: dict[tuple[str, bool], list[str]] = {}  # by reason
+    for number in sorted(facts.stated):
+        for change, verdict in facts.changes(number):
             now = f", now {verdict}" if verdict != change["verdict"] else ""
-            changed.setdefault(change["why"], []).append(f"[{number}](#claim-{number}) {change['verdict']}{now}")
-    rows = [["; ".join(claims), escaped(one_line(why))] for why, claims in changed.items()]
-    return table(["claims: was, is", "reason"], rows)
+            claims = changed.setdefault((change["why"], change["seen"]), [])
+            claims.append(f"[{number}](#claim-{number}) {change['verdict']}{now}")
+    rows = [
+        ["; ".join(claims), escaped(one_line(why)), "yes" if is_seen else "no"]
+        for (why, is_seen), claims in changed.items()
+    ]
+    return table(["claims: was, is", "reason", "new verdict seen before"], rows)
 
 
 def undecided(facts: Facts) -> str:
@@ -184,6 +187,33 @@ def what_to_use(facts: Facts) -> str:
     rows.append(["won, lost against PrioritizedER", *(counts(curve, "prioritized_er") for curve in curves)])
     rows.append(["processor time, ER: 1", *map(time, curves)])
     return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
+
+
+def multiplicity(facts: Facts) -> str:
+    """Panels won and lost by the agents of `what_to_use`, one by one and after Holm's correction for all panels."""
+    panels = facts.plan.studies["what_to_use"].panels
+    curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith("_swept")]
+    pairs = [("", "er"), ("_swept", "er_swept"), ("", "prioritized_er")]
+    rows = []
+    for curve in curves[1:]:
+        found = [wins_and_losses(facts, curve + end, baseline) or ("", "") for end, baseline in pairs]
+        rows.append([f"`{curve}`", *(f"{pair[0]}, {pair[1]}" if pair else "" for each in found for pair in each)])
+    heads = ["against ER", "at swept rates", "against PrioritizedER"]
+    return table(["won, lost", *(cell for head in heads for cell in (head, "Holm"))], rows)
+
+
+def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
+    """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; none without panels."""
+    panels = [panel for panel in facts.plan.studies["what_to_use"].panels.values() if curve in panel.curves]
+    if curve == baseline or not panels:
+        return []
+    tests = []
+    for panel in panels:
+        own, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in (curve, baseline))
+        tests.append(stats.ttest_1samp(own - other, 0.0))
+    signs, p = np.array([np.sign(test.statistic) for test in tests]), np.array([test.pvalue for test in tests])
+    sure = [p_values <= statistics.LEVEL for p_values in (p, statistics.holm(p))]
+    return [(int(np.sum(each & (signs > 0))), int(np.sum(each & (signs < 0)))) for each in sure]
 
 
 def regression(facts: Facts) -> str:
