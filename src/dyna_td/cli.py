@@ -25,6 +25,7 @@ from dyna_td.pipeline import (
     verify,
 )
 from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
+from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.scores import reader
 from dyna_td.playing import commands as playing
 from dyna_td.publishing import commands as publishing
@@ -197,7 +198,7 @@ def _compare(options: argparse.Namespace) -> None:
         raise remedies.nothing_there("runs", plan.scale)
 
 
-def _evidence(plan: plans.Plan) -> str:
+def _evidence(plan: Plan) -> str:
     return "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dyna_td.pipeline import aggregate
-from dyna_td.pipeline.plans import Figure, Panel
+from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))

@@ -29,7 +29,8 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.pipeline.metrics import METRICS, require_metric
-from dyna_td.pipeline.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES, Plan
+from dyna_td.pipeline.planned import Plan
+from dyna_td.pipeline.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
 

@@ -16,7 +16,8 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term, term_at
 from dyna_td.evidence.verdicts import Read
-from dyna_td.pipeline.plans import DIRECTORY, Plan
+from dyna_td.pipeline.planned import Plan
+from dyna_td.pipeline.plans import DIRECTORY
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
 

@@ -12,7 +12,8 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.verdicts import MOST_SEEDS, VERDICTS, Outcome, Read, judge, nearest_decision, weakest
-from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES, Plan
+from dyna_td.pipeline.planned import Plan
+from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES
 
 EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
 COLUMNS = [

@@ -10,7 +10,7 @@ import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
 from dyna_td.pipeline import beginnings, remedies, results
-from dyna_td.pipeline.plans import Figure, Panel
+from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run

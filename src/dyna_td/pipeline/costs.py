@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dyna_td.pipeline import results
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.settings import Run
 
 PUBLISHED = ROOT / "reference" / "runs"

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline import remedies, results
-from dyna_td.pipeline.plans import Plan
+from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.settings import Run
 

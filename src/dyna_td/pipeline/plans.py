@@ -1,33 +1,24 @@
 """From the YAML files of `experiments/` to runs: what each figure needs, at a scale.
 
 A panel of a figure names its curves, each a run; or it is a closed form. Figures that declare the same run share it.
-A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `selection_runs`). Or it
-takes the published choice, where the scale says so.
 """
 
-import difflib
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from dataclasses import fields, replace
 from pathlib import Path
-from zlib import crc32
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.pipeline import published, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import require_metric
+from dyna_td.pipeline.planned import Figure, Panel, Plan, Scale, kind_of
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.registry import (
     FROZEN_AGENTS,
     FROZEN_SOURCES,
-    ROUNDABOUT,
     SAMPLED_ENVIRONMENT,
     all_settings,
-    has_box_actions,
     has_twin,
-    is_supervised,
     require_agent,
     require_environment,
     settings_type,
@@ -44,213 +35,6 @@ STUDIES = tuple(
     if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # no link of an editor's
 )
 LONGEST_RUN_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
-# Reported seeds are 0, 1, ...; selection seeds begin at 1000, in blocks of 100, one for each sweep.
-FIRST_SELECTION_SEED, SELECTION_BLOCK, LAST_SELECTION_SEED = 1000, 100, 999_999
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none.
-
-    `states` names the `source` (own, buffer, ...) and the `moment` (early, late) of sampled states; `against` the
-    x-axis: `step`, `train_seconds` or `driving_steps`. All curves are compared with `baselines`, seed by seed.
-    Runs may have more seeds than the first `seeds`, which the panel shows; None shows all.
-    """
-
-    metric: str
-    curves: dict[str, Run]
-    closed_form: str = ""
-    states: dict[str, str] = field(default_factory=dict)
-    against: str = "step"
-    baselines: tuple[str, ...] = ()
-    seeds: int | None = None
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the paper, or a study, as its YAML file declares it.
-
-    A study may have no `shows`.
-    """
-
-    name: str
-    title: str
-    source: Path  # the YAML file
-    panels: dict[str, Panel]
-    shows: str = ""  # what is in the panels
-
-    @property
-    def runs(self) -> list[Run]:
-        """The runs that the figure shows, each once, in the order of its panels."""
-        return list(dict.fromkeys(run for panel in self.panels.values() for run in panel.curves.values()))
-
-    @property
-    def shows_states(self) -> bool:
-        """Whether a panel shows sampled states, which are then aggregated too."""
-        return bool(self.sampled_runs)
-
-    @property
-    def sampled_runs(self) -> list[Run]:
-        """The runs whose sampled states the figure shows, each once."""
-        panels = [panel for panel in self.panels.values() if panel.states]
-        return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
-
-    def as_plain_data(self) -> dict:
-        """The panels as they are drawn: metric, what is not the default, and curves by their runs' names."""
-        return {
-            key: {
-                "metric": panel.metric,
-                **({"states": panel.states} if panel.states else {}),
-                **({"against": panel.against} if panel.against != "step" else {}),
-                **({"baselines": list(panel.baselines)} if panel.baselines else {}),
-                "curves": panel.closed_form or {curve: run.name for curve, run in panel.curves.items()},
-            }
-            for key, panel in self.panels.items()
-        }
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How much of each experiment runs, see `scales.yaml`.
-
-    Attributes:
-      name: `smoke`, `quick` or `paper`.
-      extents: bounds and replaced settings by kind of environment, see `kind_of`.
-      published_rates: whether a swept learning rate is the published choice, where there is one.
-      more_seeds: seeds of runs that train more than their figures show, by name.
-      fewer_steps: steps of figures, studies and runs that are cut short, by name.
-      first_selection_seeds: of sweeps whose seeds do not follow from the run's name.
-    """
-
-    name: str
-    extents: dict[str, dict]
-    published_rates: bool = False
-    more_seeds: dict[str, int] = field(default_factory=dict)
-    fewer_steps: dict[str, int] = field(default_factory=dict)
-    first_selection_seeds: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything that is to be run at one scale.
-
-    Attributes:
-      scale: `smoke`, `quick` or `paper`.
-      figures: the available figures of the paper by name, in its order.
-      selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
-      studies: the available studies by name.
-      published_rates: see `Scale`.
-      first_selection_seeds: the first of these seeds by a run's name, where it does not follow from the name.
-    """
-
-    scale: str
-    figures: dict[str, Figure]
-    selection_seeds: dict[str, int]
-    studies: dict[str, Figure]
-    published_rates: bool = False
-    first_selection_seeds: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def drawn(self) -> dict[str, Figure]:
-        """Everything that can be drawn, by name: the figures, then the studies."""
-        return self.figures | self.studies
-
-    @property
-    def drawn_with_states(self) -> set[str]:
-        """The names of those that show sampled states."""
-        return {name for name, figure in self.drawn.items() if figure.shows_states}
-
-    def selection_runs(self, run: Run) -> list[Run]:
-        """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed.
-
-        Each sweep has seeds of its own, so that one odd seed cannot decide several sweeps.
-        """
-        blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
-        drawn = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
-        first = self.first_selection_seeds.get(run.name, drawn)
-        seeds = tuple(range(first, first + self.selection_seeds[kind_of(run.environment)]))
-        return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
-
-    def published_choice(self, run: Run) -> dict | None:
-        """The published choice of a run's swept learning rate, from a sweep of the same settings and rates; or None."""
-        if not (run.sweep and self.published_rates):
-            return None
-        details = published.read_details(run.name + results.SWEEP)
-        asked = json.loads(json.dumps(asdict(run.settings)))
-        if details is None or {**asked, **details["settings"]} != asked or details["sweep"] != list(run.sweep):
-            return None
-        return details
-
-    def is_swept(self, run: Run) -> bool:
-        """Whether a sweep of this plan chooses the learning rate of `run`."""
-        return bool(run.sweep) and self.published_choice(run) is None
-
-    def trained(self, run: Run) -> Run:
-        """`run` with the published choice of its learning rate, if it takes that; otherwise as it is."""
-        choice = self.published_choice(run)
-        return run.with_learning_rate(choice["learning_rate"]) if choice else run
-
-    @cached_property
-    def runs(self) -> dict[str, Run]:
-        """Every run that a figure of the paper shows, by name."""
-        return {run.name: run for figure in self.figures.values() for run in figure.runs}
-
-    @cached_property
-    def all_runs(self) -> dict[str, Run]:
-        """Every run that a figure or a study shows, by name."""
-        return self.runs | {run.name: run for study in self.studies.values() for run in study.runs}
-
-    @cached_property
-    def sampled_runs(self) -> set[str]:
-        """The names of the runs whose sampled states a figure shows."""
-        return {run.name for figure in self.drawn.values() for run in figure.sampled_runs}
-
-    def asked(self, run: str) -> dict:
-        """The settings and the digest of a run, by its name: what outdates its result."""
-        return results.asked(self.trained(self.all_runs[run]))
-
-    def sweep_asked(self, run: str) -> list[dict]:
-        """The same of the runs that select its learning rate."""
-        return [results.asked(candidate) for candidate in self.selection_runs(self.all_runs[run])]
-
-    def learning_rate_file(self, run: str) -> list[Path]:
-        """The file that names the selected learning rate of a run, if its rate is swept."""
-        csv = results.run_csv(self.scale, run + results.SWEEP)
-        return [results.provenance_json(csv)] if self.is_swept(self.all_runs[run]) else []
-
-    def run_files(self, figure: str) -> list[Path]:
-        """The results that a figure shows."""
-        return [results.run_csv(self.scale, run.name) for run in self.drawn[figure].runs]
-
-    def states_files(self, figure: str) -> list[Path]:
-        """The sampled states that a figure shows."""
-        return [results.states_csv(results.run_csv(self.scale, run.name)) for run in self.drawn[figure].sampled_runs]
-
-    def files(self, figure: str) -> list[Path]:
-        """Pictures, curves and runs of a figure: a deleted one is made again."""
-        curves = results.curves_csv(self.scale, figure)
-        csvs = self.run_files(figure)
-        csvs += [
-            results.run_csv(self.scale, run.name + results.SWEEP)
-            for run in self.drawn[figure].runs
-            if self.is_swept(run)
-        ]
-        pictures = [curves.with_name(f"{figure}.{kind}") for kind in ("png", "pdf")]
-        return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
-
-    def figure(self, name: str) -> Figure:
-        """The figure or study called `name`; raises UserError if there is none."""
-        return self.drawn[require_choice(name, self.drawn, "figure")]
-
-    def run(self, name: str) -> Run:
-        """The run called `name`; raises UserError if no figure shows it."""
-        if name not in self.all_runs:
-            nearest = difflib.get_close_matches(name, self.all_runs, n=1)
-            hint = f"did you mean {nearest[0]}? " if nearest else ""
-            raise UserError(
-                f"no figure shows a run {name!r} at scale {self.scale}: {hint}see `python -m dyna_td list`."
-            )
-        return self.all_runs[name]
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
@@ -273,15 +57,6 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
                 require_choice(setting, all_settings(), "setting")
     selection_seeds = {kind: extent["selection_seeds"] for kind, extent in scope.extents.items()}
     return Plan(scale, figures, selection_seeds, studies, scope.published_rates, scope.first_selection_seeds)
-
-
-def kind_of(environment: str) -> str:
-    """The one of a scale's extents that bounds a run: supervised, control, continuous or roundabout."""
-    if is_supervised(environment):
-        return "supervised"
-    if environment == ROUNDABOUT:
-        return "roundabout"
-    return "continuous" if has_box_actions(environment) else "control"
 
 
 @contextmanager

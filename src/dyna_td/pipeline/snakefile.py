@@ -9,9 +9,10 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline import plans, program_cache
 from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.planned import Plan
 
 
-def plan_of(config: dict) -> plans.Plan:
+def plan_of(config: dict) -> Plan:
     """The plan at the scale of `--config`; a mistake in it or in the YAML files ends Snakemake with one sentence."""
     for key in config:
         in_one_sentence(require_choice, key, ["scale", "container"], "key of --config")

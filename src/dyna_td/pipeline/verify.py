@@ -6,7 +6,7 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.pipeline import finished, remedies, results
 from dyna_td.pipeline.aggregate import tables
-from dyna_td.pipeline.plans import Figure, Plan
+from dyna_td.pipeline.planned import Figure, Plan
 
 
 def faults(plan: Plan, directory: Path = results.DIRECTORY) -> tuple[int, list[str]]:

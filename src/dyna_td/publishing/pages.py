@@ -11,7 +11,8 @@ from scipy import stats
 
 from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import STUDIES, Figure, Panel, Plan
+from dyna_td.pipeline.planned import Figure, Panel, Plan
+from dyna_td.pipeline.plans import STUDIES
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import marked_text, tables
 from dyna_td.publishing.facts import LABELS, Facts

@@ -26,7 +26,8 @@ from dyna_td.evidence import readings, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
 from dyna_td.pipeline import beginnings, costs, plans, provenance, results
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, Plan
+from dyna_td.pipeline.planned import Plan
+from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
 from dyna_td.pipeline.remedies import naming_damage
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import pages, reference

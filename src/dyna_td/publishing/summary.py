@@ -8,7 +8,7 @@ import pandas as pd
 
 from dyna_td.evidence import statistics
 from dyna_td.pipeline import costs, results
-from dyna_td.pipeline.plans import Figure, Panel
+from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.pipeline.scores import Measured, score
 from dyna_td.publishing import reference
 from dyna_td.settings import Run

@@ -13,6 +13,7 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline import arguments, beginnings, finished, plans, provenance, remedies, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
+from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.pipeline.workplace import workplace
@@ -118,7 +119,7 @@ def _run(options: argparse.Namespace) -> None:
 _CHOICE = ("learning_rate", "scores", "metric", "rule", "seeds")  # what a run's JSON file has of its sweep
 
 
-def _selection_of(plan: plans.Plan, run: Run) -> dict:
+def _selection_of(plan: Plan, run: Run) -> dict:
     """The choice of a swept learning rate, published or from the sweep of this plan."""
     if choice := plan.published_choice(run):
         return {**{key: choice.get(key) for key in _CHOICE}, "source": "the published sweep"}
