@@ -41,7 +41,7 @@ def test_figures_share_the_runs_that_they_have_in_common():
 def test_a_misspelt_setting_of_a_scale_is_refused(experiments_copy):
     edit(experiments_copy / "scales.yaml", "      warm_up_steps: 100", "      warmup_steps: 100")
     words = "scales.yaml: smoke.control.settings: unknown setting 'warmup_steps': did you mean 'warm_up_steps'?"
-    assert words in refusal(experiments_copy)
+    assert words in refusal(experiments_copy, "smoke")
 
 
 @pytest.mark.parametrize("scale", SCALES)
