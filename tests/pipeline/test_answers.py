@@ -61,6 +61,9 @@ def test_a_correction_only_takes_wins_and_losses_away_and_the_uncorrected_ones_a
     assert lost == [0, 0, 0] and tables.wins_and_losses(FACTS, "laber_unweighted", "er")[1][1] == 1
     wins = [won for won, _ in tables.wins_and_losses(FACTS, "dyna_td_learned", "er")]
     assert "wins fall from eight to six" in page("docs/beyond-the-paper.md") and wins == [8, 6]
+    rivals = [tables.wins_and_losses(FACTS, curve, "prioritized_er") for curve in ("dyna_td", "uniform_states")]
+    assert [[won for won, _ in both] for both in rivals] == [[7, 7], [9, 6]]
+    assert "Dyna-TD keeps its seven wins, and uniform states six of nine" in page("docs/beyond-the-paper.md")
 
 
 @pytest.mark.parametrize(("number", "words"), [(28, "in seven of twelve panels"), (36, "in ten of twelve panels")])
@@ -175,6 +178,7 @@ def test_the_roundabouts_findings_name_the_policy_that_always_slows_down():
         before.append(crashes.loc[:, crashes.columns <= 5000].sum(axis=1).mean())
         after.append(crashes.loc[:, crashes.columns > 5000].sum(axis=1).mean())
     assert np.ptp(before) == 0.0
+    assert f"Its crashes, {before[0]:.1f} a seed," in page("figures/captions/figure_13.rst")
     says(40, f"The first {before[0]:.1f} crashes", "{:.1f}, {:.1f} and {:.1f}".format(*after), f"{slow['crashed']:.1%}")
     says(41, f"slows down drives {slow['speed']:.1f} m/s")
     says(42, f"slows down crashes in {slow['crashed']:.1%}")
@@ -189,6 +193,11 @@ def test_a_coins_cost_and_a_readings_number_are_those_of_the_studies():
     lead = statistics.estimate((lead - by_seed("sensitivity", "m", "dyna_frequency_goals", "return")).to_numpy())
     low, high = lead.interval()
     assert f"by {lead.effect:.0f} ({low:.0f} to {high:.0f}, 20 seeds)" in page("docs/beyond-the-paper.md")
+
+
+def test_so_many_seeds_do_not_meet_the_goal_in_their_warm_up():
+    missed = sum(not is_met for is_met in FACTS.met_goal.values())
+    assert f"{missed} of {len(FACTS.met_goal)} seeds do not meet the goal" in page("figures/captions/figure_2.rst")
 
 
 def test_the_70_seeds_of_figure_1c_that_are_not_drawn_show_nothing():

@@ -72,6 +72,8 @@ def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_o
     assert not {1, 7, 14, 26, 27, 32, 33, 45} & set(of)  # computed, of another window, or of whole jobs' seconds
     counted = (test for claim in changed for test in claim.tests if isinstance(test, MeasuredTest) and not test.beside)
     assert {test.window for test in counted} == {"final"}
+    (fresh,) = (claim for claim in changed if claim.number == 44)
+    assert [test.first_seed for test in fresh.tests] == [20, 0]  # a reading does not bring seen seeds back
 
 
 def test_the_interquartile_mean_is_judged_without_the_outer_quarters_of_the_seeds(tmp_path):

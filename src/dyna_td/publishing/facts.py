@@ -68,9 +68,10 @@ class Facts:
         return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
 
     def changes(self, number: int) -> list[tuple[dict, str]]:
-        """The entries of a claim's history, each with the verdict that followed it."""
+        """The entries of a claim's history, each with the verdict that followed it; the last one is the published."""
         entries = self.stated[number].get("history", [])
-        return list(zip(entries, [*(entry["verdict"] for entry in entries), self.verdicts[number]][1:], strict=True))
+        published = (self if self.folder == PUBLISHED else Facts()).verdicts[number]
+        return list(zip(entries, [*(entry["verdict"] for entry in entries), published][1:], strict=True))
 
     @cached_property
     def reworded(self) -> list[int]:

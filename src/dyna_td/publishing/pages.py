@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 import pandas as pd
 from scipy import stats
 
+from dyna_td.evidence import statistics
 from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Panel, Plan
@@ -74,21 +75,21 @@ def answer(facts: Facts) -> str:
     stand = [f"{in_words(found.count(verdict))} {verdict}" for verdict in VERDICTS if verdict in found]
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["kind"] == "curves")]
-    turns = []
-    for is_departing, end in (
-        (True, "if {} departs from the paper's protocol"),
-        (False, "with {} that it leaves open"),
-    ):
+    turns: list[str] = []
+    of_them = f" of the {in_words(len(contradicted))} contradictions"
+    ends = {True: "if {} departs from the paper's protocol", False: "with {} that the paper leaves open"}
+    for is_departing, end in ends.items():
         rows = turned[turned["departs"] == is_departing]
         if number := rows["claim"].nunique():
             numbers = " or ".join(dict.fromkeys(rows["changes"]))
-            turns.append(f"{in_words(number)} turn{'s' * (number == 1)} {end.format(numbers)}")
+            begin = f"{in_words(number).capitalize()}{'' if turns else of_them}"
+            turns.append(f"{begin} turn{'s' * (number == 1)} {end.format(numbers)}.")
     sentences = [
         f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} supported ones are identities.",
         f"{in_words(len(facts.reworded)).capitalize()} verdicts changed when we reworded claims whose results we knew.",
         f"The {in_words(len(benchmarks))} claims on benchmarks: {', '.join(stand)}.",
-        f"Of the {in_words(len(contradicted))} contradictions, {', '.join(turns) or 'none turns'}.",
+        *turns,
     ]
     return " ".join(sentences) + "\n"
 
@@ -109,10 +110,13 @@ def advice(facts: Facts) -> str:
         tables.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
     names = ", ".join(name.partition("-")[0] for name in won)
+    average = (
+        f"{'nothing: ' if p > statistics.LEVEL else ''}{100 * mean.mean():+.2f}% of the range of returns (p = {p:.2f})"
+    )
     return (
         f"Without a model, prioritizing paid on {in_words(len(won))} of {in_words(len(gains))} domains ({names}). "
-        f"Elsewhere it averaged nothing: {100 * mean.mean():+.2f}% of the range of returns (p = {p:.2f}). With a true "
-        f"model, Dyna-TD beats ER on {dyna_td} of {len(panels)} panels, uniform states on {uniform}.\n"
+        f"Elsewhere it averaged {average}. With a true model, Dyna-TD beats ER on {dyna_td} of {len(panels)} panels, "
+        f"uniform states on {uniform}. All agents have one learning rate.\n"
     )
 
 
@@ -280,12 +284,19 @@ def test_cells(test: pd.Series, plan: Plan) -> list[str]:
     name = f"{test['test']}{_task(test['test'], plan)}: {compared}"
     part = WINDOWS.get(test["window"].partition(" ")[0], "")
     name += f", {part}" if part not in test["test"] else ""
-    effect = " ".join(filter(None, [_effect(test), test["unit"].replace("relative", "")]))
-    note = f"; {test['note']}" if test["note"] else ""
+    unit = test["unit"].replace("relative", "") if test["effect"] else ""
+    effect = " ".join(filter(None, [_effect(test), unit]))
+    note = test["note"] if test["note"] != test["to_decide"] else ""
     name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
     verdict = f"{test['verdict']}{' (beside)' if test['row'] == 'beside' else ''}"
     decide = f": {test['to_decide']}" if test["to_decide"] and test["row"] == "test" else ""
-    return [name, f"{effect}{note}", tables.beside_the_mean(test), test["n"], f"{verdict}{decide}"]
+    return [
+        name,
+        "; ".join(filter(None, [effect, note])),
+        tables.beside_the_mean(test),
+        test["n"],
+        f"{verdict}{decide}",
+    ]
 
 
 def _task(label: str, plan: Plan) -> str:
