@@ -1,7 +1,6 @@
 """The cost of jobs, in core-seconds and memory, from the JSON files of finished and published runs.
 
-A published run tells the cost at the paper's scale. `measured` knows no cost of a job that never ran; `expected` then
-takes jobs like it.
+`measured` knows no cost of a job that never ran; `estimated` takes that of published jobs like it.
 """
 
 import json
@@ -68,14 +67,16 @@ def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost 
 
 
 def expected(plan: Plan, job: str) -> Cost:
-    """The cost to allow for `job`: measured, in proportion to published jobs like it, or else `UNMEASURED`.
+    """The cost to allow for `job`: measured, or else estimated."""
+    return measured(plan, job) or estimated(plan, job)
 
-    A published job of the same name tells the seconds up to each step. Otherwise the dearest job that trains the same
+
+def estimated(plan: Plan, job: str) -> Cost:
+    """The cost of `job` in proportion to published jobs like it, or else `UNMEASURED`.
+
+    A published job of the same name has the seconds up to each step. Otherwise the dearest job that trains the same
     agent on the same environment counts, and seconds shrink with the steps of all seeds.
     """
-    found = measured(plan, job)
-    if found:
-        return found
     run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
     own = read(PUBLISHED / f"{job}.json")
     if own:
@@ -103,6 +104,12 @@ def priority(plan: Plan, job: str) -> int:
     return round(expected(plan, job).core_seconds)
 
 
+def minutes(plan: Plan, figures: list[Figure], cores: int, cost: Callable[[Plan, str], Cost] = expected) -> float:
+    """The minutes that figures take on idle cores, by the `cost` of each job; shared jobs count once."""
+    jobs = {job: cost(plan, job) for job in jobs_of(figures, plan.is_swept)}
+    return max(sum(cost.core_seconds for cost in jobs.values()) / cores, _longest(jobs)) / 60
+
+
 def as_text(plan: Plan, figures: list[Figure], cores: int, directory: Path = results.DIRECTORY) -> str:
     """The costs as a table: a line a figure, and one for all of them, in which shared jobs count once."""
     rows = [(figure.name, [figure]) for figure in figures]
@@ -114,9 +121,8 @@ def as_text(plan: Plan, figures: list[Figure], cores: int, directory: Path = res
         jobs = {job: expected(plan, job) for job in jobs_of(shown, plan.is_swept)}
         estimated = sum(measured(plan, job, directory) is None for job in jobs)
         seconds = sum(cost.core_seconds for cost in jobs.values())
-        clock = max(seconds / cores, _longest(jobs))
         memory = max((cost.memory_mib for cost in jobs.values()), default=0.0)
-        numbers = f"{seconds / 60:14,.0f}{clock / 60:21,.0f}{memory / 1024:11.1f}"
+        numbers = f"{seconds / 60:14,.0f}{minutes(plan, shown, cores):21,.0f}{memory / 1024:11.1f}"
         lines.append(f"{name:14}{len(jobs):6}{numbers}  {estimated or ''}".rstrip())
     return "\n".join(lines)
 

@@ -11,9 +11,10 @@ from scipy import stats
 
 from dyna_td.evidence import statistics
 from dyna_td.evidence.verdicts import VERDICTS
+from dyna_td.pipeline import costs as expense  # `costs` is a part of a page
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Panel, Plan
-from dyna_td.pipeline.plans import STUDIES
+from dyna_td.pipeline.plans import STUDIES, load_plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.publishing import marked_text, tables
 from dyna_td.publishing.facts import LABELS, Facts
@@ -137,15 +138,14 @@ def results(facts: Facts) -> str:
 
 
 def figures(facts: Facts) -> str:
-    """A line for each figure: its picture, what it shows, the claims on it by verdict, its command and its cost."""
-    rows = []
+    """A line for each figure: its picture, what it shows, the claims on it, and its minutes at the default scale."""
+    quick, rows = load_plan("quick"), []
     for name, figure in facts.plan.figures.items():
         number = name.removeprefix("figure_")
-        verdicts = verdicts_on(facts, name, "docs/claims.md")
-        minutes = _two_digits(facts.jobs([figure])["minutes"].sum())
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
-        rows.append([picture, shows, verdicts, f"`make {name}`", minutes])
-    return table(["figure", "shows", "claims", "command", "core-minutes"], rows)
+        minutes = expense.minutes(quick, [quick.figures[name]], 2, expense.estimated)
+        rows.append([picture, shows, verdicts_on(facts, name), f"{minutes:.0f}" if minutes > 0.5 else "< 1"])
+    return table(["figure", "shows", "claims", "minutes"], rows)
 
 
 def gallery(facts: Facts) -> str:
@@ -162,14 +162,17 @@ def gallery(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def verdicts_on(facts: Facts, figure: str, page: str) -> str:
-    """The claims that are about a figure by their verdicts, as links to the `page` of claims: "**S** 8 9, **C** 10"."""
+def verdicts_on(facts: Facts, figure: str, page: str = "") -> str:
+    """The claims that are about a figure by their verdicts, perhaps as links to a `page`: "**S** 8 9, **C** 10"."""
     number = figure.removeprefix("figure_")
     about = [claim for claim, stated in facts.stated.items() if number in map(str, stated["figures"])]
     if figure in STUDIES:
         about = [claim for claim in facts.stated if facts.tests(claim)["plus"].str.contains(f"{figure}/").any()]
     found = {verdict: [claim for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
-    links = {verdict: " ".join(f"[{claim}]({page}#claim-{claim})" for claim in of) for verdict, of in found.items()}
+    links = {
+        verdict: " ".join(f"[{claim}]({page}#claim-{claim})" if page else str(claim) for claim in of)
+        for verdict, of in found.items()
+    }
     return ", ".join(f"**{LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)
 
 
