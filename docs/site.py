@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 
+from dyna_td.pages import report
 from dyna_td.pipeline.plans import load_plan
-from dyna_td.publishing import report
 
 ROOT = Path(__file__).parents[1]
 _OUTSIDE = re.compile(r"(!?)\[([^\]]*)\]\(\.\./([^)#]+)\)")

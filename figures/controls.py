@@ -10,7 +10,7 @@ from panels import Panel, seeds_words
 from style import CurveStyle
 from tables import Tables
 
-from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
+from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "dyna_td"
 

@@ -18,8 +18,8 @@ from matplotlib.ticker import MaxNLocator
 from rendering import save
 
 from dyna_td.errors import UserError
-from dyna_td.publishing.facts import Facts
-from dyna_td.publishing.pages import DIFFERENCES, LETTERS, NAMES, WINDOWS
+from dyna_td.pages.facts import Facts
+from dyna_td.pages.markdown import DIFFERENCES, LETTERS, NAMES, WINDOWS
 
 GREY = "#6F6F6F"  # of all other verdicts
 ROW = 0.19  # inches

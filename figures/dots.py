@@ -10,7 +10,7 @@ from panels import METRIC_LABELS, Panel, seeds_words
 from style import FOREST_GREEN, CurveStyle
 from tables import Tables, curve_rows
 
-from dyna_td.pipeline.aggregate import OVER_LEARNING
+from dyna_td.evidence.aggregate import OVER_LEARNING
 
 NO_CHAIN, LEARNED, NO_MODEL = "darkorange", "purple", FOREST_GREEN  # agents of one colour answer one question
 RATES = ", full dots: learning rate 0.001, hollow: swept"  # a note under pictures that show both

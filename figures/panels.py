@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from style import PANEL_SIZE, CurveStyle, styles_of
 from tables import Tables, curve_rows
 
-from dyna_td.pipeline.aggregate import SMOOTHED, SMOOTHING
+from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.registry import is_supervised
 
 METRIC_LABELS = {

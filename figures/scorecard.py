@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
-from dyna_td.publishing.facts import Facts
-from dyna_td.publishing.pages import LETTERS, counts, themes
+from dyna_td.pages.facts import Facts
+from dyna_td.pages.markdown import LETTERS, counts, themes
 
 PALE = "#D9D9D9"  # of all other verdicts
 INK, SOFT_INK = "#222222", "#555555"

@@ -11,7 +11,7 @@ from panels import Panel
 from style import CurveStyle, graded
 from tables import Tables, curve_rows
 
-from dyna_td.pipeline.aggregate import LESS, OVER_LEARNING
+from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "er"
 SWEPT = "_swept"  # ends the curves of agents at the rate of their own sweep

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import own_code, plans, results
+from dyna_td.pipeline import own_agents, plans, results
 from dyna_td.pipeline.arguments import MOST_SEEDS, MOST_STEPS
 from dyna_td.pipeline.provenance import machine
 from dyna_td.pipeline.quiet_import import import_quietly
@@ -59,7 +59,7 @@ def train(
       UserError: for an unknown name or a number out of bounds, in one sentence.
     """
     environment = registry.require_environment(env)
-    agent = registry.require_agent(own_code.adopt(agent) if isinstance(agent, type) else agent, environment)
+    agent = own_agents.require_agent(own_agents.adopt(agent) if isinstance(agent, type) else agent, environment)
     seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
     is_good = all(isinstance(seed, Integral) and 0 <= seed < 10**6 for seed in seeds)
     if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MOST_SEEDS:

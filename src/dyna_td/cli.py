@@ -11,26 +11,15 @@ from pathlib import Path
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.evidence import claims, readings, scorecard
-from dyna_td.pipeline import (
-    aggregate,
-    arguments,
-    beginnings,
-    costs,
-    interruption,
-    metrics,
-    plans,
-    remedies,
-    results,
-    verify,
-)
+from dyna_td.evidence import aggregate, claims, readings, reference, scorecard, verify
+from dyna_td.evidence.scores import reader
+from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, remedies, results
 from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
 from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.scores import reader
 from dyna_td.playing import commands as playing
 from dyna_td.publishing import commands as publishing
-from dyna_td.publishing import reference
 from dyna_td.training import commands as training
+from dyna_td.training import interruption
 
 ANYWHERE = ("train", "play")  # commands that an installed wheel has, without experiments/ and figures/
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dyna_td.agents import settings as own
-from dyna_td.errors import UserError, require_choice
+from dyna_td.errors import UserError
 from dyna_td.settings import (
     ControlSettings,
     DDPGDynaSettings,
@@ -172,22 +172,6 @@ def require_environment(environment: Any) -> str:
             raise UserError(f"unknown environment {environment!r}: did you mean {SUPERVISED_TASK!r}?")
         has_box_actions(environment)
     return environment
-
-
-def require_agent(agent: object, environment: str) -> str:
-    """Returns `agent` if it can be trained on `environment`.
-
-    Raises:
-      UserError: for an unknown agent, or one that belongs to another kind of environment.
-    """
-    if isinstance(agent, str) and ":" in agent and agent not in AGENTS:
-        from dyna_td.pipeline import own_code
-
-        own_code.adopt(agent)
-    here = agents_on(environment)
-    if agent in LEARNERS | AGENTS and agent not in here:
-        raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
-    return require_choice(agent, here, "agent")
 
 
 def all_settings() -> dict[str, str]:

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from helpers import run_of
 
-from dyna_td.pipeline import interruption
-from dyna_td.training import trainer
+from dyna_td.training import interruption, trainer
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.program import make_program
 from dyna_td.training.trainer import execute, execute_sweep

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.evidence import statistics
+from dyna_td.evidence import reference, statistics
+from dyna_td.evidence.scores import score
 from dyna_td.evidence.verdicts import DISAGREES
+from dyna_td.pages import markdown, marked_text, tables
+from dyna_td.pages.facts import PUBLISHED, Facts
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.scores import score
 from dyna_td.playing.policy import load_policy
-from dyna_td.publishing import always_slower, marked_text, pages, reference, tables, walkers
-from dyna_td.publishing.facts import PUBLISHED, Facts
+from dyna_td.publishing import always_slower, walkers
 
 FACTS = Facts()
 
@@ -37,14 +38,14 @@ def rows_of(number):
     return FACTS.tests(number).set_index("test")
 
 
-@pytest.mark.parametrize("part", [pages.answer, pages.advice])
+@pytest.mark.parametrize("part", [markdown.answer, markdown.advice])
 def test_the_answer_is_that_of_the_published_verdicts(part):
     begin, end = marked_text.marks(part.__name__)
     assert f"{begin}\n{part(FACTS)}{end}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_answer_has_at_most_120_words():
-    assert len((pages.answer(FACTS) + pages.advice(FACTS)).split()) <= 120
+    assert len((markdown.answer(FACTS) + markdown.advice(FACTS)).split()) <= 120
 
 
 def test_a_correction_only_takes_wins_and_losses_away_and_the_uncorrected_ones_are_the_tables():
@@ -71,7 +72,7 @@ def test_a_panel_on_which_the_intervals_disagree_does_not_count_as_won(number, w
     rows = FACTS.tests(number)
     rows = rows[(rows["verdict"] == "supported") & (rows["expect"] != "computed")]
     disputed = rows["note"].str.contains(DISAGREES)
-    assert f"in {pages.in_words((~disputed).sum())} of twelve panels" == words and disputed.sum() == 1
+    assert f"in {markdown.in_words((~disputed).sum())} of twelve panels" == words and disputed.sum() == 1
     says(number, words, "the intervals disagree")
 
 

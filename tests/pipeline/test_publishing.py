@@ -12,9 +12,11 @@ import pytest
 from files import edit, error_of, files_of
 
 from dyna_td import cli
-from dyna_td.pipeline import aggregate, plans, provenance, results
-from dyna_td.publishing import gallery, reference, summary
-from dyna_td.publishing.facts import Facts
+from dyna_td.evidence import aggregate, reference
+from dyna_td.pages import summary
+from dyna_td.pages.facts import Facts
+from dyna_td.pipeline import plans, provenance, results
+from dyna_td.publishing import gallery
 
 ROOT = Path(__file__).parents[2]
 PLAN = plans.load_plan("paper")

@@ -11,9 +11,9 @@ import pytest
 from files import error_of
 
 from dyna_td import cli
+from dyna_td.pages import report
 from dyna_td.pipeline import plans
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
-from dyna_td.publishing import report
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "img", "br", "hr"}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from files import files_of
 
-from dyna_td.pipeline import plans, results, verify
+from dyna_td.evidence import verify
+from dyna_td.pipeline import plans, results
 from dyna_td.playing.policy import path_beside
 from dyna_td.publishing import handover, store
 

@@ -16,7 +16,7 @@ import dyna_td
 from dyna_td import cli, registry
 from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments, own_code
+from dyna_td.pipeline import arguments, own_agents
 from dyna_td.pipeline.files import ROOT
 from dyna_td.playing.policy import load_policy
 from dyna_td.settings import DDPGSettings, DQNSettings, number
@@ -94,14 +94,14 @@ def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
     is_agent = isinstance(agent, type) and issubclass(agent, ER)
     own = agent if is_agent else type("Own", (ER,), {"Settings": agent, "__module__": __name__})
     with pytest.raises(UserError, match=f"^agent {__name__}:.*{words}"):
-        own_code.adopt(own)
+        own_agents.adopt(own)
 
 
 def test_the_help_of_an_own_setting_may_have_a_percent_sign(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "mixing.py").write_text(MIXING + AGENT.replace("pass", "Settings = Mixing"))
-    own_code.adopt("mixing:Mine")
+    own_agents.adopt("mixing:Mine")
     parser = arguments.Parser()
     arguments.add_settings(parser)
     assert "share in % of all" in parser.format_help()
@@ -122,7 +122,7 @@ def test_an_agent_whose_source_is_not_found_is_a_mistake(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "made_up", made := types.ModuleType("made_up"))
     exec(AGENT, vars(made))
     with pytest.raises(UserError, match=r"^the source of agent made_up:Mine is not found: expected "):
-        own_code.adopt("made_up:Mine")
+        own_agents.adopt("made_up:Mine")
     assert "made_up:Mine" not in registry.AGENTS
 
 

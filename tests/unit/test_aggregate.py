@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.pipeline import aggregate
+from dyna_td.evidence import aggregate
 from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 

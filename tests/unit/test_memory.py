@@ -4,7 +4,7 @@ import pytest
 from helpers import run_of
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import memory
+from dyna_td.training import memory
 
 
 @pytest.mark.parametrize("environment", ["GridWorld", "Pendulum-v1"])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.scores import Measured, common_seconds, score, steps_in
+from dyna_td.evidence.scores import Measured, common_seconds, score, steps_in
 from dyna_td.settings import ControlSettings, RegressionSettings, Run
 
 PAPER = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=50_000)

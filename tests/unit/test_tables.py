@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from dyna_td.pipeline.scores import Measured
-from dyna_td.publishing import tables
-from dyna_td.publishing.facts import Facts
+from dyna_td.evidence.scores import Measured
+from dyna_td.pages import tables
+from dyna_td.pages.facts import Facts
 
 
 def test_who_leads_is_measured_at_the_end_of_each_length(monkeypatch):

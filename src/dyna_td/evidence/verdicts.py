@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 from dyna_td.evidence import statistics
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.identities import IDENTITIES
+from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
 from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
 from dyna_td.settings import Run
 
 VERDICTS = ("supported", "contradicted", "undecided", "not run")

@@ -10,7 +10,7 @@ from dataclasses import Field, fields
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import own_code, plans
+from dyna_td.pipeline import own_agents, plans
 from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
 MOST_SEEDS = 1_000  # in one job
@@ -71,7 +71,7 @@ def adopt_own_agent(words: Sequence[str]) -> None:
     """Enters the class of `--agent module:Class` among the agents, so that its own settings become options."""
     for option, value in itertools.pairwise([part for word in words for part in word.split("=", 1)]):
         if option == "--agent" and ":" in value:
-            own_code.adopt(value)
+            own_agents.adopt(value)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import require_metric
+from dyna_td.pipeline.own_agents import require_agent
 from dyna_td.pipeline.planned import Figure, Panel, Plan, Scale, kind_of
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.registry import (
@@ -19,7 +20,6 @@ from dyna_td.registry import (
     SAMPLED_ENVIRONMENT,
     all_settings,
     has_twin,
-    require_agent,
     require_environment,
     settings_type,
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from dyna_td import __version__
 from dyna_td.pipeline import sources
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT
-from dyna_td.pipeline.own_code import modules_of
+from dyna_td.pipeline.own_agents import modules_of
 from dyna_td.registry import entries_of
 from dyna_td.settings import Run
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dyna_td import registry
 from dyna_td.errors import UserError
+from dyna_td.pipeline.own_agents import require_agent
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.playing.policy import Policy, weights_of
 from dyna_td.settings import Run
@@ -56,7 +57,7 @@ class Look:
 def run_of(policy: Policy, seed: int) -> Run:
     """The training of one seed of a policy; a UserError if there is no search control in a plane to look into."""
     about = policy.about
-    environment, agent = policy.environment, registry.require_agent(about["agent"], policy.environment)
+    environment, agent = policy.environment, require_agent(about["agent"], policy.environment)
     if environment not in PLANES or not registry.AGENTS[agent].dyna:
         raise UserError(
             f"--explain shows Dyna agents on {', '.join(PLANES)}, but this policy is that of {agent} on {environment}."

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Callable
 
 from dyna_td.errors import UserError, require_choice
+from dyna_td.evidence import reference
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE, as_csv
 from dyna_td.pipeline import lock, plans, provenance, results
 from dyna_td.pipeline.files import ROOT, write_whole
-from dyna_td.publishing import gallery, reference, store
+from dyna_td.publishing import gallery, store
 
 MAINTAINERS = {  # these commands, for a group of their own in `--help`
     "reference": "publish finished figures, after checking all of them, and store the finished runs of the others",
@@ -76,10 +77,10 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.publishing import pages, summary  # with the libraries that only pages need
-    from dyna_td.publishing.facts import Facts
+    from dyna_td.pages import markdown, summary  # with the libraries that only pages need
+    from dyna_td.pages.facts import Facts
 
-    pages.fill()
+    markdown.fill()
     facts = Facts()
     with write_whole(ROOT / "reference" / "summary.csv") as file:
         file.write(as_csv(summary.summary(list(facts.plan.drawn.values()), ROOT / "reference")))

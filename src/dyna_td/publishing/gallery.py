@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dyna_td.errors import UserError
+from dyna_td.evidence import reference
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline.files import ROOT
-from dyna_td.publishing import handover, reference
+from dyna_td.publishing import handover
 
 SCRIPT = ROOT / "figures" / "draw.py"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dyna_td.errors import UserError
+from dyna_td.evidence.finished import Finished
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.finished import Finished
 
 
 def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:

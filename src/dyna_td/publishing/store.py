@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import aggregate, finished, provenance, results
+from dyna_td.evidence import aggregate, finished, reference
+from dyna_td.evidence.finished import Finished
+from dyna_td.pipeline import provenance, results
 from dyna_td.pipeline.files import write_whole
-from dyna_td.pipeline.finished import Finished
 from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.playing.policy import path_beside
-from dyna_td.publishing import handover, reference
+from dyna_td.publishing import handover
 from dyna_td.settings import Run
 
 

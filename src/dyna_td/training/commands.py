@@ -11,7 +11,8 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments, beginnings, finished, plans, provenance, remedies, results
+from dyna_td.evidence import finished
+from dyna_td.pipeline import arguments, beginnings, own_agents, plans, provenance, remedies, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.quiet_import import import_quietly
@@ -62,7 +63,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
 
 def _train(options: argparse.Namespace) -> None:
     environment = registry.require_environment(options.env)
-    agent = registry.require_agent(options.agent, environment)
+    agent = own_agents.require_agent(options.agent, environment)
     if options.output.suffix != ".csv":
         raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
     run = Run(

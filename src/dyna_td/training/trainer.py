@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from dyna_td.pipeline import interruption
-from dyna_td.pipeline.memory import require_memory
 from dyna_td.playing.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import Run
+from dyna_td.training import interruption
 from dyna_td.training.checkpoint import Checkpoint, pack, unpack
+from dyna_td.training.memory import require_memory
 from dyna_td.training.program import make_program
 from dyna_td.training.progress import Progress
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import finished, remedies, results
-from dyna_td.pipeline.aggregate import tables
+from dyna_td.evidence import finished
+from dyna_td.evidence.aggregate import tables
+from dyna_td.pipeline import remedies, results
 from dyna_td.pipeline.planned import Figure, Plan
 
 

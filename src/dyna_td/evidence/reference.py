@@ -13,7 +13,9 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import finished, results
+from dyna_td.evidence import finished
+from dyna_td.evidence.scores import Measured
+from dyna_td.pipeline import results
 from dyna_td.pipeline.published import (
     again,
     curves_csv,
@@ -24,7 +26,6 @@ from dyna_td.pipeline.published import (
     states_csv,
     stored,
 )
-from dyna_td.pipeline.scores import Measured
 from dyna_td.settings import Run
 
 __all__ = ["again", "curves_csv", "read", "read_compressed", "read_details", "states_csv", "stored"]

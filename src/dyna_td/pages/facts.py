@@ -8,15 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
+from dyna_td.evidence import reference
 from dyna_td.evidence.findings import Finding, load_findings
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
+from dyna_td.evidence.scores import Measured
 from dyna_td.pipeline import costs
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.pipeline.plans import load_plan
-from dyna_td.pipeline.scores import Measured
 from dyna_td.pipeline.yaml_files import read_checked
-from dyna_td.publishing import reference
 from dyna_td.settings import Run
 
 PUBLISHED = ROOT / reference.DIRECTORY

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td.evidence import statistics
+from dyna_td.evidence import reference, statistics
+from dyna_td.evidence.scores import Measured, score
 from dyna_td.pipeline import costs, results
 from dyna_td.pipeline.planned import Figure, Panel
-from dyna_td.pipeline.scores import Measured, score
-from dyna_td.publishing import reference
 from dyna_td.settings import Run
 
 COLUMNS = ["figure", "panel", "curve", "environment", "agent", "updates", "metric", "mean", "low95", "high95", "iqm"]

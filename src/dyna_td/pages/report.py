@@ -22,16 +22,16 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import readings, scorecard
+from dyna_td.evidence import readings, reference, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
+from dyna_td.pages import markdown
+from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pipeline import beginnings, costs, plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
 from dyna_td.pipeline.remedies import naming_damage
 from dyna_td.pipeline.yaml_files import read_checked
-from dyna_td.publishing import pages, reference
-from dyna_td.publishing.facts import Facts, measured_jobs
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 # A warning is a mistake in the caption.
@@ -92,17 +92,18 @@ def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["pictures"]]
     if facts is None:
         missing.insert(0, ("verdicts", f"make claims SCALE={plan.scale}"))
-    themes = [(theme, [claims[number] for number in of]) for theme, (of, _) in pages.themes(claims).items() if claims]
+    of_theme = markdown.themes(claims) if claims else {}
+    themes = [(theme, [claims[number] for number in of]) for theme, (of, _) in of_theme.items()]
     return {
         "scale": plan.scale,
         "is_evidence": plan.scale == scorecard.EVIDENCE_SCALE,
-        "answer": facts and _inline(pages.answer(facts)),
-        "counts": pages.counts(facts) if facts else {},
-        "letters": pages.LETTERS,
+        "answer": facts and _inline(markdown.answer(facts)),
+        "counts": markdown.counts(facts) if facts else {},
+        "letters": markdown.LETTERS,
         "themes": themes,
         "figures": figures,
         "missing": missing,
-        "costs": {"headings": pages.COST_HEADINGS, "rows": _costs(plan, found)},
+        "costs": {"headings": markdown.COST_HEADINGS, "rows": _costs(plan, found)},
         "provenance": _provenance(plan, found),
         "deviations": deviations(),
     }
@@ -150,9 +151,9 @@ def _claim(claim: Claim, facts: Facts, plan: Plan) -> dict:
         **{"verdict": verdict, "words": scorecard.verdict_words(row)},
         "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
         "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_fitting else [],
-        "readings": pages.readings_of(facts, claim.number),
+        "readings": markdown.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
-        "tests": [(_bar(test), pages.test_cells(test, plan), test["verdict"]) for _, test in tests.iterrows()],
+        "tests": [(_bar(test), markdown.test_cells(test, plan), test["verdict"]) for _, test in tests.iterrows()],
     }
 
 
@@ -201,7 +202,7 @@ def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> di
         return shown
     place = png.parent.name if png.is_relative_to(found.verdicts) else png.parent.as_posix()
     pictures = [_shown(png, f"{shown['heading']}: {figure.title}", remedy, found)]
-    more = found.picture(pages.DIFFERENCES)  # about figures 4 and 12, shown with the former
+    more = found.picture(markdown.DIFFERENCES)  # about figures 4 and 12, shown with the former
     if name == "figure_4" and more.exists():
         pictures.append(_shown(more, "Differences of returns in figures 4 and 12", remedy, found))
     repeats = beginnings.read(png.with_name("repeats.csv"))
@@ -222,7 +223,7 @@ def _shown(png: Path, title: str, remedy: str, found: Sources) -> dict:
 
 
 def _picture(directory: Path, name: str) -> Path:
-    return directory / f"{name}.png" if name == pages.DIFFERENCES else directory / name / f"{name}.png"
+    return directory / f"{name}.png" if name == markdown.DIFFERENCES else directory / name / f"{name}.png"
 
 
 def _own_or_published(folder: Path, is_evidence: bool, name: str) -> Path:
@@ -240,7 +241,7 @@ def _embedded(png: Path) -> str:
 
 
 def _costs(plan: Plan, found: Sources) -> list[list[str]]:
-    return pages.cost_rows(plan, partial(measured_jobs, measured=lambda job: costs.read(found.job(job).absolute())))
+    return markdown.cost_rows(plan, partial(measured_jobs, measured=lambda job: costs.read(found.job(job).absolute())))
 
 
 def _provenance(plan: Plan, found: Sources) -> list[tuple[str, str]]:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
+from dyna_td.evidence.scores import Measured, score
 from dyna_td.pipeline import beginnings, remedies, results
 from dyna_td.pipeline.planned import Figure, Panel
-from dyna_td.pipeline.scores import Measured, score
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 

@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dyna_td.evidence import statistics
+from dyna_td.evidence import reference, statistics
+from dyna_td.evidence.scores import Measured, score
+from dyna_td.pages.facts import LABELS, PUBLISHED, Facts
+from dyna_td.pages.marked_text import escaped, table
 from dyna_td.pipeline import results
-from dyna_td.pipeline.scores import Measured, score
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
-from dyna_td.publishing import reference
-from dyna_td.publishing.facts import LABELS, PUBLISHED, Facts
-from dyna_td.publishing.marked_text import escaped, table
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 

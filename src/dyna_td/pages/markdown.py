@@ -11,14 +11,14 @@ from scipy import stats
 
 from dyna_td.evidence import statistics
 from dyna_td.evidence.verdicts import VERDICTS
+from dyna_td.pages import marked_text, tables
+from dyna_td.pages.facts import LABELS, Facts
+from dyna_td.pages.marked_text import escaped, table
 from dyna_td.pipeline import costs as expense  # `costs` is a part of a page
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Panel, Plan
 from dyna_td.pipeline.plans import STUDIES, load_plan
 from dyna_td.pipeline.yaml_files import read_checked
-from dyna_td.publishing import marked_text, tables
-from dyna_td.publishing.facts import LABELS, Facts
-from dyna_td.publishing.marked_text import escaped, table
 
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 THEMES = {  # the claims by what they are about, and what shows it

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from dyna_td import registry
-from dyna_td.errors import UserError
+from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline import sources
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.settings import ControlSettings, DDPGDynaSettings, DynaSettings, checked
@@ -19,6 +19,20 @@ _TAKEN = (
     *("env", "agent", "output", "seeds", "steps", "evaluate_every"),
     *("checkpoint_every", "tensorboard", "progress", "help", "command", "name_of_command"),
 )
+
+
+def require_agent(agent: object, environment: str) -> str:
+    """Returns `agent` if it can be trained on `environment`.
+
+    Raises:
+      UserError: for an unknown agent, or one that belongs to another kind of environment.
+    """
+    if isinstance(agent, str) and ":" in agent and agent not in registry.AGENTS:
+        adopt(agent)
+    here = registry.agents_on(environment)
+    if agent in registry.LEARNERS | registry.AGENTS and agent not in here:
+        raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
+    return require_choice(agent, here, "agent")
 
 
 def adopt(agent: str | type) -> str:

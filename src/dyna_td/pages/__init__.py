@@ -1,0 +1,1 @@
+"""What people read: the generated parts of README and docs, and the report."""
