@@ -29,8 +29,8 @@ PLAN = snakefile.plan_of(config)
 SCALE = PLAN.scale
 SCREEN = Screen.attach(PLAN, workflow)
 
-PIPELINE = ROOT / "src" / "dyna_td" / "pipeline"
-AGGREGATING = [PIPELINE / f"{module}.py" for module in ("aggregate", "beginnings", "scores")]
+PACKAGE = ROOT / "src" / "dyna_td"
+AGGREGATING = [PACKAGE / f"{module}.py" for module in ("evidence/aggregate", "evidence/scores", "pipeline/beginnings")]
 
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
@@ -92,7 +92,7 @@ rule select_learning_rate:
         runtime=lambda wildcards, attempt: costs.runtime(PLAN, f"{wildcards.run}.selection", attempt),
     params:
         runs=lambda wildcards: PLAN.sweep_asked(wildcards.run),
-        rule=files_digest([PIPELINE / "selection.py"]),
+        rule=files_digest([PACKAGE / "pipeline/selection.py"]),
     shell:
         "exec python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 

@@ -156,7 +156,7 @@ def _claims(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from dyna_td.publishing import report  # with the libraries that only a page needs
+    from dyna_td.pages import report  # with the libraries that only a page needs
 
     plan = plans.load_plan(options.scale)
     stated = claims.load_claims(plan)

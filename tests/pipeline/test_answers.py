@@ -189,7 +189,7 @@ def test_a_coins_cost_and_a_readings_number_are_those_of_the_studies():
     means = FACTS.curves("controls")
     worst = [means.loc[(panel, "random_sign", "return_less_dyna_td"), "low95"] for panel in "ba"]
     words = "less than {:.0f} on GridWorld and {:.0f} on MountainCar".format(*(-low for low in worst))
-    assert words in page("README.md") and words in page("docs/beyond-the-paper.md")
+    assert words in page("docs/advice.md") and words in page("docs/beyond-the-paper.md")
     lead = by_seed("sensitivity", "m", "dyna_value_goals", "return")
     lead = statistics.estimate((lead - by_seed("sensitivity", "m", "dyna_frequency_goals", "return")).to_numpy())
     low, high = lead.interval()
