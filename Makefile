@@ -6,11 +6,24 @@ SCALE ?= quick
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
-STAMP := $(VENV)/.installed
+# The checksum of what .venv was installed from.
+INSTALLED := $(VENV)/.installed
 STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
 
+# As `dyna_td.pipeline.lock` does; here before anything is installed.
+define IS_FREE
+import errno, fcntl, sys
+try:
+    fcntl.flock(open(".snakemake/pipeline.lock"), fcntl.LOCK_SH | fcntl.LOCK_NB)
+except FileNotFoundError:
+    pass
+except OSError as error:
+    sys.exit(error.errno in (errno.EAGAIN, errno.EACCES))
+endef
+export IS_FREE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
+.PHONY: help setup install test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
 	readme gallery compare estimate benchmark benchmark-peers verify lint
 
 help:  ## show this list
@@ -20,17 +33,29 @@ help:  ## show this list
 	@printf '\noptions: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup;\n'
 	@printf "         FIGURES='figure_1 figure_7' for estimate, compare, reference and gallery\n"
 
-setup: $(STAMP)  ## install everything into .venv, from requirements.lock
+# By content: a checkout gives the same files newer times, and clearing takes the ground from under what runs.
+setup:  ## install everything into .venv, from requirements.lock
+	@wanted=$$(cat requirements.lock pyproject.toml | cksum); \
+	test "$$wanted" = "$$(cat $(INSTALLED) 2> /dev/null)" || \
+		$(MAKE) --no-print-directory install WANTED="$$wanted"
 
-$(STAMP): requirements.lock pyproject.toml
+install:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2> /dev/null || { \
 		echo "error: make setup needs Python 3.11, 3.12 or 3.13, which $(PYTHON) is not" \
 			"($$($(PYTHON) --version 2>&1 | head -n 1)): name one, for example make setup PYTHON=python3.12." >&2; \
 		exit 2; }
+	@$(PYTHON) -c "$$IS_FREE" || { \
+		echo "error: a pipeline is at work in this folder and needs $(VENV) as it is:" \
+			"wait until it ends, or stop it, then run make setup again." >&2; \
+		exit 2; }
+	@test ! -L $(VENV) || { \
+		echo "error: $(VENV) is a link to $$(readlink $(VENV)), which others may use: delete the link," \
+			"then run make setup again." >&2; \
+		exit 2; }
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@touch $@
+	@echo "$(WANTED)" > $(INSTALLED)
 
 test:  ## run the tests, on two cores
 test-thorough:  ##! run the longer variants and the slow tests, too

@@ -12,6 +12,7 @@ VERDICTS = {"supported": "#0072B2", "contradicted": "#C24F00"}  # colour-blind r
 PANEL_SIZE = (3.0, 3.0)  # inches, width and height with axis labels and legend
 DOTS_PER_INCH = 200  # of the PNG
 
+matplotlib.rcdefaults()  # a reader's own matplotlibrc must not change a published picture
 matplotlib.use("Agg")
 matplotlib.rcParams.update(
     {

@@ -165,7 +165,14 @@ def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def picture(policy: Policy, seen: Look) -> np.ndarray:
-    """The look as a picture: uint8 [height, width, 3]."""
+    """The look as a picture, uint8 [height, width, 3], whatever the reader's matplotlibrc says."""
+    from matplotlib import style
+
+    with style.context("default"):
+        return _picture(policy, seen)
+
+
+def _picture(policy: Policy, seen: Look) -> np.ndarray:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

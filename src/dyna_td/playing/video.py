@@ -25,14 +25,25 @@ class Video:
     def __init__(self, path: Path, widest: int = WIDEST):
         self.path, self._widest = path, widest
         self._pictures: list[Image.Image] = []
+        self._size: tuple[int, int] | None = None  # pixels of the first picture, width and height
         if path.suffix not in (".gif", ".mp4"):
             raise UserError(f"the video is {str(path)!r}, expected a name that ends in .gif or .mp4.")
         if path.suffix == ".mp4" and not (shutil.which("ffmpeg") or importlib.util.find_spec("imageio_ffmpeg")):
             raise UserError("an .mp4 needs FFmpeg: install it (`pip install imageio-ffmpeg`), or write a .gif.")
 
     def add(self, picture: np.ndarray) -> None:
-        """Adds a picture, uint8 [height, width, 3]."""
-        image = Image.fromarray(picture)
+        """Adds a picture: uint8 [height, width, 3], or RGBA or grey, which it turns into RGB.
+
+        Raises:
+          UserError: it is no such picture, or has another size than the first.
+        """
+        image = _as_rgb(picture)
+        if self._size not in (None, image.size):
+            first, now = ("{}x{}".format(*size) for size in (self._size, image.size))
+            raise UserError(
+                f"picture {len(self._pictures)} is {now} pixels, expected {first} as the first: mend render()."
+            )
+        self._size = image.size
         if self.path.suffix == ".gif":
             image.thumbnail((self._widest, self._widest))
             image = image.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -47,6 +58,22 @@ class Video:
                 first.save(file, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
             else:
                 file.write(_mp4(self._pictures, rate))
+
+
+def _as_rgb(picture: np.ndarray) -> Image.Image:
+    """The picture in RGB; what is transparent shows white, as on paper."""
+    array = np.asarray(picture)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[..., 0]
+    channels = array.shape[2:]
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or channels not in ((), (3,), (4,)) or not array.size:
+        raise UserError(
+            f"render() gave {array.dtype} of shape {array.shape}, expected uint8 [height, width, 3], RGBA or grey."
+        )
+    image = Image.fromarray(array)
+    if channels == (4,):
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB")
 
 
 def _mp4(pictures: list[Image.Image], rate: float) -> bytes:

@@ -1,7 +1,6 @@
 """The commands `train`, `run` and `select`, which train."""
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -11,16 +10,16 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.evidence import finished
 from dyna_td.pipeline import arguments, beginnings, own_agents, plans, provenance, remedies, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.pipeline.workplace import workplace
-from dyna_td.playing.policy import Policy, path_beside
+from dyna_td.playing.policy import Policy
 from dyna_td.settings import Run
-from dyna_td.training.checkpoint import INTERVAL, Checkpoint, identity_of
+from dyna_td.training import outputs
+from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
 
 
@@ -74,37 +73,12 @@ def _train(options: argparse.Namespace) -> None:
         steps=options.steps,
         evaluate_every=options.evaluate_every,
     )
-    _require_no_other_result(options.output, run)
+    outputs.require_own(options.output, run)
     _train_and_write(run, options.output, {}, options)
     picture = options.output.with_suffix(".png")
     script = os.path.relpath(ROOT / "figures" / "runs.py")
     draw = f"; next: python {script} {options.output} --output {picture}" if IS_CHECKOUT else ""
     print(f"wrote {options.output}{draw}")
-
-
-def _require_no_other_result(csv: Path, run: Run) -> None:
-    """Lets a training replace only its own files: those of the same run, trained with the present code."""
-    asked = json.loads(json.dumps(results.describe(run)))
-    remedy = "name another --output, or delete it first"
-    checkpoint, details = csv.with_suffix(".checkpoint"), csv.with_suffix(".json")
-    under_way = identity_of(checkpoint)
-    if under_way and under_way["settings"] != _settings_of([asked]):
-        other = under_way["settings"][0]["run"]
-        raise UserError(f"{checkpoint} holds an unfinished training with other settings, {other}: {remedy}.")
-    try:
-        found = results.read_details(csv, "")
-    except UserError:
-        found = {}
-    if details.exists() and "source_digest" not in found:
-        raise UserError(f"{details} was not written by a training: {remedy}.")
-    if not csv.exists() or (under_way and not found):  # a kill came between the CSV and its JSON file
-        return
-    differing = finished.differences(run, found, asked)
-    differing += ["source_digest"] if found.get("source_digest") != asked["source_digest"] else []
-    if differing:
-        what = f"those of {found['run']}" if "run" in found else "not written by a training"
-        code = ", trained with an earlier version of the code" if differing == ["source_digest"] else ""
-        raise UserError(f"{csv} holds other results, {what}{code}: {remedy}.")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -136,18 +110,18 @@ def _selection_of(plan: Plan, run: Run) -> dict:
 
 def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespace) -> None:
     """Trains `run` and writes `csv`, with `facts` in its JSON file; says on standard error which seeds diverged."""
-    for path in (csv, path_beside(csv)):
+    for path in outputs.files_of(csv).values():
         require_writable(path)
     # Before the training: what is edited or committed meanwhile did not make these numbers.
     details = {**results.describe(run), **facts, **provenance.machine()}
     details["changed_sources"] = provenance.changed_sources([run])
     checkpoint = _checkpoint(csv, [run], details, options)
+    folder = getattr(options, "tensorboard", None)
+    events_folder = outputs.events_folder(folder, csv) if folder else None
     trainer = import_quietly("dyna_td.training.trainer")
-    events = None
-    if folder := getattr(options, "tensorboard", None):
-        events = import_quietly("dyna_td.training.tensorboard").Events(folder / csv.stem)
 
     with workplace(csv), progress(run.name) as show:
+        events = import_quietly("dyna_td.training.tensorboard").Events(events_folder) if events_folder else None
 
         def watch(records: pd.DataFrame) -> None:
             show.watch(records)
@@ -196,15 +170,10 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
     """The file from which the training of `csv` goes on; it belongs to these runs, this code, versions and CPU."""
     described = [results.describe(run) for run in runs]
     identity = {
-        "settings": _settings_of(described),
+        "settings": outputs.settings_of(described),
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         "cpu": machine["cpu"],
         "format": 2,  # of its arrays: since 2, stacks have companions
     }
-    return Checkpoint(csv.with_suffix(".checkpoint"), identity, options.checkpoint_every)
-
-
-def _settings_of(described: list[dict]) -> list[dict]:
-    """Runs as `results.describe` gives them, without the digest of their code."""
-    return [{**run, "source_digest": None} for run in described]
+    return Checkpoint(outputs.checkpoint_of(csv), identity, options.checkpoint_every)
