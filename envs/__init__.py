@@ -56,7 +56,11 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
             made = gymnasium.make(environment, disable_env_checker=True, **kwargs)
     except (Exception, SystemExit) as error:  # whatever a foreign environment raises
         raise UnusableEnvironment(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
-    _require_supported(environment, made)
+    try:
+        _require_supported(environment, made)
+    except UnusableEnvironment:
+        made.close()
+        raise
     return made
 
 

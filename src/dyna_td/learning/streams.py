@@ -61,7 +61,7 @@ class Streams:
     """The random streams of S seeds.
 
     Args:
-      seeds: S distinct whole numbers below `SEEDS`. Steps stay below `STEPS`, inner steps below 4096.
+      seeds: S whole numbers below `SEEDS`; equal ones draw the same. Steps stay below `STEPS`, inner steps below 4096.
 
     Raises:
       UserError: for a seed out of range.

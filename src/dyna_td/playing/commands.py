@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -56,13 +57,14 @@ def _play(options: argparse.Namespace) -> None:
 def _evaluate(policy: Policy, seeds: tuple[int, ...], options: argparse.Namespace) -> None:
     from dyna_td.playing import episodes  # with Gymnasium
 
-    environment = episodes.make_environment(policy.environment)
     epsilon = policy.epsilon if options.epsilon is None else options.epsilon
     count = options.episodes or 10
     print(f"{policy.about['agent']} on {policy.environment}, {count} episodes a seed, epsilon {epsilon:g}:")
     means = []
     for seed in seeds:
-        played = [episodes.play(policy, environment, seed, number, epsilon) for number in range(count)]
+        # One for each seed: what an environment keeps must not reach another seed's numbers.
+        with closing(episodes.make_environment(policy.environment)) as environment:
+            played = [episodes.play(policy, environment, seed, number, epsilon) for number in range(count)]
         means.append(np.mean([episode.total for episode in played]))
         length = np.mean([episode.length for episode in played])
         print(f"  seed {seed}: mean return {means[-1]:,.2f}, mean length {length:,.1f} steps", flush=True)
@@ -76,12 +78,12 @@ def _show(policy: Policy, seed: int, options: argparse.Namespace) -> None:
 
     video = Video(options.video)
     require_writable(options.video)
-    environment = episodes.make_environment(policy.environment, pictures=True)
     epsilon = policy.epsilon if options.epsilon is None else options.epsilon
-    for number in range(options.episodes or 1):
-        episode = episodes.play(policy, environment, seed, number, epsilon, video.add)
-        print(f"seed {seed}, episode {number}: return {episode.total:,.2f}, {episode.length:,} steps", flush=True)
-    video.write(min(episodes.rate_of(environment), 1 / episodes.SHORTEST_FRAME))
+    with closing(episodes.make_environment(policy.environment, pictures=True)) as environment:
+        for number in range(options.episodes or 1):
+            episode = episodes.play(policy, environment, seed, number, epsilon, video.add)
+            print(f"seed {seed}, episode {number}: return {episode.total:,.2f}, {episode.length:,} steps", flush=True)
+        video.write(min(episodes.rate_of(environment), 1 / episodes.SHORTEST_FRAME))
     print(options.video)
 
 

@@ -1,13 +1,20 @@
 """Gymnasium environments side by side, one or more for each seed, stepped in Python."""
 
 import contextlib
+import hashlib
 import reprlib
+from typing import Any
 
+import gymnasium
 import numpy as np
 
 import envs
 from dyna_td.errors import UserError
+from dyna_td.learning.streams import Purpose
+from dyna_td.training.program import CannotResume
 from envs.spaces import GymSpace
+
+LONGEST_TRIAL = 100  # steps of each episode in which `impurity` tries an environment
 
 
 class EnvironmentStack:
@@ -32,9 +39,14 @@ class EnvironmentStack:
         # Each copy's last reset, and the actions since; together they give its present state.
         self._resets: dict[tuple[int, int], tuple[int, int]] = {}
         self._actions: dict[tuple[int, int], list[np.ndarray]] = {}
+        # Digests of what the copies answered since: observations, rewards and ends.
+        self._answers: dict[tuple[int, int], Any] = {}
+        self._environments: list[list[gymnasium.Env]] = [[] for _ in seeds]
         try:
-            self._environments = [[envs.make(environment) for _ in range(copies)] for _ in seeds]
+            for made in self._environments:
+                made += [envs.make(environment) for _ in range(copies)]
         except envs.UnusableEnvironment as error:
+            self.close()
             raise UserError(str(error)) from error
         first = self._environments[0][0]
         self.space = GymSpace(environment, first)
@@ -65,7 +77,9 @@ class EnvironmentStack:
         seed = int(entropy.generate_state(1)[0])
         answer = self._guarded(s, step, "reset", lambda environment: environment.reset(seed=seed), c)
         observation, _ = self._parts(answer, ("observation", "info"), "reset", s, step)
-        return self._checked(observation, s, step)
+        flat = self._checked(observation, s, step)
+        self._answers[s, c] = hashlib.blake2b(flat.tobytes())
+        return flat
 
     def step(self, s: int, c: int, action: np.ndarray, step: int) -> tuple[np.ndarray, float, bool, bool, dict]:
         """Takes one step in copy c of the s-th seed.
@@ -90,7 +104,9 @@ class EnvironmentStack:
         )
         is_over = bool(terminated or truncated)
         is_terminal = is_over if self._ends_are_terminal else bool(terminated)
-        return self._checked(observation, s, step), reward, is_terminal, is_over, info
+        flat = self._checked(observation, s, step)
+        self._answers[s, c].update(flat.tobytes() + np.array([reward, terminated, truncated]).tobytes())
+        return flat, reward, is_terminal, is_over, info
 
     def drive_ahead(self, actions: dict[tuple[int, int], np.ndarray]) -> None:
         """Announces the actions of the next steps, by seed and copy, to environments that can move together.
@@ -101,25 +117,50 @@ class EnvironmentStack:
         if driven and hasattr(driven[0], "drive_ahead"):
             driven[0].drive_ahead(driven, [envs.as_declared(action, self._acted) for action in actions.values()])
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """Every copy's last reset and the actions since."""
+    def answers(self, s: int, c: int) -> str:
+        """A digest of all that copy c of the s-th seed answered since its last reset."""
+        return self._answers[s, c].hexdigest()
+
+    def snapshot(self, name: str) -> dict[str, np.ndarray]:
+        """Every copy's last reset, the actions since, and a digest of the answers; the keys begin with `name`."""
         arrays = {}
         for s, c in self._resets:
-            arrays[f"reset.{s}.{c}"] = np.array(self._resets[s, c])
-            arrays[f"actions.{s}.{c}"] = np.array(self._actions[s, c])
+            arrays[f"{name}.reset.{s}.{c}"] = np.array(self._resets[s, c])
+            arrays[f"{name}.actions.{s}.{c}"] = np.array(self._actions[s, c])
+            arrays[f"{name}.answers.{s}.{c}"] = np.array(self.answers(s, c))
         return arrays
 
-    def resume(self, snapshot: dict[str, np.ndarray]) -> np.ndarray:
-        """Repeats the resets and actions of a snapshot; returns the observations, float32 [S, C, d]."""
+    def resume(self, snapshot: dict[str, np.ndarray], name: str) -> np.ndarray:
+        """Repeats the resets and actions of a snapshot; returns the observations, float32 [S, C, d].
+
+        Raises:
+          CannotResume: an environment answers otherwise than it did.
+        """
         observed = []
         for s, copies in enumerate(self._environments):
             for c in range(len(copies)):
-                purpose, step = map(int, snapshot[f"reset.{s}.{c}"])
-                observation = self.reset_one(s, c, purpose, step)
-                for action in snapshot[f"actions.{s}.{c}"]:
-                    observation = self.step(s, c, action, step)[0]
+                place = f"{s}.{c}"
+                purpose, step = map(int, snapshot[f"{name}.reset.{place}"])
+                try:
+                    observation = self.reset_one(s, c, purpose, step)
+                    for action in snapshot[f"{name}.actions.{place}"]:
+                        observation = self.step(s, c, action, step)[0]
+                    is_same = self.answers(s, c) == str(snapshot[f"{name}.answers.{place}"])
+                except UserError:
+                    is_same = False
+                if not is_same:
+                    raise CannotResume(
+                        f"environment {self.name}, seed {self.seeds[s]}: its last episode, repeated, gave other numbers"
+                    )
                 observed.append(observation)
         return np.stack(observed).reshape(len(self.seeds), -1, self.space.state_dim)
+
+    def close(self) -> None:
+        """Closes all copies; what one of them raises then comes too late to matter."""
+        for made in self._environments:
+            while made:
+                with contextlib.suppress(Exception, SystemExit):
+                    made.pop().close()
 
     def _guarded(self, s, step, what, call, c):
         try:
@@ -180,6 +221,33 @@ class EnvironmentStack:
     def _where(self, s: int, step: int) -> str:
         when = f"step {step}" if step >= 0 else "before the first step"
         return f"environment {self.name}, seed {self.seeds[s]}, {when}"
+
+
+def impurity(environment: str, seed: int) -> str:
+    """A sentence about an environment that the seed of `reset` does not determine; empty if none is seen.
+
+    Tries a copy of its own: an episode, another one, and the first again, each of at most `LONGEST_TRIAL` steps.
+    """
+    with contextlib.closing(EnvironmentStack(environment, (seed,))) as stack:
+        try:
+            first, _, again = (_try(stack, step) for step in (-1, 0, -1))
+        except UserError:  # training will meet it, and say where
+            return ""
+    if first == again:
+        return ""
+    return f"environment {environment}: after two resets with one seed, the same actions gave other numbers"
+
+
+def _try(stack: EnvironmentStack, step: int) -> str:
+    """Takes random actions from a reset on; returns the digest of the answers."""
+    random = np.random.default_rng(0)
+    stack.reset_one(0, 0, Purpose.RESET, step)
+    space = stack.space
+    for _ in range(LONGEST_TRIAL):
+        action = random.integers(space.actions) if space.actions else random.uniform(-1, 1, space.action_dim)
+        if stack.step(0, 0, action, step)[3]:
+            break
+    return stack.answers(0, 0)
 
 
 def _shown(value) -> str:

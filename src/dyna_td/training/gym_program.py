@@ -4,6 +4,7 @@ The environments run in Python, one for each seed. After their step, one call of
 it stores the transitions, makes n updates, and chooses the next actions.
 """
 
+import contextlib
 import json
 
 import numpy as np
@@ -14,8 +15,8 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.registry import ROUNDABOUT
 from dyna_td.settings import Run
-from dyna_td.training.environments import EnvironmentStack
-from dyna_td.training.program import Program, make_agent
+from dyna_td.training.environments import EnvironmentStack, impurity
+from dyna_td.training.program import CannotResume, Program, make_agent
 
 LONGEST_EVALUATION = 4_000  # steps of an evaluation episode: some environments have no time limit
 
@@ -24,7 +25,8 @@ class GymProgram(Program):
     """An agent in its environment. A step is one environment step of every seed.
 
     Args:
-      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes.
+      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes. A seed that stands
+        twice, as the companion of a single one, shares the environments and repeats their data.
     """
 
     def __init__(self, run: Run):
@@ -32,9 +34,19 @@ class GymProgram(Program):
         self.settings = run.settings
         self.planning_updates = tf.Variable(run.settings.planning_updates, trainable=False)  # n
         self.streams = Streams(run.seeds)
-        self.environments = EnvironmentStack(run.environment, run.seeds)
+        seeds = tuple(dict.fromkeys(run.seeds))  # U distinct ones
+        self._rows = np.array([seeds.index(seed) for seed in run.seeds])  # from [U, ...] to [S, ...]
+        self._firsts = np.array([run.seeds.index(seed) for seed in seeds])  # from [S, ...] to [U, ...]
         episodes = getattr(run.settings, "evaluation_episodes", 1)
-        self.evaluated = EnvironmentStack(run.environment, run.seeds, copies=episodes)
+        self._impurity = impurity(run.environment, seeds[0])
+        with contextlib.ExitStack() as opened:
+            closing = contextlib.closing
+            self.environments = opened.enter_context(closing(EnvironmentStack(run.environment, seeds)))
+            self.evaluated = opened.enter_context(closing(EnvironmentStack(run.environment, seeds, episodes)))
+            self._set_up(run, episodes)
+            self._opened = opened.pop_all()
+
+    def _set_up(self, run: Run, episodes: int) -> None:
         self.reports_driving = run.environment == ROUNDABOUT
         self.space = self.environments.space
         self.agent = make_agent(run, self.streams, self.space)
@@ -50,14 +62,14 @@ class GymProgram(Program):
 
     def _begin(self) -> None:
         """Starts the first episodes, keyed by -1; a reset after step t is keyed by t."""
-        self._observed = self.environments.reset(Purpose.RESET, -1)[:, 0]  # [S, d]
+        self._observed = self.environments.reset(Purpose.RESET, -1)[:, 0]  # [U, d]
         self._action = None  # of every seed, chosen right after it has learned from the step before
 
     def compile(self, measures: bool) -> None:
         """See `Program.compile`."""
         before = self.values()
         self._advance_now(tf.zeros(self._advance_now.inputs[0].shape), self.step.read_value())
-        self._explore(tf.constant(self._observed), self.step.read_value())
+        self._explore(tf.constant(self._observed[self._rows]), self.step.read_value())
         self.restore(before)
         self._exploit_now(tf.zeros(self._exploit_now.inputs[0].shape), self.step.read_value(), tf.constant(0))
         self._counters()
@@ -71,30 +83,39 @@ class GymProgram(Program):
         """See `Program.snapshot`; the current episodes are added as resets and actions."""
         chosen = {} if self._action is None else {"action": self._action}
         left_space = np.array(json.dumps([stack.left_space for stack in self._stacks()]))
-        return {**super().snapshot(), **chosen, **self.environments.snapshot(), "left_space": left_space}
+        episodes = self.environments.snapshot("trained") | self.evaluated.snapshot("evaluated")
+        return {**super().snapshot(), **chosen, **episodes, "left_space": left_space}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
         """See `Program.resume`."""
+        if self._impurity:
+            raise CannotResume(self._impurity)
         super().resume(snapshot)
         self._action = snapshot.get("action")
         for stack, left_space in zip(self._stacks(), json.loads(str(snapshot["left_space"])), strict=True):
             stack.left_space = {int(seed): sentence for seed, sentence in left_space.items()}
-        self._observed = self.environments.resume(snapshot)[:, 0]
+        self._observed = self.environments.resume(snapshot, "trained")[:, 0]
+        if any(name.startswith("evaluated.") for name in snapshot):
+            self.evaluated.resume(snapshot, "evaluated")
+
+    def close(self) -> None:
+        """Closes the environments."""
+        self._opened.close()
 
     def train(self, steps: tf.Tensor) -> None:
         """Takes `steps` (int32 scalar) environment steps."""
         begun = int(self.step)
         for step in range(begun, begun + int(steps)):
             if self._action is None:
-                self._action = self._explore(self._observed, tf.constant(step, tf.int64)).numpy()
+                self._action = self._explore(self._observed[self._rows], tf.constant(step, tf.int64)).numpy()
             experience = self.step_environments(step)
             self._action = self._advance_now(tf.constant(experience), tf.constant(step, tf.int64)).numpy()
 
     def step_environments(self, step: int) -> np.ndarray:
         """Takes the chosen actions; returns a row a seed: s, s', a, r, terminated, the state to act in next."""
-        rows = []
-        self.environments.drive_ahead({(s, 0): action for s, action in enumerate(self._action)})
-        for s, action in enumerate(self._action):
+        rows, actions = [], self._action[self._firsts]
+        self.environments.drive_ahead({(s, 0): action for s, action in enumerate(actions)})
+        for s, action in enumerate(actions):
             observation, reward, is_terminal, is_over, _ = self.environments.step(s, 0, action, step)
             # The buffer gets the last observation of an ended episode; the agent acts in the first of the next.
             following = self.environments.reset_one(s, 0, Purpose.RESET, step) if is_over else observation
@@ -106,7 +127,7 @@ class GymProgram(Program):
                 )
             )
             self._observed[s] = following
-        return np.stack(rows)
+        return np.stack(rows)[self._rows]
 
     @xla_function
     def _advance(self, experience: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
@@ -137,13 +158,13 @@ class GymProgram(Program):
         """Metrics of the evaluated policy in environments of its own, each [S], the mean over episodes."""
         step = int(self.step)
         now = self.step.read_value()
-        state = self.evaluated.reset(Purpose.EVALUATION_RESET, step)  # [S, E, d]
+        state = self.evaluated.reset(Purpose.EVALUATION_RESET, step)  # [U, E, d]
         running = np.ones(state.shape[:2], bool)
         total, length, speed = np.zeros(running.shape), np.zeros(running.shape), np.zeros(running.shape)
         crashed = np.zeros(running.shape, bool)
         t = 0
         while running.any() and t < LONGEST_EVALUATION:
-            action = self._exploit_now(tf.constant(state), now, tf.constant(t)).numpy()
+            action = self._exploit_now(tf.constant(state[self._rows]), now, tf.constant(t)).numpy()[self._firsts]
             self.evaluated.drive_ahead({(s, e): action[s, e] for s, e in zip(*np.nonzero(running), strict=True)})
             for s, e in zip(*np.nonzero(running), strict=True):
                 state[s, e], reward, _, is_over, info = self.evaluated.step(s, e, action[s, e], step)
@@ -157,13 +178,17 @@ class GymProgram(Program):
         metrics = {"return": total, "episode_length": length}
         if self.reports_driving:
             metrics |= {"speed": speed / length, "crashed": crashed}
-        means = {name: tf.constant(value.mean(axis=1), tf.float32) for name, value in metrics.items()}
+        means = {name: tf.constant(value.mean(axis=1)[self._rows], tf.float32) for name, value in metrics.items()}
         return {**means, **self._counters()}
 
     def remarks(self) -> dict[int, str]:
-        """See `Program.remarks`: observations outside the environment's declared space."""
+        """See `Program.remarks`: an impure environment, and observations outside its declared space."""
         evaluated, trained = (stack.left_space for stack in self._stacks())
-        return evaluated | trained
+        remarks = evaluated | trained
+        if not self._impurity:
+            return remarks
+        seeds = self.environments.seeds
+        return {seed: "; ".join([self._impurity, *([remarks[seed]] if seed in remarks else [])]) for seed in seeds}
 
     def _stacks(self) -> tuple[EnvironmentStack, EnvironmentStack]:
         return self.evaluated, self.environments

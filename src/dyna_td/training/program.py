@@ -11,6 +11,10 @@ from dyna_td.registry import AGENTS, learner_of, load, program_of
 from dyna_td.settings import Run
 
 
+class CannotResume(Exception):
+    """A training cannot go on from its checkpoint with the same numbers; says why, without a full stop."""
+
+
 class Program(tf.Module):
     """The compiled training of S seeds of one run.
 
@@ -68,8 +72,15 @@ class Program(tf.Module):
         return {f"variable.{number}": view for number, view in enumerate(self._views())}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
-        """Continues from a `snapshot` of a program of the same run."""
+        """Continues from a `snapshot` of a program of the same run.
+
+        Raises:
+          CannotResume: it would go on with other numbers.
+        """
         self.restore([snapshot[f"variable.{number}"] for number in range(len(self.variables))])
+
+    def close(self) -> None:
+        """Gives back what training opened, by default nothing."""
 
 
 def _bits(array: np.ndarray) -> np.ndarray:

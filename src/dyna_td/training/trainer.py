@@ -1,5 +1,6 @@
 """Trains a run: the loop around a compiled program, its evaluations and its clocks."""
 
+import contextlib
 import itertools
 import resource
 import sys
@@ -17,7 +18,7 @@ from dyna_td.settings import Run
 from dyna_td.training import interruption
 from dyna_td.training.checkpoint import Checkpoint, pack, unpack
 from dyna_td.training.memory import require_memory
-from dyna_td.training.program import make_program
+from dyna_td.training.program import CannotResume, make_program
 from dyna_td.training.progress import Progress
 
 LARGEST_STACK = 20  # seeds in one program
@@ -103,37 +104,53 @@ class _Training:
             raise
 
     def _outcomes(self) -> list[Outcome]:
-        arrays, facts = (self.checkpoint and self.checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
-        self.earlier_core_seconds = facts.get("core_seconds", 0.0)
-        if arrays:
-            for number, log in enumerate(self.logs):
-                log.resume(arrays, facts, number)
-                self.watch(log.records())
+        try:
+            return self._outcomes_from(self.checkpoint)
+        except CannotResume as error:
+            print(f"warning: {error}; the training starts anew.", file=sys.stderr)
+        self.logs = [_Log(run) for run in self.runs]
+        return self._outcomes_from(None)
+
+    def _outcomes_from(self, checkpoint: Checkpoint | None) -> list[Outcome]:
+        """Trains what the checkpoint does not hold."""
+        arrays, facts = (checkpoint and checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
+        self.earlier_core_seconds = facts.get("core_seconds", self.earlier_core_seconds)
+        for log_number, log in enumerate(self.logs if arrays else []):
+            log.resume(arrays, facts, log_number)
         number, done = facts["run"], facts["done"]
         for stack_number in range(facts["stack"], len(self.stacks)):
-            program, beginning = self._make(self.stacks[stack_number])
-            while number < len(self.runs):
-                program.restore(beginning)
-                if done:
-                    program.resume(arrays)
+            with self._made(self.stacks[stack_number]) as (program, beginning):
+                while number < len(self.runs):
+                    program.restore(beginning)
+                    if done:
+                        program.resume(arrays)
+                    for log in self.logs if arrays else []:
+                        self.watch(log.records())
                     arrays = {}  # the buffers are large
-                program.optimizer.learning_rate.assign(self.runs[number].settings.learning_rate)
-                self._train(program, stack_number, number, done)
-                number, done = number + 1, 0
-                if number < len(self.runs):
-                    self._save({}, stack_number, number, done)
+                    program.optimizer.learning_rate.assign(self.runs[number].settings.learning_rate)
+                    self._train(program, stack_number, number, done)
+                    number, done = number + 1, 0
+                    if number < len(self.runs):
+                        self._save({}, stack_number, number, done)
             number = 0
             if stack_number + 1 < len(self.stacks):
                 self._save({}, stack_number + 1, number, done)
         share = self.core_seconds / len(self.logs)
         return [log.outcome(share) for log in self.logs]
 
-    def _make(self, stack: tuple[int, ...]):
-        """A compiled program of these seeds, and the initial values of its variables."""
-        with self.logs[0].clock("compile_seconds"):
-            program = make_program(replace(self.runs[0], seeds=stack))
-            program.compile(self.measures)
-            return program, program.values()
+    @contextlib.contextmanager
+    def _made(self, stack: tuple[int, ...]):
+        """A compiled program of these seeds, and the initial values of its variables; closes it afterwards."""
+        run = self.runs[0]
+        if len(run.seeds) == 1 and not (is_supervised(run.environment) or has_twin(run.environment)):
+            stack = run.seeds * len(stack)  # the companion repeats the seed's data and needs no environment
+        with contextlib.ExitStack() as opened:
+            with self.logs[0].clock("compile_seconds"):
+                program = make_program(replace(run, seeds=stack))
+                opened.callback(program.close)
+                program.compile(self.measures)
+                beginning = program.values()
+            yield program, beginning
 
     def _train(self, program, stack_number: int, number: int, done: int) -> None:
         """Trains one stack of seeds from step `done` on, and logs its evaluations."""
@@ -307,7 +324,7 @@ def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Divides seeds into stacks of about equal size, each trained by one program.
 
     In stacks of more than `LARGEST_STACK` seeds the compiler orders sums differently. A single seed gets a companion,
-    because the compiler would drop the seed axis.
+    because the compiler would drop the seed axis; where environments are stepped, it repeats the seed's data.
     """
     if len(seeds) == 1:
         return [(seeds[0], seeds[0] + 1)]
