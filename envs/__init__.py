@@ -87,8 +87,15 @@ def as_declared(action: np.ndarray, space: gymnasium.Space):
     assert isinstance(space, gymnasium.spaces.Box)  # `make` allows no other
     low, high = (np.asarray(bound, np.float64) for bound in (space.low, space.high))  # int8 has no room for high - low
     share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(space.shape) + 1.0) / 2.0
-    scaled = low + share * (high - low)
-    return (scaled if space.dtype.kind == "f" else np.rint(scaled)).astype(space.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = low + share * (high - low)
+        if not np.isfinite(scaled).all():  # the width of bounds near the end of float64 is no number
+            scaled = low * (1.0 - share) + high * share
+        made = (scaled if space.dtype.kind == "f" else np.rint(scaled)).astype(space.dtype)
+    if max(np.abs(low).max(), np.abs(high).max()) < 2.0**53:
+        return made
+    # Whole numbers near the end of 64 bits have no float64: there the bound itself counts.
+    return np.where(scaled >= high, space.high, np.where(scaled <= low, space.low, made)).astype(space.dtype)
 
 
 def _require_known(environment: object) -> None:

@@ -187,14 +187,17 @@ class EnvironmentStack:
             number = np.asarray(value)
             if number.size == 1 and number.dtype.kind in "biuf":
                 value = float(number.item())
-                if np.isfinite(value):
+                if abs(value) <= float(np.finfo(np.float32).max):  # the buffer's numbers
                     return value
+                if np.isfinite(value):
+                    expected += ", which float32 holds"
         raise UserError(f"{self._where(s, step)}: {what} is {_shown(value)}, expected {expected}; training stops.")
 
     def _checked(self, observation, s: int, step: int) -> np.ndarray:
         """The flattened observation; a wrong size or a number that is not finite stops the training."""
         try:
-            flat = np.array(observation, np.float32).ravel()  # a copy: some environments refill one array
+            with np.errstate(over="ignore"):  # what float32 does not hold is found below
+                flat = np.array(observation, np.float32).ravel()  # a copy: some environments refill one array
         except Exception as error:  # whatever a foreign value raises
             raise UserError(
                 f"{self._where(s, step)}: the observation is {_shown(observation)}, expected numbers of shape "
