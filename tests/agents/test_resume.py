@@ -41,6 +41,7 @@ def compiled_once(monkeypatch):
         if run.seeds not in made:
             program = make_program(run)
             program.compile(measures=False)
+            program.close = lambda: None  # the next training gets it, too
             made[run.seeds] = program, program.values()
         program, beginning = made[run.seeds]
         program.restore(beginning)
