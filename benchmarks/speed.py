@@ -222,7 +222,7 @@ def time_chunks(work: Callable[[], None], count: int, repeats: int) -> tuple[flo
 
 def peak_memory_mib() -> float:
     """The most memory that this process has held, most of it TensorFlow."""
-    from dyna_td.training.trainer import peak_memory_bytes
+    from dyna_td.training.log import peak_memory_bytes
 
     return peak_memory_bytes() / 2**20
 

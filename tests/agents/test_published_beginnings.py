@@ -18,12 +18,10 @@ PLAN = plans.load_plan("paper")
 QUICK = (
     "sin/prioritized_l2/t4000-sigma0.5-b128-lrselected",
     "sin/cubic/t4000-sigma0.5-b512-lrselected",
-    "GridWorld/er/n10-lrselected",
     "GridWorld/prioritized_er/n10-lrselected",
     "GridWorld/dyna_td/n10-lr0.001",
     "CartPole-v1/dyna_td/n10-lr0.001-learned",
     "MountainCar-v0/dyna_frequency/n10-lrselected",
-    "MazeGridWorld/dyna_value/n30-lrselected-net64x64-m50",
     "Hopper-v4/prioritized_er/n5-lr0.001",
 )
 CLOSE = 0.2  # of the numbers' spread
@@ -37,7 +35,7 @@ def beginning_of(name):
         begun = max(begun, run.settings.model_start)
     chosen = run.with_learning_rate(details["settings"]["learning_rate"])
     every = run.evaluate_every
-    return replace(chosen, seeds=run.seeds[:4]).beginning((begun // every + (2 if run.steps > 100_000 else 3)) * every)
+    return replace(chosen, seeds=run.seeds[:4]).beginning((begun // every + max(1, 1_000 // every)) * every)
 
 
 @pytest.mark.parametrize(

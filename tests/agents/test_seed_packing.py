@@ -18,8 +18,9 @@ from helpers import run_of
 
 from dyna_td.registry import LEARNERS
 from dyna_td.training import trainer
+from dyna_td.training.log import diverged_seeds
 from dyna_td.training.program import make_program
-from dyna_td.training.trainer import LARGEST_STACK, WIDTHS, diverged_seeds, execute, stack_seeds, stacks_of
+from dyna_td.training.trainer import LARGEST_STACK, WIDTHS, execute, stack_seeds, stacks_of
 
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 130, "target_period": 50, "discount": 0.9}
 CHAINS = {"chain_steps": 30, "model_start": 130}

@@ -2,11 +2,10 @@
 
 import contextlib
 import itertools
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,8 @@ from dyna_td.playing.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import Run
 from dyna_td.training import interruption
-from dyna_td.training.checkpoint import Checkpoint, pack, unpack
+from dyna_td.training.checkpoint import Checkpoint
+from dyna_td.training.log import Log, Outcome
 from dyna_td.training.memory import require_memory
 from dyna_td.training.program import CannotResume, make_program
 from dyna_td.training.progress import Progress
@@ -26,25 +26,6 @@ WIDTHS: Sequence[int] = (4, 8, 16, 20)  # the sizes of stacks that are compiled,
 SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; cutting training into pieces changes no number
 
 tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The results of a run.
-
-    Attributes:
-      records: columns seed, step, metric, value; sorted by seed, step, metric.
-      states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
-      cost: seconds of training, compilation and evaluation, each alone. Processor seconds of the whole job, in equal
-        shares for the runs of a sweep. Steps, updates and peak memory. Trained seeds, companions included. Training
-        seconds up to each evaluation. Diverged seeds with their steps. Remarks by seed.
-      weights: of the trained policies, arrays [S, ...] by name (`playing.policy`); none in a sweep.
-    """
-
-    records: pd.DataFrame
-    states: pd.DataFrame
-    cost: dict
-    weights: dict[str, np.ndarray]
 
 
 def execute(
@@ -80,15 +61,18 @@ class _Training:
     def __init__(self, runs, progress: Progress, checkpoint: Checkpoint | None, measures: bool, watch=None):
         self.runs = runs
         self.watch = watch or (lambda records: None)
-        self.logs = [_Log(run) for run in runs]
         self.progress = progress
         self.checkpoint = checkpoint
         self.measures = measures
         self.stacks = stacks_of(runs[0])
+        self.logs = self._new_logs()
         require_memory(runs[0], max(map(len, self.stacks)))
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.done = 0  # steps of all stacks and runs
         self.earlier_core_seconds = 0.0  # of processes that were killed
+
+    def _new_logs(self) -> list[Log]:
+        return [Log(run, np.concatenate(self.stacks)) for run in self.runs]
 
     @property
     def core_seconds(self) -> float:
@@ -108,7 +92,7 @@ class _Training:
             return self._outcomes_from(self.checkpoint)
         except CannotResume as error:
             print(f"warning: {error}; the training starts anew.", file=sys.stderr)
-        self.logs = [_Log(run) for run in self.runs]
+        self.logs = self._new_logs()
         return self._outcomes_from(None)
 
     def _outcomes_from(self, checkpoint: Checkpoint | None) -> list[Outcome]:
@@ -213,113 +197,6 @@ class _Training:
         self.checkpoint.save(arrays, facts, begun)
 
 
-class _Log:
-    """The results of a run, collected from its stacks."""
-
-    def __init__(self, run: Run):
-        self.run = run
-        self.clock = _Clock()
-        self.remarks: dict[int, str] = {}
-        self._metrics, self._states = [], []
-        self._weights: dict[str, np.ndarray] = {}  # of the policies of finished stacks
-        self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
-        self._before = 0.0  # seconds of the stacks before this one
-        self._trained_seeds = sum(map(len, stacks_of(run)))
-
-    def add_metrics(self, seeds: tuple[int, ...], step: int, metrics: dict, train_seconds: float) -> None:
-        """Adds one evaluation of a stack: values [S] by metric, and the run's training seconds so far."""
-        if step == 0:
-            self._before = train_seconds
-        self._metrics += [
-            pd.DataFrame({"seed": seeds, "step": step, "metric": metric, "value": value})
-            for metric, value in metrics.items()
-        ]
-        self._seconds_at[step] = self._seconds_at.get(step, 0.0) + train_seconds - self._before
-
-    def records(self, newest: int = 0) -> pd.DataFrame:
-        """The records of all evaluations so far, or of the `newest` metrics; empty before the first."""
-        return self._of_run(self._metrics[-newest:] or [pd.DataFrame(columns=["seed", "step", "metric", "value"])])
-
-    def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
-        """Adds states [S, N, 2] by source, sampled from a stack."""
-        self._states += [
-            pd.DataFrame({"seed": seed, "step": step, "source": source, "x": points[:, 0], "y": points[:, 1]})
-            for source, drawn in states.items()
-            for seed, points in zip(seeds, drawn, strict=True)
-        ]
-
-    def add_weights(self, weights: dict[str, np.ndarray]) -> None:
-        """Adds the policies of a trained stack: arrays [S, ...] by name."""
-        earlier = self._weights
-        self._weights = {
-            name: np.concatenate([earlier[name], new]) if earlier else new for name, new in weights.items()
-        }
-
-    def save(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
-        """Adds the log to a checkpoint, under its number."""
-        for name in ("metrics", "states"):
-            frames = getattr(self, f"_{name}")
-            arrays |= pack(pd.concat(frames), f"log{number}.{name}") if frames else {}
-        arrays |= {f"weights{number}.{name}": array for name, array in self._weights.items()}
-        facts[f"log{number}"] = {
-            "seconds": self.clock.seconds,
-            "seconds_at": list(self._seconds_at.items()),
-            "before": self._before,
-            "remarks": list(self.remarks.items()),
-        }
-
-    def resume(self, arrays: dict[str, np.ndarray], facts: dict, number: int) -> None:
-        """Restores what `save` added."""
-        for name in ("metrics", "states"):
-            table = unpack(arrays, f"log{number}.{name}")
-            setattr(self, f"_{name}", [table] if len(table) else [])
-        start = f"weights{number}."
-        self._weights = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
-        kept = facts[f"log{number}"]
-        self.clock.seconds = kept["seconds"]
-        self._before = kept["before"]
-        self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
-
-    def outcome(self, core_seconds: float) -> Outcome:
-        """The outcome, without the companions that `stacks_of` may have added."""
-        records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
-        empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
-        states = self._of_run(self._states or [empty]).sort_values(
-            ["seed", "step", "source"], kind="stable", ignore_index=True
-        )
-        run = self.run
-        cost = {
-            **self.clock.seconds,
-            "core_seconds": round(core_seconds, 1),
-            "env_steps": 0 if is_supervised(run.environment) else run.steps * len(run.seeds),
-            "seed_updates": run.seed_updates,
-            "peak_memory_mib": round(peak_memory_bytes() / 2**20, 1),
-            "trained_seeds": self._trained_seeds,
-            "train_seconds_at": [[step, round(seconds, 3)] for step, seconds in sorted(self._seconds_at.items())],
-            "diverged_seeds": diverged_seeds(records),
-            "remarks": {str(seed): self.remarks[seed] for seed in sorted(set(run.seeds) & set(self.remarks))},
-        }
-        return Outcome(records, states, cost, self._weights_of_run())
-
-    def _weights_of_run(self) -> dict[str, np.ndarray]:
-        trained = np.concatenate(stacks_of(self.run))
-        return {name: array[np.isin(trained, self.run.seeds)] for name, array in self._weights.items()}
-
-    def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
-        table = pd.concat(frames)
-        return table[table["seed"].isin(self.run.seeds)]
-
-
-def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
-    """By diverged seed, the first step at which a parameter was not finite (in the supervised task: an error).
-
-    A measurement of a healthy seed may be NaN: where all TD errors are 0, there is no p* to compare with.
-    """
-    is_flag = records["metric"] == "diverged"
-    is_bad = is_flag & (records["value"] > 0) if is_flag.any() else ~np.isfinite(records["value"])
-    return {str(seed): int(step) for seed, step in records[is_bad].groupby("seed")["step"].min().items()}
-
-
 def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Divides seeds into stacks of about equal size, each trained by one program.
 
@@ -355,26 +232,3 @@ def stacks_of(run: Run) -> list[tuple[int, ...]]:
 def widths_of(run: Run) -> Sequence[int]:
     """The sizes of stacks that are compiled for `run`: for `algorithm_4` one, because 4 and 8 differ on Acrobot."""
     return WIDTHS[-1:] if getattr(run.settings, "search_control", "") == "algorithm_4" else WIDTHS
-
-
-def peak_memory_bytes() -> int:
-    """The peak memory of this process."""
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-class _Clock:
-    """Adds up the seconds spent under each name."""
-
-    def __init__(self):
-        self.seconds = {"train_seconds": 0.0, "compile_seconds": 0.0, "evaluate_seconds": 0.0}
-
-    def __call__(self, name: str):
-        self._name = name
-        return self
-
-    def __enter__(self):
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_):
-        self.seconds[self._name] += time.perf_counter() - self._start
