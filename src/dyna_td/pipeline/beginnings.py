@@ -66,7 +66,8 @@ def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = pub
     there = published.read_details(run.name, directory)
     if there is None:
         return Repeat(run.name, NOT_PUBLISHED)
-    both = records.merge(published.read_records(run.name, directory), on=_KEYS, suffixes=("", "_there"))
+    theirs = published.read_records(run.name, directory, max(run.seeds))
+    both = records.merge(theirs, on=_KEYS, suffixes=("", "_there"))
     if both.empty:
         return Repeat(run.name, NOT_PUBLISHED)
     here, other = both["value"], both["value_there"]

@@ -6,6 +6,7 @@ import platform
 import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from dyna_td import __version__
@@ -54,12 +55,17 @@ def uncommitted(*folders: str) -> list[str] | None:
 
 def changed_sources(runs: Iterable[Run]) -> list[str] | None:
     """The files behind `runs` that differ from those of the last commit that published runs; None without git."""
-    published = _git("log", "-1", "--format=%H", "--", "reference/runs")
-    changes = _git("diff", "--name-only", published) if published else None
+    changes = _changed_since_published()
     if changes is None:
         return None
     behind = {path for run in runs for path in sources.files(_modules(run)).values()}
     return [name for name in changes.splitlines() if ROOT / name in behind]
+
+
+@cache
+def _changed_since_published() -> str | None:
+    published = _git("log", "-1", "--format=%H", "--", "reference/runs")
+    return _git("diff", "--name-only", published) if published else None
 
 
 def run_digest(run: Run) -> str:
