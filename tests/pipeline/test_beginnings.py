@@ -21,7 +21,7 @@ def test_every_quick_run_is_the_beginning_of_a_published_one():
     for name, run in QUICK.all_runs.items():
         whole = PAPER.all_runs[name]
         assert (run.settings, run.sweep, run.length) == (whole.settings, whole.sweep, whole.steps)
-        assert run.seeds == whole.seeds[:4] and run.steps <= whole.steps
+        assert run.seeds == whole.seeds[: len(run.seeds)] and len(run.seeds) in (4, 5) and run.steps <= whole.steps
         assert published.read_details(name), "published, so that it can be compared"
         assert not QUICK.is_swept(run), "it takes the published learning rate"
 

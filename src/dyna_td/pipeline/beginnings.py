@@ -104,6 +104,9 @@ def _cause(here: dict, there: dict) -> str:
     if changed := here.get("changed_sources"):
         others = f" and {len(changed) - 2} more" if len(changed) > 2 else ""
         found.append(f"changed sources: {', '.join(changed[:2])}{others}")
+    sizes = here.get("trained_seeds"), there.get("trained_seeds")
+    if not found and sizes[0] != sizes[1]:
+        found.append(f"{sizes[0]} seeds were stacked here, {sizes[1]} there, which the compiler may round otherwise")
     return "; ".join(found) or "the JSON files show no reason"
 
 
