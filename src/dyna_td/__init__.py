@@ -10,7 +10,8 @@ For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 
 __version__ = "0.1.0"
 
-_PUBLIC = {"train": "api", "Result": "api", "load_policy": "playing.policy", "Policy": "playing.policy"}
+_PUBLIC = {name: "training.api" for name in ("train", "Result")}
+_PUBLIC |= {name: "pipeline.policy" for name in ("load_policy", "Policy")}
 __all__ = ["Policy", "Result", "load_policy", "train"]
 
 

@@ -13,7 +13,7 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate, claims, readings, reference, scorecard, verify
 from dyna_td.evidence.scores import reader
-from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, remedies, results
+from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, results
 from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
 from dyna_td.pipeline.planned import Plan
 from dyna_td.playing import commands as playing
@@ -125,7 +125,7 @@ def _verify(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     checked, faults = verify.faults(plan)
     if not checked:
-        raise remedies.nothing_there("results", plan.scale)
+        raise results.nothing_there("results", plan.scale)
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
     if faults:
@@ -184,7 +184,7 @@ def _compare(options: argparse.Namespace) -> None:
             print(f"{figure.name}: {beginnings.sentence(repeats)}")
         seen += len(there)
     if not seen:
-        raise remedies.nothing_there("runs", plan.scale)
+        raise results.nothing_there("runs", plan.scale)
 
 
 def _evidence(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from helpers import register, run_of
 from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.learning.streams import Purpose
-from dyna_td.playing.policy import Policy
+from dyna_td.pipeline.policy import Policy
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.environments import EnvironmentStack, impurity
 from dyna_td.training.gym_program import GymProgram

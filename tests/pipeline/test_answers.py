@@ -12,7 +12,7 @@ from dyna_td.evidence.verdicts import DISAGREES
 from dyna_td.pages import markdown, marked_text, tables
 from dyna_td.pages.facts import PUBLISHED, Facts
 from dyna_td.pipeline.files import ROOT
-from dyna_td.playing.policy import load_policy
+from dyna_td.pipeline.policy import load_policy
 from dyna_td.publishing import always_slower, walkers
 
 FACTS = Facts()

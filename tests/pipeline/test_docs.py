@@ -11,7 +11,7 @@ import pytest
 
 from dyna_td import cli
 from dyna_td.pipeline.plans import STUDIES
-from dyna_td.publishing import handover
+from dyna_td.publishing import store
 
 ROOT = Path(__file__).parents[2]
 RUN = "n10-lr0.001.csv.xz"
@@ -81,7 +81,7 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
     outcome = subprocess.run(
         [sys.executable, "-m", "dyna_td", *words, "--output", "recent.csv"],
-        env=handover.environment(tmp_path),
+        env=store.environment(tmp_path),
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -40,7 +40,7 @@ import sys
 import numpy as np
 from PIL import Image
 from dyna_td.playing.explain import CELLS, Look, picture
-from dyna_td.playing.policy import Policy
+from dyna_td.pipeline.policy import Policy
 cells, some = np.eye(CELLS), np.array([[0.2, 0.3], [0.4, 0.5]])
 about = {"environment": "GridWorld", "agent": "dyna_td", "steps": 10}
 look = Look(step=10, value=cells, error=cells, chain=some, accepted=some, buffer=some, ideal=some, queue=some)

@@ -16,7 +16,7 @@ from dyna_td.evidence import aggregate, reference
 from dyna_td.pages import summary
 from dyna_td.pages.facts import Facts
 from dyna_td.pipeline import plans, provenance, results
-from dyna_td.publishing import gallery
+from dyna_td.publishing import store
 
 ROOT = Path(__file__).parents[2]
 PLAN = plans.load_plan("paper")
@@ -28,11 +28,11 @@ def publish(tmp_path, monkeypatch, capsys):
     """Publishes figures from tmp_path/results to tmp_path/reference; returns the status and what was said."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "uncommitted", lambda *folders: [])
-    draw = gallery.draw
+    draw = store.draw
 
     def call(*arguments, drawn=False):
         # A picture takes seconds, so most tests only look at where it would be.
-        monkeypatch.setattr(gallery, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
+        monkeypatch.setattr(store, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
         status = cli.main(["reference", *arguments])
         said = capsys.readouterr()
         return status, said.out + said.err
@@ -93,7 +93,7 @@ def test_a_figure_with_a_damaged_run_is_not_published(finished_figure_9, publish
 
 
 def test_a_published_picture_is_what_the_published_table_draws(tmp_path):
-    mine = PIL.Image.open(gallery.draw("figure_8", ROOT / "reference", tmp_path))
+    mine = PIL.Image.open(store.draw("figure_8", ROOT / "reference", tmp_path))
     theirs = PIL.Image.open(ROOT / "reference" / "figure_8" / "figure_8.png")
     assert mine.size == theirs.size
     if mine.info.get("Software") == theirs.info.get("Software"):  # the version of Matplotlib

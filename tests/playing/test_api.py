@@ -18,7 +18,7 @@ from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
 from dyna_td.pipeline import arguments, own_agents
 from dyna_td.pipeline.files import ROOT
-from dyna_td.playing.policy import load_policy
+from dyna_td.pipeline.policy import load_policy
 from dyna_td.settings import DDPGSettings, DQNSettings, number
 
 USING = ROOT / "docs" / "using.md"

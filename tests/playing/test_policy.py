@@ -19,8 +19,8 @@ from PIL import Image
 import envs
 from dyna_td import cli
 from dyna_td.pipeline import results
+from dyna_td.pipeline.policy import Policy, load_policy, path_beside, weights_of
 from dyna_td.playing import explain
-from dyna_td.playing.policy import Policy, load_policy, path_beside, weights_of
 from dyna_td.training.program import make_program
 from dyna_td.training.tensorboard import Events
 

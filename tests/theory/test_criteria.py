@@ -15,7 +15,7 @@ from dyna_td.learning.networks import ACTIVATIONS, StackedNetwork
 from dyna_td.learning.q_learning import DQN
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled, xla_function
-from dyna_td.search.gradient import gradient
+from dyna_td.search.rules import gradient
 from dyna_td.training.program import make_program
 from envs.grid_world import GRID_WALLS, transition
 

@@ -25,7 +25,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import finished
-from dyna_td.pipeline import provenance, published, remedies, results
+from dyna_td.pipeline import provenance, published, results
 from dyna_td.pipeline.metrics import STATES_METRICS
 from dyna_td.settings import Run
 
@@ -89,7 +89,7 @@ def reader(scale: str, directory: Path = results.DIRECTORY) -> Callable[[Run], M
         csv = results.run_csv(scale, run.name, directory)
         if not csv.exists():
             return None
-        rebuild = remedies.pipeline_command(run.name, scale)
+        rebuild = results.pipeline_command(run.name, scale)
         records, details = results.read_run(csv, run, rebuild)
         sources = _sources(run, details)
         states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None

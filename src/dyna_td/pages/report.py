@@ -30,7 +30,7 @@ from dyna_td.pipeline import beginnings, costs, plans, provenance, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
-from dyna_td.pipeline.remedies import naming_damage
+from dyna_td.pipeline.results import naming_damage
 from dyna_td.pipeline.yaml_files import read_checked
 
 _DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}

@@ -12,7 +12,7 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.pipeline import results
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.remedies import naming_damage
+from dyna_td.pipeline.results import naming_damage
 
 DIRECTORY = ROOT / "reference"
 SCALE = "paper"

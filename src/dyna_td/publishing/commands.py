@@ -9,7 +9,7 @@ from dyna_td.evidence import reference
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE, as_csv
 from dyna_td.pipeline import lock, plans, provenance, results
 from dyna_td.pipeline.files import ROOT, write_whole
-from dyna_td.publishing import gallery, store
+from dyna_td.publishing import store
 
 MAINTAINERS = {  # these commands, for a group of their own in `--help`
     "reference": "publish finished figures, after checking all of them, and store the finished runs of the others",
@@ -44,7 +44,7 @@ def _reference(options: argparse.Namespace) -> None:
             print(f"{figure.name} lacks {lacks} of {len(csvs)} runs, which `{rebuild}` trains.")
             continue
         store.publish(plan, figure, results.DIRECTORY, reference.DIRECTORY)
-        print(gallery.draw(figure.name, reference.DIRECTORY, reference.DIRECTORY).parent)
+        print(store.draw(figure.name, reference.DIRECTORY, reference.DIRECTORY).parent)
     if not options.figures:
         kept = store.keep(plan, plan.all_runs.values(), results.DIRECTORY, reference.DIRECTORY)
         print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
@@ -72,7 +72,7 @@ def _restore(options: argparse.Namespace) -> None:
 def _gallery(options: argparse.Namespace) -> None:
     there = reference.require_published()
     figures = [require_choice(name, there, "published figure") for name in options.figures] or there
-    for png in gallery.draw_all(figures):
+    for png in store.draw_all(figures):
         print(png)
 
 

@@ -1,19 +1,26 @@
-"""Fills `reference/` with finished figures and runs, and brings the runs back, so that nobody trains them again."""
+"""Fills `reference/` with finished figures and runs, and brings the runs back, so that nobody trains them again.
+
+It draws the published pictures, too, from the published tables and without TensorFlow.
+"""
 
 import json
 import lzma
-from collections.abc import Iterable
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate, finished, reference
 from dyna_td.evidence.finished import Finished
+from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.pipeline import provenance, results
-from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.pipeline.planned import Figure, Plan
-from dyna_td.playing.policy import path_beside
-from dyna_td.publishing import handover
+from dyna_td.pipeline.policy import path_beside
 from dyna_td.settings import Run
 
 
@@ -84,7 +91,7 @@ def restore(plan: Plan, directory: Path, target: Path) -> Restored:
     for run in plan.all_runs.values():
         if reference.stored(f"{run.name}.json", directory).exists():
             _restore(plan, run, directory, target, back)
-    handover.tell_snakemake(plan.scale, back.runs, target)
+    tell_snakemake(plan.scale, back.runs, target)
     return back
 
 
@@ -136,3 +143,46 @@ def _as_json(value: object, indent: str = "") -> str:
         return json.dumps(value, allow_nan=False)
     entries = [f"{indent} {json.dumps(key)}: {_as_json(entry, f'{indent} ')}" for key, entry in value.items()]
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
+
+
+def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:
+    """Has Snakemake note that today's parameters make these runs and their sweeps."""
+    csvs = [table.csv for made in runs for table in made.tables]
+    if not csvs:
+        return
+    home = os.path.dirname(os.path.abspath(directory))  # links are not followed: results/ may lead to another disk
+    targets = [os.path.relpath(csv, home) for csv in csvs]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--touch", "--force"]
+    command += [*targets, "--config", f"scale={scale}"]
+    done = subprocess.run(command, cwd=home, env=environment(ROOT), capture_output=True, text=True)
+    if done.returncode:
+        reason = next((line for line in done.stderr.splitlines() if "error" in line.lower()), "it failed")
+        raise UserError(f"Snakemake did not take the runs over ({reason}): try again.")
+
+
+def environment(checkout: Path) -> dict[str, str]:
+    """The environment of a process that imports the sources in `checkout`."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(checkout)])}
+
+
+def draw_all(figures: Sequence[str]) -> list[Path]:
+    """Draws `figures` where they are published, one process each; returns the PNGs.
+
+    Raises:
+      UserError: if the tables of one are damaged, or its script refuses them.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda figure: draw(figure, reference.DIRECTORY, reference.DIRECTORY), figures))
+
+
+def draw(figure: str, directory: Path, output: Path) -> Path:
+    """Draws one figure from its tables in `directory`, PNG and PDF; see `draw_all`."""
+    png, curves = Path(output) / figure / f"{figure}.png", reference.curves_csv(figure, directory)
+    tables = ["--curves", str(curves), "--scale", EVIDENCE_SCALE, "--output", str(png)]
+    command = [sys.executable, str(ROOT / "figures" / "draw.py"), figure, *tables]
+    drawn = subprocess.run(command, env=environment(ROOT), capture_output=True, text=True)
+    if drawn.returncode:
+        said = drawn.stderr.strip().splitlines() or [f"the script ended with status {drawn.returncode}."]
+        fault = said[-1].removeprefix("error: ").partition(";")[0].rstrip(".")
+        raise UserError(f"{figure} cannot be drawn from {directory}: {fault}; {reference.again(curves.parent)}.")
+    return png

@@ -13,8 +13,8 @@ import pandas as pd
 
 from dyna_td.evidence import reference
 from dyna_td.pages.facts import PUBLISHED, Facts
+from dyna_td.pipeline.policy import Policy, load_policy
 from dyna_td.playing.episodes import make_environment, play
-from dyna_td.playing.policy import Policy, load_policy
 
 EPISODES = 20
 SATURATED = 0.99  # of a component's largest size: there tanh has hardly any slope left
