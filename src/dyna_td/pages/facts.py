@@ -1,6 +1,6 @@
 """The published facts, reference/ and experiments/, as the pages and their tables read them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +9,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import reference
+from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, load_claims
 from dyna_td.evidence.findings import Finding, load_findings
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.evidence.scores import Measured
@@ -20,15 +21,6 @@ from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
 
 PUBLISHED = ROOT / reference.DIRECTORY
-
-LABELS = {  # of curves
-    "er": "ER",
-    "prioritized_er": "PrioritizedER",
-    "dyna_td": "Dyna-TD",
-    "dyna_td_learned": "Dyna-TD, learned model",
-    "dyna_value": "Dyna-Value",
-    "dyna_frequency": "Dyna-Frequency",
-}
 
 
 @dataclass(frozen=True)
@@ -46,10 +38,9 @@ class Facts:
         return load_plan(EVIDENCE_SCALE, ROOT / "experiments")
 
     @cached_property
-    def stated(self) -> dict[int, dict]:
-        """The claims as claims.yaml states them, by number."""
-        content = read_checked(ROOT / "experiments" / "claims.yaml", "claims")
-        return {claim["number"]: claim for claim in content["claims"]}
+    def stated(self) -> dict[int, Claim]:
+        """The claims by number."""
+        return {claim.number: claim for claim in load_claims(self.plan, ROOT / "experiments")}
 
     @cached_property
     def findings(self) -> dict[int, Finding]:
@@ -62,6 +53,12 @@ class Facts:
         return pd.read_csv(self.folder / "claims.csv", dtype=str, keep_default_na=False)
 
     @cached_property
+    def compared(self) -> dict[Hashable, MeasuredTest | ComputedTest]:
+        """The test of each row of `card` that is a claim's test, by the row's index."""
+        tests = [test for claim in self.stated.values() for test in claim.tests]
+        return dict(zip(self.card.index[self.card["row"] != "claim"], tests, strict=True))
+
+    @cached_property
     def verdicts(self) -> dict[int, str]:
         """Each claim's verdict by its number."""
         rows = self.card[self.card["row"] == "claim"]
@@ -69,7 +66,7 @@ class Facts:
 
     def changes(self, number: int) -> list[tuple[dict, str]]:
         """The entries of a claim's history, each with the verdict that followed it; the last one is the published."""
-        entries = self.stated[number].get("history", [])
+        entries = self.stated[number].history
         published = (self if self.folder == PUBLISHED else Facts()).verdicts[number]
         return list(zip(entries, [*(entry["verdict"] for entry in entries), published][1:], strict=True))
 

@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import readings, reference, scorecard
+from dyna_td.evidence import labels, readings, reference, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
 from dyna_td.pages import markdown
 from dyna_td.pages.facts import Facts, measured_jobs
@@ -86,7 +86,7 @@ def published(plan: Plan) -> str:
 
 def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     facts = _facts(plan, stated, found.verdicts)
-    claims = {claim.number: _claim(claim, facts, plan) for claim in stated} if facts else {}
+    claims = {claim.number: _claim(claim, facts) for claim in stated} if facts else {}
     studies = [name for name in plan.studies if found.picture(name).exists()]  # beyond the paper: not missed
     figures = [_figure(name, plan, claims.values(), found) for name in (*FIGURES_OF_THE_PAPER, *studies)]
     missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["pictures"]]
@@ -99,7 +99,7 @@ def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
         "is_evidence": plan.scale == scorecard.EVIDENCE_SCALE,
         "answer": facts and _inline(markdown.answer(facts)),
         "counts": markdown.counts(facts) if facts else {},
-        "letters": markdown.LETTERS,
+        "letters": labels.LETTERS,
         "themes": themes,
         "figures": figures,
         "missing": missing,
@@ -139,7 +139,7 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     return Facts(folder)
 
 
-def _claim(claim: Claim, facts: Facts, plan: Plan) -> dict:
+def _claim(claim: Claim, facts: Facts) -> dict:
     """A claim as the page shows it; a finding only where it explains this verdict at the paper's scale."""
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
     parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
@@ -153,7 +153,7 @@ def _claim(claim: Claim, facts: Facts, plan: Plan) -> dict:
         "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_fitting else [],
         "readings": markdown.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
-        "tests": [(_bar(test), markdown.test_cells(test, plan), test["verdict"]) for _, test in tests.iterrows()],
+        "tests": [(_bar(test), markdown.test_cells(facts, test), test["verdict"]) for _, test in tests.iterrows()],
     }
 
 
@@ -202,7 +202,7 @@ def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> di
         return shown
     place = png.parent.name if png.is_relative_to(found.verdicts) else png.parent.as_posix()
     pictures = [_shown(png, f"{shown['heading']}: {figure.title}", remedy, found)]
-    more = found.picture(markdown.DIFFERENCES)  # about figures 4 and 12, shown with the former
+    more = found.picture(labels.DIFFERENCES)  # about figures 4 and 12, shown with the former
     if name == "figure_4" and more.exists():
         pictures.append(_shown(more, "Differences of returns in figures 4 and 12", remedy, found))
     repeats = beginnings.read(png.with_name("repeats.csv"))
@@ -223,7 +223,7 @@ def _shown(png: Path, title: str, remedy: str, found: Sources) -> dict:
 
 
 def _picture(directory: Path, name: str) -> Path:
-    return directory / f"{name}.png" if name == markdown.DIFFERENCES else directory / name / f"{name}.png"
+    return directory / f"{name}.png" if name == labels.DIFFERENCES else directory / name / f"{name}.png"
 
 
 def _own_or_published(folder: Path, is_evidence: bool, name: str) -> Path:
