@@ -7,7 +7,6 @@ import pytest
 from helpers import register, run_of
 
 from dyna_td import cli
-from dyna_td.errors import UserError
 from dyna_td.learning.streams import Purpose
 from dyna_td.pipeline.policy import Policy
 from dyna_td.training.checkpoint import Checkpoint
@@ -176,20 +175,6 @@ def test_a_single_seed_opens_no_environment_for_its_companion_and_closes_all(mon
     pd.testing.assert_frame_equal(alone.records, theirs, check_exact=True)
     for weights, both in zip(alone.weights.values(), pair.weights.values(), strict=True):
         np.testing.assert_array_equal(weights, both[:1])
-
-
-def test_what_was_opened_is_closed_when_the_next_cannot_be(monkeypatch):
-    def first_three_alone(self):
-        Pure.__init__(self)
-        if type(self).opened == 3:
-            self.close()
-            raise RuntimeError("no port is free")
-
-    name = register(monkeypatch, Pure, __init__=first_three_alone)
-    kind = gymnasium.spec(name).entry_point
-    with pytest.raises(UserError, match="no port is free"):
-        GymProgram(run_of(name, "er", (0, 1), 60, 20, **SMALL))
-    assert kind.opened == 0 and kind.most_open == 3
 
 
 def test_played_seeds_do_not_depend_on_those_before_them(monkeypatch, tmp_path, capsys):

@@ -8,7 +8,6 @@ import os
 import numpy as np
 import pytest
 from highway_env.envs.roundabout_env import RoundaboutEnv
-from highway_env.road.road import Road
 
 from envs.lanes import LaneTable
 from envs.roundabout import Roundabout
@@ -173,22 +172,6 @@ def test_a_car_is_not_seen_at_its_own_speed_even_if_it_drives_aslant():
     grid = environment.observation_type.observe().reshape(3, 3, 10)
     assert not grid[:2, 1].any()
     np.testing.assert_array_equal(grid[2, 1], [0, 0, 0.5, 1, 0.5, 0, 0, 0, 0, 0])  # closing at 10 m/s
-
-
-def test_neighbours_are_those_of_highway_env_even_of_vehicles_side_by_side():
-    environment = Roundabout()
-    for seed in range(10):
-        environment.reset(seed=seed)
-        for _ in range(seed % 5):
-            environment.step(IDLE)
-        vehicles = environment.road.vehicles
-        vehicles[3].position[:] = vehicles[1].position
-        vehicles[4].position[:] = vehicles[0].position
-        environment.road.locate_vehicles()
-        for vehicle in vehicles:
-            for lane in environment.road.network.indexes:
-                expected = Road.neighbour_vehicles(environment.road, vehicle, lane)
-                assert environment.road.neighbour_vehicles(vehicle, lane) == expected
 
 
 def test_bad_input_is_refused_in_one_sentence():

@@ -77,7 +77,7 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     before = read(registry)
     registry.write_text(before.replace("\nAGENTS = {\n", f"\nAGENTS = {{\n{entry}", 1), encoding="utf-8")
     assert read(registry) != before
-    words = ["train", "--env", "GridWorld", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
+    words = ["train", "--env", "CartPole-v1", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
     outcome = subprocess.run(
         [sys.executable, "-m", "dyna_td", *words, "--output", "recent.csv"],

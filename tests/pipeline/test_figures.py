@@ -1,5 +1,6 @@
 """Each figure is drawn from its tables alone, the same picture every time, and damaged tables are refused."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -61,6 +62,7 @@ def made_up_states(figure):
     return pd.concat(frames, ignore_index=True)
 
 
+@functools.cache
 def tables_of(figure):
     return Tables(made_up_curves(figure), made_up_states(figure) if PLAN.figure(figure).shows_states else None)
 

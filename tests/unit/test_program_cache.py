@@ -1,8 +1,6 @@
 """Compiled programs are shared by the jobs of one machine, until it starts again."""
 
 import os
-import subprocess
-import sys
 import time
 
 import pytest
@@ -56,23 +54,3 @@ def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
     snakefile.remove_old_programs(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["now"]
     snakefile.remove_old_programs(tmp_path / "nothing")
-
-
-@pytest.mark.thorough
-@pytest.mark.slow(30)
-def test_runs_that_differ_in_n_seeds_and_learning_rate_share_their_programs(machine):
-    folder, boot = machine
-    kept = snakefile.xla_flags(folder, boot)
-
-    def train(name, flags, *options):
-        output = folder.parent / f"{name}.csv"
-        command = [sys.executable, "-m", "dyna_td", "train", "--env", "GridWorld", "--agent", "prioritized_er"]
-        command += ["--warm-up-steps", "20", "--steps", "40", "--evaluate-every", "20", "--output", str(output)]
-        subprocess.run([*command, *options], env=os.environ | {"TF_XLA_FLAGS": flags}, check=True, capture_output=True)
-        return output.read_bytes()
-
-    other = ("--seeds", "5,9", "--planning-updates", "3", "--learning-rate", "0.01")
-    train("first", kept, "--seeds", "0,1", "--planning-updates", "2")
-    programs = {path: path.stat().st_mtime_ns for path in folder.glob("*/*")}
-    assert train("second", kept, *other) == train("compiled", "", *other)
-    assert len(programs) > 2 and programs == {path: path.stat().st_mtime_ns for path in folder.glob("*/*")}
