@@ -12,10 +12,10 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.verdicts import MOST_SEEDS, VERDICTS, Outcome, Read, judge, nearest_decision, weakest
+from dyna_td.pipeline import published
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES
 
-EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
 COLUMNS = [
     *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", "expect", "margin", "unit"),
     *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
@@ -152,7 +152,7 @@ def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome,
         "minus": side_words(test, test.minus),
         "metric": f"({metric}) / {test.over}" if test.over else metric,
         **{"expect": test.expect, "margin": test.margin, "unit": test.unit},
-        "evidence": ("yes" if plan.scale == EVIDENCE_SCALE else "no") if ran else "",
+        "evidence": ("yes" if plan.scale == published.SCALE else "no") if ran else "",
     }
 
 

@@ -8,19 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import reference
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, load_claims
 from dyna_td.evidence.findings import Finding, load_findings
-from dyna_td.evidence.scorecard import EVIDENCE_SCALE
-from dyna_td.evidence.scores import Measured
-from dyna_td.pipeline import costs
+from dyna_td.evidence.scores import Measured, published_reader
+from dyna_td.pipeline import costs, published
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
-
-PUBLISHED = ROOT / reference.DIRECTORY
 
 
 @dataclass(frozen=True)
@@ -30,12 +26,12 @@ class Facts:
     `folder` holds claims.csv and readings.csv, if they are not the published ones.
     """
 
-    folder: Path = PUBLISHED
+    folder: Path = published.DIRECTORY
 
     @cached_property
     def plan(self) -> Plan:
         """The plan of the paper's scale."""
-        return load_plan(EVIDENCE_SCALE, ROOT / "experiments")
+        return load_plan(published.SCALE, ROOT / "experiments")
 
     @cached_property
     def stated(self) -> dict[int, Claim]:
@@ -67,8 +63,8 @@ class Facts:
     def changes(self, number: int) -> list[tuple[dict, str]]:
         """The entries of a claim's history, each with the verdict that followed it; the last one is the published."""
         entries = self.stated[number].history
-        published = (self if self.folder == PUBLISHED else Facts()).verdicts[number]
-        return list(zip(entries, [*(entry["verdict"] for entry in entries), published][1:], strict=True))
+        last = (self if self.folder == published.DIRECTORY else Facts()).verdicts[number]
+        return list(zip(entries, [*(entry["verdict"] for entry in entries), last][1:], strict=True))
 
     @cached_property
     def reworded(self) -> list[int]:
@@ -87,7 +83,7 @@ class Facts:
 
     def curves(self, name: str) -> pd.DataFrame:
         """The published curves of a figure or study, by panel, curve and metric."""
-        return pd.read_csv(reference.curves_csv(name, PUBLISHED)).set_index(["panel", "curve", "metric"])
+        return pd.read_csv(published.curves_csv(name, published.DIRECTORY)).set_index(["panel", "curve", "metric"])
 
     def tests(self, number: int) -> pd.DataFrame:
         """The rows of a claim's tests."""
@@ -96,7 +92,7 @@ class Facts:
     @cached_property
     def met_goal(self) -> dict[int, bool]:
         """By seed, whether GridWorld's random warm-up reached the goal (reference/warm_up.csv)."""
-        table = pd.read_csv(PUBLISHED / "warm_up.csv")
+        table = pd.read_csv(published.DIRECTORY / "warm_up.csv")
         return dict(zip(table["seed"], (table["goals"] > 0).tolist(), strict=True))
 
     @cached_property
@@ -127,7 +123,7 @@ class Facts:
 
     def cost(self, job: str) -> costs.Cost | None:
         """The published cost of a job, or None."""
-        return costs.read(reference.stored(f"{job}.json", PUBLISHED))
+        return costs.read(published.stored(f"{job}.json", published.DIRECTORY))
 
     def read(self, run: Run) -> Measured:
         """The published results of a run; a UserError if there are none."""
@@ -138,7 +134,7 @@ class Facts:
 
     @cached_property
     def _reader(self) -> Callable[[Run], Measured | None]:
-        return reference.reader(PUBLISHED)
+        return published_reader(published.DIRECTORY)
 
 
 def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], costs.Cost | None]) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """The report of a scale on one HTML page: the answer, claims, figures, costs, provenance and deviations.
 
 `collect` gathers what is below results/<scale>, trains nothing, and names what is missing with the command that makes
-it. `published` gathers the same from reference/. `report.html.jinja` is the page.
+it. `published_page` gathers the same from reference/. `report.html.jinja` is the page.
 """
 
 import base64
@@ -22,11 +22,11 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import labels, readings, reference, scorecard
+from dyna_td.evidence import labels, readings, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
 from dyna_td.pages import markdown
 from dyna_td.pages.facts import Facts, measured_jobs
-from dyna_td.pipeline import beginnings, costs, plans, provenance, results
+from dyna_td.pipeline import beginnings, costs, plans, provenance, published, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
@@ -65,19 +65,19 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
     Its `missing` pairs what the page cannot show with the command that makes it, or "".
     """
     folder = directory / plan.scale
-    is_evidence = plan.scale == scorecard.EVIDENCE_SCALE
+    is_evidence = plan.scale == published.SCALE
     found = Sources(partial(_own_or_published, folder, is_evidence), partial(_job, plan, directory), _embedded, folder)
     machine = provenance.machine()
     commit = f"{machine['git_commit'] or 'unknown'}{' with changes' if machine['git_dirty'] else ''}"
     return _content(plan, stated, found) | {"made_by": f"dyna_td {machine['versions']['dyna_td']}, commit {commit}"}
 
 
-def published(plan: Plan) -> str:
+def published_page(plan: Plan) -> str:
     """The page of the published results, with links to pictures in `reference/` beside it."""
-    directory = ROOT / "reference"
+    directory = published.DIRECTORY
     found = Sources(
         partial(_picture, directory),
-        lambda job: reference.stored(f"{job}.json", directory),
+        lambda job: published.stored(f"{job}.json", directory),
         lambda png: png.relative_to(ROOT).as_posix(),
         directory,
     )
@@ -96,7 +96,7 @@ def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     themes = [(theme, [claims[number] for number in of]) for theme, (of, _) in of_theme.items()]
     return {
         "scale": plan.scale,
-        "is_evidence": plan.scale == scorecard.EVIDENCE_SCALE,
+        "is_evidence": plan.scale == published.SCALE,
         "answer": facts and _inline(markdown.answer(facts)),
         "counts": markdown.counts(facts) if facts else {},
         "letters": labels.LETTERS,
@@ -229,7 +229,7 @@ def _picture(directory: Path, name: str) -> Path:
 def _own_or_published(folder: Path, is_evidence: bool, name: str) -> Path:
     """The picture drawn from these results, or else, at the paper's scale, the published one."""
     own = _picture(folder, name)
-    return _picture(reference.DIRECTORY, name) if is_evidence and not own.exists() else own
+    return _picture(published.HERE, name) if is_evidence and not own.exists() else own
 
 
 def _job(plan: Plan, directory: Path, job: str) -> Path:

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dyna_td.evidence import labels, reference, statistics
+from dyna_td.evidence import labels, statistics
 from dyna_td.evidence.scores import Measured, score
-from dyna_td.pages.facts import PUBLISHED, Facts
+from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
-from dyna_td.pipeline import results
+from dyna_td.pipeline import published, results
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
@@ -245,7 +245,7 @@ def selection(facts: Facts) -> str:
     """
     rows = []
     for run in facts.plan.all_runs.values():
-        csv = reference.stored(f"{run.name}{results.SWEEP}.csv", PUBLISHED)
+        csv = published.stored(f"{run.name}{results.SWEEP}.csv", published.DIRECTORY)
         if not run.sweep or is_supervised(run.environment) or not csv.exists():
             continue
         sweep = pd.read_csv(csv)
