@@ -52,7 +52,12 @@ class Facts:
     def compared(self) -> dict[Hashable, MeasuredTest | ComputedTest]:
         """The test of each row of `card` that is a claim's test, by the row's index."""
         tests = [test for claim in self.stated.values() for test in claim.tests]
-        return dict(zip(self.card.index[self.card["row"] != "claim"], tests, strict=True))
+        rows = self.card.index[self.card["row"] != "claim"]
+        if len(rows) != len(tests):
+            raise UserError(
+                f"{self.folder / 'claims.csv'} is not a table of the claims as they are now: judge them anew."
+            )
+        return dict(zip(rows, tests, strict=True))
 
     @cached_property
     def verdicts(self) -> dict[int, str]:

@@ -33,6 +33,7 @@ THEMES = {  # the claims by what they are about, and the figures or the study th
 }
 CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
 RANGES = {"MountainCar-v0": 2000, "GridWorld": 2000, "Acrobot-v1": 500, "CartPole-v1": 500}  # of returns
+DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
@@ -200,12 +201,15 @@ def claims(facts: Facts) -> str:
 
 def deviations(facts: Facts) -> str:
     """The table of the deviations; a row's number is its anchor."""
+    rows = deviation_rows('<a id="deviation-{0}"></a>{0}', lambda text: escaped(text) or "-")
+    return table(DEVIATION_HEADINGS, rows)
+
+
+def deviation_rows(anchor: str, cell: Callable[[str], str]) -> list[list[str]]:
+    """The rows of `experiments/deviations.yaml`: `anchor` with the number in it, and a `cell` of each text."""
     content = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
-    rows = []
-    for row in content:
-        anchor = f'<a id="deviation-{row["number"]}"></a>{row["number"]}'
-        rows.append([anchor, *(escaped(row[key]) or "-" for key in ("what", "paper", "code", "here", "other"))])
-    return table(["#", "what", "paper", "released code", "here", "other reading"], rows)
+    keys = ("what", "paper", "code", "here", "other")
+    return [[anchor.format(row["number"]), *(cell(row[key]) for key in keys)] for row in content]
 
 
 def costs(facts: Facts) -> str:
@@ -244,8 +248,7 @@ def _claim(facts: Facts, number: int) -> list[str]:
     sentence = f"**{verdict.capitalize()}.** {escaped(stated.text)} ({stated.place})"
     lines = [f"### Claim {number}", "", sentence, ""]
     if finding and finding.verdict == verdict:
-        parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
-        lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()), ""]
+        lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in finding.parts.items()), ""]
     tests = facts.tests(number)
     is_beside = tests["row"] == "beside"
     lines += _tests(facts, tests[~is_beside])

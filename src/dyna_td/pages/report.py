@@ -26,14 +26,12 @@ from dyna_td.evidence import labels, readings, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
 from dyna_td.pages import markdown
 from dyna_td.pages.facts import Facts, measured_jobs
-from dyna_td.pipeline import beginnings, costs, plans, provenance, published, results
+from dyna_td.pipeline import beginnings, costs, provenance, published, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
 from dyna_td.pipeline.results import naming_damage
-from dyna_td.pipeline.yaml_files import read_checked
 
-_DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 # A warning is a mistake in the caption.
 _CAPTION_SETTINGS: dict[str, Any] = {"_disable_config": True, "halt_level": 2, "report_level": 5}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
@@ -105,7 +103,10 @@ def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
         "missing": missing,
         "costs": {"headings": markdown.COST_HEADINGS, "rows": _costs(plan, found)},
         "provenance": _provenance(plan, found),
-        "deviations": deviations(),
+        "deviations": {
+            "headings": markdown.DEVIATION_HEADINGS,
+            "rows": markdown.deviation_rows(Markup('<span id="deviation-{0}"></span>{0}'), _inline),
+        },
     }
 
 
@@ -121,14 +122,6 @@ def caption(path: Path) -> Markup:
     return Markup(parts["body"])
 
 
-def deviations() -> dict:
-    """The headings and the rows, as HTML, of `experiments/deviations.yaml`."""
-    content = read_checked(plans.DIRECTORY / "deviations.yaml", "deviations")["deviations"]
-    anchors = (Markup('<span id="deviation-{0}"></span>{0}').format(row["number"]) for row in content)
-    rows = [[anchor, *(_inline(row[key]) for key in _DEVIATION)] for anchor, row in zip(anchors, content, strict=True)]
-    return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
-
-
 def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     """The verdicts in `folder`, None if there are none; a UserError for damaged tables."""
     csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
@@ -142,7 +135,6 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
 def _claim(claim: Claim, facts: Facts) -> dict:
     """A claim as the page shows it; a finding only where it explains this verdict at the paper's scale."""
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
-    parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
     tests = facts.tests(claim.number)
     (_, row), *_ = facts.card[facts.card["claim"] == str(claim.number)].iterrows()  # the claim's comes first
     is_fitting = finding and finding.verdict == verdict and row["evidence"] == "yes"
@@ -150,7 +142,7 @@ def _claim(claim: Claim, facts: Facts) -> dict:
         **{"number": claim.number, "text": claim.text, "place": claim.place, "figures": claim.figures},
         **{"verdict": verdict, "words": scorecard.verdict_words(row)},
         "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
-        "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_fitting else [],
+        "finding": [(head, _linked(text)) for head, text in finding.parts.items()] if is_fitting else [],
         "readings": markdown.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
         "tests": [(_bar(test), markdown.test_cells(facts, test), test["verdict"]) for _, test in tests.iterrows()],
