@@ -42,16 +42,10 @@ class Pure(gymnasium.Env):
     def step(self, action):
         self.steps += 1
         self.state = self.state + self.np_random.normal(size=2) + action
-        return self.observed(), self.reward(), self.ends(), False, {}
+        return self.observed(), float(self.state[0]), bool(self.state[1] > 8), False, {}
 
     def observed(self):
         return self.state.copy()
-
-    def reward(self):
-        return float(self.state[0])
-
-    def ends(self):
-        return bool(self.state[1] > 8)
 
 
 class Normalising(Pure):
@@ -59,16 +53,6 @@ class Normalising(Pure):
 
     def observed(self):
         return self.state / (1 + self.resets)
-
-
-class RewardsAge(Pure):
-    def reward(self):
-        return float(self.resets)
-
-
-class EndsAge(Pure):
-    def ends(self):
-        return self.steps % (5 + self.resets) == 0
 
 
 class Shared(Pure):
@@ -85,7 +69,7 @@ class Ageing(Pure):
         return self.state + max(0, self.resets - 4)
 
 
-IMPURE = [Normalising, RewardsAge, EndsAge, Shared]
+IMPURE = [Normalising, Shared]
 
 
 @pytest.mark.parametrize("kind", IMPURE)
