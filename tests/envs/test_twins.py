@@ -15,7 +15,7 @@ from dyna_td.learning.xla import xla_function
 from dyna_td.registry import TWIN_ENVIRONMENTS as TWINS
 from dyna_td.training.twin_program import make_twin
 
-TRANSITIONS = int(os.environ.get("TRANSITIONS", "100000"))
+TRANSITIONS = int(os.environ.get("TRANSITIONS", "40000"))
 NOISE_SEED = 7
 # Coordinates at which the grid worlds' rules change, beside their borders.
 GRID_EDGES = np.float32([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])

@@ -26,7 +26,7 @@ from dyna_td.training.tensorboard import Events
 
 SHORT = {"planning_updates": 2, "warm_up_steps": 40}
 PICTURES = ("CartPole-v1", "MazeGridWorld", "roundabout-paper-v0")  # MuJoCo's need OpenGL
-PLAYED = (*PICTURES, "GridWorld", "MountainCar-v0", "Hopper-v4", "Walker2d-v5")
+PLAYED = (*PICTURES, "MountainCar-v0", "Hopper-v4")
 
 
 def policy_of(run, weights):
@@ -80,7 +80,7 @@ def test_every_environment_is_played_without_tensorflow(random_policy, tmp_path)
     played = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
-    assert played.stdout.endswith(f"{[0] * len(calls)} False\n") and played.stdout.count("seed 4: mean return") == 7
+    assert played.stdout.endswith(f"{[0] * len(calls)} False\n") and played.stdout.count("seed 4: mean return") == 5
     for name in PICTURES:
         with Image.open(tmp_path / f"{name}.gif") as video:
             assert video.n_frames > 5 and video.width == 400
