@@ -55,8 +55,8 @@ def made_up_curves(figure):
             closed.append(CLOSED_FORMS[panel.closed_form]().assign(panel=key, standard_error=0.0, n=1))
         for place, curve in enumerate(panel.curves, start=1):
             for number, (metric, steps) in enumerate(metrics_of(panel).items(), start=1):
-                start, rise = (0.0, 1e-3) if metric == "train_seconds" else (0.1 * number, 1 / 20_000)
-                rows += [(key, curve, int(step), metric, start + rise * step * place) for step in steps]
+                start, length = (0.0, 1000) if metric == "train_seconds" else (0.1 * number, 20_000)
+                rows += [(key, curve, step, metric, start + step / length * place) for step in steps.tolist()]
     trained = with_spread(pd.DataFrame(rows, columns=["panel", "curve", "step", "metric", "mean"]))
     return pd.concat([*closed, *([trained] if rows else [])], ignore_index=True)
 
