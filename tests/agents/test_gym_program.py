@@ -123,21 +123,6 @@ def test_an_episodes_last_observation_is_stored_and_only_a_terminal_one_ends_the
     np.testing.assert_allclose(target, [rewards + 990 * (1 - ends)] * SEEDS, rtol=0.01)
 
 
-def test_every_reset_has_a_seed_of_its_own_that_neighbours_do_not_change(monkeypatch):
-    name = register(monkeypatch, Terminating)
-    seeds = {}
-    for stack in ((0, 1), (5, 1, 3)):
-        program = GymProgram(short_run(name, seeds=stack))
-        program.train(tf.constant(20))
-        program.evaluate()
-        for kind in (program.environments, program.evaluated):
-            made = kind._environments[stack.index(1)][0].unwrapped
-            seeds.setdefault(kind is program.evaluated, []).append(made.seeds)
-    assert seeds[False][0] == seeds[False][1] and seeds[True][0] == seeds[True][1]
-    everything = [*seeds[False][0], *seeds[True][0]]
-    assert len(set(everything)) == len(everything) > 5
-
-
 def begun(name, seed=0):
     """An environment after its reset, and its space."""
     stack = EnvironmentStack(name, (seed,))

@@ -134,27 +134,6 @@ def test_spaces_and_time_limit_equal_those_of_gymnasium(name):
     np.testing.assert_array_equal(twin.high, np.where(np.isfinite(space.high), space.high, 10))
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_a_row_does_not_depend_on_the_leading_axes(name):
-    twin = make_twin(name)
-    rng = np.random.default_rng(2)
-    count = 64
-    inputs = (
-        random_states(twin, count, rng),
-        rng.integers(twin.actions, size=count).astype(np.int32),
-        rng.normal(size=(count, twin.noise_dim)).astype(np.float32),
-    )
-    step = xla_function(twin.step)
-    expected = step(*inputs)
-    for shape in ((), (3,), (7,), (4, 5)):
-        used = int(np.prod(shape))
-        results = step(*(tensor[:used].reshape(shape + tensor.shape[1:]) for tensor in inputs))
-        assert [result.dtype for result in results] == [tf.float32, tf.float32, tf.bool]
-        for result, whole in zip(results, expected, strict=True):
-            np.testing.assert_array_equal(result, whole[:used].numpy().reshape(result.shape))
-        assert results[1].shape == results[2].shape == shape
-
-
 def height_of_acrobot(states):
     """-cos t1 - cos(t1 + t2) of Acrobot's observations, by way of the angles in float64."""
     cos1, sin1, cos2, sin2 = states.astype(np.float64).T[:4]
