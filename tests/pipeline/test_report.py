@@ -152,3 +152,8 @@ def test_a_damaged_file_is_told_in_one_sentence_and_the_old_page_stays(folder, c
     message = error_of(cli.main, ["report", "--scale", "smoke"], capsys)
     assert message.startswith(f"error: results/smoke/{name} ") and command in message
     assert Path("results/smoke/report.html").read_text(encoding="utf-8") == before
+
+
+def test_verdicts_on_other_tests_than_the_claims_have_are_refused(folder, verdicts, capsys):
+    (folder / "claims.csv").write_text(verdicts["claims.csv"].rpartition("\n47,")[0] + "\n")
+    assert "tests as they are now: call `make claims`" in error_of(cli.main, ["report", "--scale", "smoke"], capsys)

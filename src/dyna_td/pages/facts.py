@@ -54,9 +54,8 @@ class Facts:
         tests = [test for claim in self.stated.values() for test in claim.tests]
         rows = self.card.index[self.card["row"] != "claim"]
         if len(rows) != len(tests):
-            raise UserError(
-                f"{self.folder / 'claims.csv'} is not a table of the claims as they are now: judge them anew."
-            )
+            where = self.folder / "claims.csv"
+            raise UserError(f"{where} is not a table of the claims' tests as they are now: call `make claims`.")
         return dict(zip(rows, tests, strict=True))
 
     @cached_property
