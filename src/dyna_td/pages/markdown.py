@@ -44,7 +44,7 @@ def fill() -> None:
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
         "docs/README.md": (answer,),
-        "docs/claims.md": (tables.history, tables.undecided, claims),
+        "docs/claims.md": (overview, tables.history, tables.undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
         "docs/beyond-the-paper.md": (
@@ -183,6 +183,15 @@ def themes(numbers: Collection[int]) -> dict[str, tuple[list[int], str]]:
     return listed | ({"Other claims": (others, "")} if others else {})
 
 
+def overview(facts: Facts) -> str:
+    """A line for each claim: its verdict and its first sentence."""
+    rows = [
+        [f"[{number}](#claim-{number})", facts.verdicts[number], escaped(stated["text"].partition(". ")[0].rstrip("."))]
+        for number, stated in facts.stated.items()
+    ]
+    return table(["claim", "verdict", "in short"], rows)
+
+
 def claims(facts: Facts) -> str:
     """A section for each theme, and in it one for each claim."""
     lines = []
@@ -244,19 +253,16 @@ def _claim(facts: Facts, number: int) -> list[str]:
         parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
         lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()), ""]
     tests = facts.tests(number)
-    is_beside = tests["row"] == "beside"
-    lines += _tests(facts, tests[~is_beside])
-    if is_beside.any():
-        summary = f"Tests beside the claim: {is_beside.sum()}"
-        lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests[is_beside])]
-        lines += ["</details>", ""]
+    beside = (tests["row"] == "beside").sum()
+    summary = f"Tests: {len(tests) - beside}{f', and {beside} beside the claim' if beside else ''}"
+    lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests)]
     for change in stated.get("history", ()):
         if "text" in change:
             lines.append(
                 f"- *Was {change['verdict']}* as: {escaped(tables.one_line(change['text']))} ([why](#{CHANGES}))"
             )
     lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
-    return lines if lines[-1] == "" else [*lines, ""]
+    return [*(lines if lines[-1] == "" else [*lines, ""]), "</details>", ""]
 
 
 def _tests(facts: Facts, tests: pd.DataFrame) -> list[str]:
