@@ -46,7 +46,7 @@ _REPLACES = {
     "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
-LEARNERS = {  # of the sine task
+LEARNERS = {  # the sine task's
     "l2": "L2",
     "prioritized_l2": "PrioritizedL2",
     "full_prioritized_l2": "Full-PrioritizedL2",
@@ -54,7 +54,7 @@ LEARNERS = {  # of the sine task
     "power4": "Power4",
 }
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
-_DOUBTFUL = 0.4  # of the choices by five seeds: a sweep is shown that errs so often
+_DOUBTFUL = 0.4  # a sweep is shown if so many choices by five seeds would err
 
 
 def history(facts: Facts) -> str:

@@ -34,7 +34,7 @@ STUDIES = tuple(
     for path in sorted(DIRECTORY.glob("*.yaml"))
     if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # no link of an editor's
 )
-LONGEST_RUN_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
+LONGEST_RUN_NAME = 200  # characters: file systems end at 255 bytes, and suffixes take some of them
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
