@@ -6,6 +6,7 @@ A panel of a figure names its curves, each a run; or it is a closed form. Figure
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
@@ -95,7 +96,8 @@ def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
             run = _run(environment, key, curve or {}, panel, extent)
             shown = len(run.seeds)
             seeds = tuple(range(max(shown, scale.more_seeds.get(run.name, 0))))
-            steps = min(most_steps, scale.fewer_steps.get(run.name, LARGEST))
+            fewer = (steps for name, steps in scale.fewer_steps.items() if fnmatchcase(run.name, name))
+            steps = min(most_steps, *fewer, run.steps)
             curves[key] = replace(run.beginning(steps), seeds=seeds)
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
