@@ -52,6 +52,7 @@ def fill() -> None:
             tables.multiplicity,
             tables.controls,
             tables.goal,
+            tables.when,
             tables.by_warm_up,
             tables.regression,
             tables.selection,

@@ -13,6 +13,7 @@ from dyna_td.pages.facts import LABELS, PUBLISHED, Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.pipeline import results
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
+from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
@@ -146,6 +147,20 @@ def goal(facts: Facts) -> str:
         name = environment.partition("-")[0]
         parts.append(table([name, *(f"{name}, {end}" for name in names for end in ("hidden", "shown"))], rows))
     return "\n".join(parts)
+
+
+def when(facts: Facts) -> str:
+    """A line for each world: how rare its reward is, ER's return, and the other agents' minus ER's."""
+    means, study = facts.curves("when"), facts.plan.studies["when"]
+    declared = read_checked(study.source, "figure")["panels"]
+    rows = []
+    for key, panel in study.panels.items():
+        goals = facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean()
+        own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
+        others = [_difference(means.loc[(key, curve, "return_less_er")]) for curve in panel.curves if curve != "er"]
+        rows.append([declared[key]["title"], f"{goals:.1f}", own, *others])
+    curves = study.panels["base"].curves
+    return table(["world", "goals in the warm-up", *(f"`{curve}`" for curve in curves)], rows)
 
 
 def _difference(row: pd.Series) -> str:
