@@ -34,7 +34,6 @@ NAMES = LABELS | tables.LEARNERS | {"full_prioritized_er": "Full-PrioritizedER",
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
 CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
 DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
-RANGES = {"MountainCar-v0": 2000, "GridWorld": 2000, "Acrobot-v1": 500, "CartPole-v1": 500}  # of returns
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
@@ -51,6 +50,7 @@ def fill() -> None:
             tables.what_to_use,
             tables.multiplicity,
             tables.controls,
+            tables.coin,
             tables.goal,
             tables.when,
             tables.by_warm_up,
@@ -103,7 +103,7 @@ def advice(facts: Facts) -> str:
     for panel in panels:
         run = panel.curves["prioritized_er"]
         own, other = (tables.mean_returns(facts, panel.curves[name]) for name in ("prioritized_er", "er"))
-        gains.setdefault(run.environment, []).append((own - other)[: panel.seeds] / RANGES[run.environment])
+        gains.setdefault(run.environment, []).append((own - other)[: panel.seeds] / tables.RANGES[run.environment])
     won = [name for name, found in gains.items() if any(each.mean() > tables.half_width(each) for each in found)]
     elsewhere = [each for name, found in gains.items() if name not in won for each in found]
     mean = sum(elsewhere) / len(elsewhere)
