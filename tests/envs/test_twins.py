@@ -16,7 +16,7 @@ from dyna_td.registry import TWIN_ENVIRONMENTS
 from dyna_td.training.twin_program import make_twin
 
 TWINS = (*TWIN_ENVIRONMENTS, "GridWorld-corner0.45-stepnoise0.05", "GridWorld-goal0.2-rewardnoise1")
-TRANSITIONS = int(os.environ.get("TRANSITIONS", "100000"))
+TRANSITIONS = int(os.environ.get("TRANSITIONS", "40000"))
 NOISE_SEED = 7
 # Coordinates at which the grid worlds' rules change, beside their borders.
 GRID_EDGES = np.float32([0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
@@ -133,27 +133,6 @@ def test_spaces_and_time_limit_equal_those_of_gymnasium(name):
     assert twin.time_limit == environment.spec.max_episode_steps
     np.testing.assert_array_equal(twin.low, np.where(np.isfinite(space.low), space.low, -10))
     np.testing.assert_array_equal(twin.high, np.where(np.isfinite(space.high), space.high, 10))
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_a_row_does_not_depend_on_the_leading_axes(name):
-    twin = make_twin(name)
-    rng = np.random.default_rng(2)
-    count = 64
-    inputs = (
-        random_states(twin, count, rng),
-        rng.integers(twin.actions, size=count).astype(np.int32),
-        rng.normal(size=(count, twin.noise_dim)).astype(np.float32),
-    )
-    step = xla_function(twin.step)
-    expected = step(*inputs)
-    for shape in ((), (3,), (7,), (4, 5)):
-        used = int(np.prod(shape))
-        results = step(*(tensor[:used].reshape(shape + tensor.shape[1:]) for tensor in inputs))
-        assert [result.dtype for result in results] == [tf.float32, tf.float32, tf.bool]
-        for result, whole in zip(results, expected, strict=True):
-            np.testing.assert_array_equal(result, whole[:used].numpy().reshape(result.shape))
-        assert results[1].shape == results[2].shape == shape
 
 
 def height_of_acrobot(states):

@@ -134,13 +134,3 @@ def test_a_failed_job_shows_its_sentence_and_the_place_of_its_log(screen, tmp_pa
     screen.emit(event("JOB_ERROR", rule_name="train_run", log=[str(log)]))
     screen.stop()
     assert screen.stream.getvalue() == f"error: no space; free some.\n  (log: {log})\n"
-
-
-def test_an_interruption_is_one_line_that_says_where_the_command_goes_on(screen, tmp_path):
-    screen.start()
-    log = tmp_path / "job.log"
-    log.write_text("compiling\nstopped at step 8,000 of 30,000; the same command goes on there.\n")
-    screen.emit(event("JOB_ERROR", rule_name="train_run", log=[str(log)]))
-    screen.stop()
-    last = screen.stream.getvalue().splitlines()[-1]
-    assert last == "Stopped; 0 of 2 runs are done. The same command goes on at step 8,000 of 30,000."

@@ -132,7 +132,7 @@ def test_every_claim_and_test_is_there_and_odd_text_is_shown_as_it_is(folder, ve
 
 
 def test_the_report_of_the_published_results_shows_their_pictures():
-    page = Page(report.published(plans.load_plan("paper")))
+    page = Page(report.published_page(plans.load_plan("paper")))
     assert len(page.all("img")) >= len(FIGURES_OF_THE_PAPER)
     for image in page.all("img"):
         assert (ROOT / image["src"]).read_bytes().startswith(b"\x89PNG")

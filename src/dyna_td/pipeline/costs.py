@@ -10,13 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline import published, results
 from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.settings import Run
 
-PUBLISHED = ROOT / "reference" / "runs"
-PUBLISHED_SCALE = "paper"
+PUBLISHED = published.DIRECTORY / "runs"
 START = 15.0  # core-seconds in which a job imports TensorFlow and compiles, however little it trains
 
 
@@ -68,8 +66,8 @@ def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda 
 def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost | None:
     """The measured cost of `job`: finished below `directory`, or published; None if it was never measured."""
     finished = read(results.provenance_json(results.run_csv(plan.scale, job, directory)).absolute())
-    published = read(PUBLISHED / f"{job}.json") if plan.scale == PUBLISHED_SCALE else None
-    found = [cost for cost in (finished, published) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
+    stored = read(PUBLISHED / f"{job}.json") if plan.scale == published.SCALE else None
+    found = [cost for cost in (finished, stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
     return found[0] if found else None
 
 

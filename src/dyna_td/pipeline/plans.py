@@ -56,8 +56,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
-    selection_seeds = {kind: extent["selection_seeds"] for kind, extent in scope.extents.items()}
-    return Plan(scale, figures, selection_seeds, studies, scope.published_rates, scope.first_selection_seeds)
+    return Plan(scope, figures, studies)
 
 
 @contextmanager

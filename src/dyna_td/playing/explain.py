@@ -15,8 +15,8 @@ import numpy as np
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline.own_agents import require_agent
+from dyna_td.pipeline.policy import Policy, weights_of
 from dyna_td.pipeline.quiet_import import import_quietly
-from dyna_td.playing.policy import Policy, weights_of
 from dyna_td.settings import Run
 
 PLANES = {  # whose states are points in a plane, with the names of its axes

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from dyna_td.playing.policy import weights_of
+from dyna_td.pipeline.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import DDPGSettings, Run
 from dyna_td.training import interruption
