@@ -1,4 +1,4 @@
-"""When, beyond the paper: PrioritizedER's and PAL's return minus ER's, with one dial turned at a time."""
+"""When, beyond the paper: the return of three agents minus ER's, with one dial turned at a time."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -89,6 +89,6 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     for curve in declared["base"].curves:
         if curve != BASELINE:
             title = f"{styles_of((curve,))[curve].label} minus ER"
-            leads = Leads("ab"[len(shown)], title, "return", (curve,), worlds=declared, is_named=not shown)
+            leads = Leads("abc"[len(shown)], title, "return", (curve,), worlds=declared, is_named=not shown)
             shown[leads.letter] = leads
     return shown
