@@ -1,7 +1,7 @@
 """Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
 
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
-`snakemake what_to_use`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
+`snakemake what_to_use`, `when`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
 
 Code is never an input: the digest of the sources behind a result is among the params, so a comment outdates no run.
 PLAN reads experiments/ and answers for all runs and figures.

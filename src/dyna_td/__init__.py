@@ -2,8 +2,8 @@
 
 The science: `agents` (one file each), `search` (the chains of Algorithms 3 and 4), `learning`, `measures`, and
 `training`, the compiled loop around them. The house around it: `settings` and `registry` say what can be asked for,
-`pipeline` turns YAML files into results, `evidence` judges the claims, `publishing` fills reference/, `playing` shows
-what was trained.
+`pipeline` turns YAML files into results, `evidence` judges the claims, `pages` writes them down, `publishing` fills
+reference/, and `playing` shows what was trained.
 
 For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 """

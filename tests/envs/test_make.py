@@ -58,6 +58,12 @@ def test_gymnasium_accepts_each_environment_without_a_warning(environment):
         check_env(gymnasium.make(environment, render_mode="rgb_array").unwrapped)
 
 
+@pytest.mark.parametrize("name", ["GridWorld-gaol0.2", "GridWorld-goal", "GridWorld-rewardnoise1-goal0.2"])
+def test_a_dial_that_grid_world_does_not_have_is_one_sentence(name):
+    with pytest.raises(envs.UnusableEnvironment, match=rf"^environment is '{name}', expected GridWorld\[-goalX\].*\.$"):
+        envs.make(name)
+
+
 # Spaces
 
 

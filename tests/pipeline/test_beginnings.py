@@ -27,7 +27,7 @@ def test_every_quick_run_is_the_beginning_of_a_published_one():
 
 
 def test_a_run_that_two_figures_show_is_as_long_as_the_longer_one_asks():
-    assert QUICK.all_runs["MountainCar-v0/dyna_td/n10-lr0.001"].steps == 30_000  # of figure 4
+    assert QUICK.all_runs["MountainCar-v0/dyna_td/n5-lr0.001"].steps == 30_000  # figure 12 asks more than the studies
     assert (RUN.steps, RUN.of_steps) == (50_000, 0)  # of figures 3 and 4
 
 

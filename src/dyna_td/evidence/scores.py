@@ -34,7 +34,7 @@ WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
 SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`
 STUCK = 0.1  # the share of the best agent's gain that a seed must miss to be stuck, see `stuck_below`
 _LAST = 20  # evaluations in the window `final`
-_INSTANTS = 200  # of the clock at which equal_seconds looks
+_INSTANTS = 200  # equal_seconds looks at the clock so often
 
 
 @dataclass(frozen=True)

@@ -94,10 +94,14 @@ class Facts:
         return self.card[(self.card["claim"] == str(number)) & (self.card["row"] != "claim")]
 
     @cached_property
+    def warm_up_goals(self) -> pd.DataFrame:
+        """How many episodes of the random warm-up reached the goal, by environment and seed."""
+        return pd.read_csv(published.DIRECTORY / "warm_up.csv").set_index(["environment", "seed"])["goals"]
+
+    @property
     def met_goal(self) -> dict[int, bool]:
-        """By seed, whether GridWorld's random warm-up reached the goal (reference/warm_up.csv)."""
-        table = pd.read_csv(published.DIRECTORY / "warm_up.csv")
-        return dict(zip(table["seed"], (table["goals"] > 0).tolist(), strict=True))
+        """By seed, whether GridWorld's random warm-up reached the goal."""
+        return (self.warm_up_goals["GridWorld"] > 0).to_dict()
 
     @cached_property
     def readings(self) -> pd.DataFrame:

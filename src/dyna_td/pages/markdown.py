@@ -32,7 +32,6 @@ THEMES = {  # the claims by what they are about, and the figures or the study th
     "Theory on a trained Q": (range(45, 48), ("frozen",)),
 }
 CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
-RANGES = {"MountainCar-v0": 2000, "GridWorld": 2000, "Acrobot-v1": 500, "CartPole-v1": 500}  # of returns
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
@@ -43,14 +42,16 @@ def fill() -> None:
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
         "docs/README.md": (answer,),
-        "docs/claims.md": (tables.history, tables.undecided, claims),
+        "docs/claims.md": (overview, tables.history, tables.undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
         "docs/beyond-the-paper.md": (
             tables.what_to_use,
             tables.multiplicity,
             tables.controls,
+            tables.coin,
             tables.goal,
+            tables.when,
             tables.by_warm_up,
             tables.regression,
             tables.selection,
@@ -101,7 +102,7 @@ def advice(facts: Facts) -> str:
     for panel in panels:
         run = panel.curves["prioritized_er"]
         own, other = (tables.mean_returns(facts, panel.curves[name]) for name in ("prioritized_er", "er"))
-        gains.setdefault(run.environment, []).append((own - other)[: panel.seeds] / RANGES[run.environment])
+        gains.setdefault(run.environment, []).append((own - other)[: panel.seeds] / tables.RANGES[run.environment])
     won = [name for name, found in gains.items() if any(each.mean() > tables.half_width(each) for each in found)]
     elsewhere = [each for name, found in gains.items() if name not in won for each in found]
     mean = sum(elsewhere) / len(elsewhere)
@@ -187,6 +188,15 @@ def shown_in(shown: tuple[int | str, ...], name: Callable = str) -> str:
     return f"figure{'s' * (len(shown) > 1)} {', '.join(map(name, shown))}"
 
 
+def overview(facts: Facts) -> str:
+    """A line for each claim: its verdict and its first sentence."""
+    rows = [
+        [f"[{number}](#claim-{number})", facts.verdicts[number], escaped(stated.text.partition(". ")[0].rstrip("."))]
+        for number, stated in facts.stated.items()
+    ]
+    return table(["claim", "verdict", "in short"], rows)
+
+
 def claims(facts: Facts) -> str:
     """A section for each theme, and in it one for each claim."""
     lines = []
@@ -250,19 +260,16 @@ def _claim(facts: Facts, number: int) -> list[str]:
     if finding and finding.verdict == verdict:
         lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in finding.parts.items()), ""]
     tests = facts.tests(number)
-    is_beside = tests["row"] == "beside"
-    lines += _tests(facts, tests[~is_beside])
-    if is_beside.any():
-        summary = f"Tests beside the claim: {is_beside.sum()}"
-        lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests[is_beside])]
-        lines += ["</details>", ""]
+    beside = (tests["row"] == "beside").sum()
+    summary = f"Tests: {len(tests) - beside}{f', and {beside} beside the claim' if beside else ''}"
+    lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests)]
     for change in stated.history:
         if "text" in change:
             lines.append(
                 f"- *Was {change['verdict']}* as: {escaped(tables.one_line(change['text']))} ([why](#{CHANGES}))"
             )
     lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
-    return lines if lines[-1] == "" else [*lines, ""]
+    return [*(lines if lines[-1] == "" else [*lines, ""]), "</details>", ""]
 
 
 def _tests(facts: Facts, tests: pd.DataFrame) -> list[str]:

@@ -142,7 +142,7 @@ def _claim(claim: Claim, facts: Facts) -> dict:
         **{"number": claim.number, "text": claim.text, "place": claim.place, "figures": claim.figures},
         **{"verdict": verdict, "words": scorecard.verdict_words(row)},
         "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
-        "finding": [(head, _linked(text)) for head, text in finding.parts.items()] if is_fitting else [],
+        "finding": [(head, _linked(text)) for head, text in finding.parts.items()] if finding and is_fitting else [],
         "readings": markdown.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
         "tests": [(_bar(test), markdown.test_cells(facts, test), test["verdict"]) for _, test in tests.iterrows()],

@@ -13,6 +13,7 @@ from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.pipeline import published, results
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
+from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
@@ -47,7 +48,14 @@ _REPLACES = {
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
-_DOUBTFUL = 0.4  # of the choices by five seeds: a sweep is shown that errs so often
+RANGES = {
+    "MountainCar-v0": 2000,
+    "GridWorld": 2000,
+    "Acrobot-v1": 500,
+    "CartPole-v1": 500,
+}  # the width of returns
+_COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
+_DOUBTFUL = 0.4  # a sweep is shown if so many choices by five seeds would err
 
 
 def history(facts: Facts) -> str:
@@ -118,6 +126,23 @@ def controls(facts: Facts) -> str:
     return table(["agent", "what it replaces", *panels], rows)
 
 
+def coin(facts: Facts) -> str:
+    """A line for each benchmark: what the coin costs Dyna-TD, and whether two one-sided tests call that nothing."""
+    rows = []
+    for panel in facts.plan.studies["controls"].panels.values():
+        if set(panel.curves) != {"dyna_td", "random_sign"}:
+            continue
+        mine, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in ("random_sign", "dyna_td"))
+        difference, environment = mine - other, panel.curves["dyna_td"].environment
+        margin = _COIN_MARGIN * RANGES[environment]
+        half = stats.t.ppf(1 - statistics.LEVEL, len(difference) - 1) * difference.sem()
+        low, high = difference.mean() - half, difference.mean() + half
+        verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
+        words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+        rows.append([environment.partition("-")[0], str(len(difference)), words, f"{margin:.0f}", verdict])
+    return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
+
+
 def goal(facts: Facts) -> str:
     """By environment, mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
     means = facts.curves("goal")
@@ -139,6 +164,20 @@ def goal(facts: Facts) -> str:
         name = labels.task(environment)
         parts.append(table([name, *(f"{name}, {end}" for name in names for end in ("hidden", "shown"))], rows))
     return "\n".join(parts)
+
+
+def when(facts: Facts) -> str:
+    """A line for each world: how rare its reward is, ER's return, and the other agents' minus ER's."""
+    means, study = facts.curves("when"), facts.plan.studies["when"]
+    declared = read_checked(study.source, "figure")["panels"]
+    rows = []
+    for key, panel in study.panels.items():
+        goals = facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean()
+        own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
+        others = [_difference(means.loc[(key, curve, "return_less_er")]) for curve in panel.curves if curve != "er"]
+        rows.append([declared[key]["title"], f"{goals:.1f}", own, *others])
+    curves = study.panels["base"].curves
+    return table(["world", "goals in the warm-up", *(f"`{curve}`" for curve in curves)], rows)
 
 
 def _difference(row: pd.Series) -> str:

@@ -80,14 +80,16 @@ def estimated(plan: Plan, job: str) -> Cost:
     """The cost of `job` in proportion to published jobs like it, or else `UNMEASURED`.
 
     A published job of the same name has the seconds up to each step. Otherwise the dearest job that trains the same
-    agent on the same environment counts, and seconds shrink with the steps of all seeds.
+    agent on the same environment counts, or else any agent there. Seconds shrink with the steps of all seeds.
     """
     run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
     own = read(PUBLISHED / f"{job}.json")
     if own:
         return own._replace(core_seconds=START + own.core_seconds * own.share(seeds, steps), seeds=seeds, steps=steps)
-    others = (PUBLISHED / run.environment / run.agent).glob("*.json")
-    known = [cost for path in sorted(others) if (cost := read(path))]
+    worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's dials stand behind "-"
+    likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
+    found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
+    known = next(filter(None, found), None)
     if not known:
         return UNMEASURED
     pace = max(cost.core_seconds / cost.extent for cost in known)

@@ -90,7 +90,7 @@ class Scale:
       extents: bounds and replaced settings by kind of environment, see `kind_of`.
       published_rates: whether a swept learning rate is the published choice, where there is one.
       more_seeds: seeds of runs that train more than their figures show, by name.
-      fewer_steps: steps of figures, studies and runs that are cut short, by name.
+      fewer_steps: steps of figures, studies and runs that are cut short, by name; * stands for any part of a run's.
       first_selection_seeds: of sweeps whose seeds do not follow from the run's name.
     """
 

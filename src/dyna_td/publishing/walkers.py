@@ -17,7 +17,7 @@ from dyna_td.pipeline.policy import Policy, load_policy
 from dyna_td.playing.episodes import make_environment, play
 
 EPISODES = 20
-SATURATED = 0.99  # of a component's largest size: there tanh has hardly any slope left
+SATURATED = 0.99  # share of a component's largest size: there tanh has hardly any slope left
 
 
 class _Recorder(gymnasium.Wrapper):

@@ -174,6 +174,6 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         "cpu": machine["cpu"],
-        "format": 3,  # of its arrays: since 3, they say what environments answered
+        "format": 3,  # the arrays' format; since 3 they say what environments answered
     }
     return Checkpoint(outputs.checkpoint_of(csv), identity, options.checkpoint_every)

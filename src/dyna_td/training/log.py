@@ -41,8 +41,8 @@ class Log:
         self.clock = Clock()
         self.remarks: dict[int, str] = {}
         self._metrics, self._states = [], []
-        self._weights: dict[str, np.ndarray] = {}  # of the policies of finished stacks
-        self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
+        self._weights: dict[str, np.ndarray] = {}  # the policies of finished stacks
+        self._seconds_at: dict[int, float] = {}  # summed over stacks, by evaluation
         self._before = 0.0  # seconds of the stacks before this one
         self._trained = trained
 
