@@ -24,6 +24,16 @@ def test_random_operations_agree_with_a_cumulative_sum_when_compiled(capacity):
     compare_with_cumulative_sum(np.random.default_rng(capacity), tree, assign, draw, batch=30, rounds=20)
 
 
+def test_priorities_beyond_float32_are_drawn_evenly():
+    tree = SumTree(1, 300)
+    tree.assign(tf.constant([[3, 7, 290]]), tf.constant([[np.inf, 1.0, np.inf]]))
+    uniforms = tf.constant([[0.0, 0.49, 0.51, 0.99]])
+    infinite = tf.where(tree.priorities > 1.0, np.inf, tree.priorities)
+    for leaves, priorities in (tree.draw(uniforms), draw_leaves(build_levels(infinite), uniforms)):
+        assert leaves.numpy().tolist() == [[3, 3, 290, 290]]
+        assert np.isfinite(priorities / tree.total).all()
+
+
 def compare_with_cumulative_sum(rng, tree, assign, draw, batch, rounds=4):
     seeds, capacity = tree.priorities.shape
     twin = np.zeros((seeds, capacity), np.float32)

@@ -16,11 +16,12 @@ Parents are always recomputed from their children, never adjusted by increments,
 import tensorflow as tf
 
 WIDTH = 16  # children a node
+LARGEST = 2.0**100  # priority: larger ones, such as |delta|^10 beyond float32, count as this, so sums stay finite
 
 
 def build_levels(priorities: tf.Tensor) -> list[tf.Tensor]:
     """Sums priorities [S, N] >= 0 into levels [S, groups, WIDTH], leaves first, top (one group) last."""
-    levels = [_grouped(priorities)]
+    levels = [_grouped(tf.minimum(priorities, LARGEST))]
     while levels[-1].shape[1] > 1:
         levels.append(_grouped(total(levels[-1])))
     return levels
@@ -77,6 +78,7 @@ class SumTree(tf.Module):
     def assign(self, leaves: tf.Tensor, priorities: tf.Tensor) -> None:
         """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; of equal leaves, the last one counts."""
         seed = tf.broadcast_to(tf.range(leaves.shape[0])[:, None], leaves.shape)
+        priorities = tf.minimum(priorities, LARGEST)
         for level in self._levels:
             node, child = leaves // WIDTH, leaves % WIDTH
             place = tf.stack([seed, node, child], axis=-1)
