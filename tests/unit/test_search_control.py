@@ -16,7 +16,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.search.chain import COUNTERS, SearchControl
 from dyna_td.search.queue import StateQueue
-from dyna_td.search.rules import Algorithm4, Released, cholesky
+from dyna_td.search.rules import Algorithm4, Langevin, Released, cholesky
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import DynaSettings
 from envs.spaces import Space
@@ -181,6 +181,12 @@ def test_a_released_chain_stays_in_the_box_and_starts_anew_when_stuck_or_termina
         moved, leaves = move(rule, state, gradient)
         np.testing.assert_allclose(moved, expected, rtol=1e-6)
         assert leaves is restarts, state
+
+
+def test_langevin_folds_points_into_the_box_also_where_a_part_has_one_value():
+    space = SimpleNamespace(low=np.float32([0, 2]), high=np.float32([1, 2]))
+    folded = Langevin(space, None, DynaSettings()).reflect(tf.constant([[0.25, 2.0], [1.25, 2.0], [-1.5, 2.0]]))
+    np.testing.assert_array_equal(folded, [[0.25, 2], [0.75, 2], [0.5, 2]])
 
 
 def test_each_rule_accepts_by_its_own_threshold():

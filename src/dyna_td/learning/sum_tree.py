@@ -16,12 +16,12 @@ Parents are always recomputed from their children, never adjusted by increments,
 import tensorflow as tf
 
 WIDTH = 16  # children a node
-LARGEST = 2.0**100  # priority: larger ones, such as |delta|^10 beyond float32, count as this, so sums stay finite
+LARGEST = 2.0**100  # priority in a `SumTree`: beyond, as |delta|^10 may be, all count as this, so sums stay finite
 
 
 def build_levels(priorities: tf.Tensor) -> list[tf.Tensor]:
     """Sums priorities [S, N] >= 0 into levels [S, groups, WIDTH], leaves first, top (one group) last."""
-    levels = [_grouped(tf.minimum(priorities, LARGEST))]
+    levels = [_grouped(priorities)]
     while levels[-1].shape[1] > 1:
         levels.append(_grouped(total(levels[-1])))
     return levels
@@ -88,7 +88,7 @@ class SumTree(tf.Module):
 
     def assign_all(self, priorities: tf.Tensor) -> None:
         """Sets every leaf: float32 [S, capacity] >= 0."""
-        for level, values in zip(self._levels, build_levels(priorities), strict=True):
+        for level, values in zip(self._levels, build_levels(tf.minimum(priorities, LARGEST)), strict=True):
             level.assign(values)
 
     def draw(self, uniforms: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
