@@ -41,6 +41,7 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--hidden", "32,32"), "32x32"),
         (train("--batch-size", "2.5"), "--batch-size"),
         (train("--chain-steps", "5", env="GridWorld", agent="er"), "--chain-steps does not apply to er"),
+        (train("--priority-exponent", "10", env="GridWorld", agent="lap"), "is 10, expected a number from 0 to 2"),
         (train("--seeds", "0-5000"), "at most 1,000"),
         (train("--steps", "99999999999"), "--steps"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from dyna_td.settings import DDPGSettings, DQNSettings, DynaSettings, number, other_default
 
+MOST_EXPONENT = 2  # exponent of a priority: larger ones leave float32 before the squared loss of the same TD error does
+
 
 @dataclass(frozen=True)
 class _Prioritized:
-    priority_exponent: float = number(1.0, "exponent of the priorities |delta|", "paper", 0, 10)
+    priority_exponent: float = number(1.0, "exponent of the priorities |delta|", "paper", 0, MOST_EXPONENT)
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,9 @@ class DDPGPrioritizedSettings(_Prioritized, DDPGSettings):
 
 @dataclass(frozen=True)
 class _Schaul:
-    priority_exponent: float = number(0.6, "exponent of the priorities |delta|", "Schaul et al., Table 3", 0, 10)
+    priority_exponent: float = number(
+        0.6, "exponent of the priorities |delta|", "Schaul et al., Table 3", 0, MOST_EXPONENT
+    )
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,9 @@ class DDPGSchaulSettings(_Schaul, DDPGSettings):
 
 @dataclass(frozen=True)
 class _LAP:
-    priority_exponent: float = number(0.4, "exponent of LAP's priorities max(|delta|, 1)", "Fujimoto et al.", 0, 10)
+    priority_exponent: float = number(
+        0.4, "exponent of LAP's priorities max(|delta|, 1)", "Fujimoto et al.", 0, MOST_EXPONENT
+    )
 
 
 @dataclass(frozen=True)
