@@ -19,9 +19,9 @@ from rendering import save
 
 from dyna_td.errors import UserError
 from dyna_td.pages.facts import Facts
-from dyna_td.pages.markdown import DIFFERENCES, LETTERS, NAMES, WINDOWS
+from dyna_td.pages.markdown import DIFFERENCES, LETTERS, WINDOWS
+from dyna_td.pages.names import name_of
 
-GREY = "#6F6F6F"  # of all other verdicts
 ROW = 0.19  # inches
 
 
@@ -50,7 +50,7 @@ def comparisons(facts: Facts) -> dict[Row, dict[str, pd.Series]]:
         run = facts.plan.drawn[figure].panels[panel].curves[curve]
         environment, n = run.environment.partition("-")[0], run.settings.planning_updates
         is_one = test["test"] == f"{figure}/{panel}"  # a comparison within a panel
-        names = [NAMES[test[side].rpartition("/")[2]] for side in ("plus", "minus")] if is_one else []
+        names = [name_of(test[side].rpartition("/")[2]) for side in ("plus", "minus")] if is_one else []
         words = " minus ".join(names) or test["test"].partition(", ")[2].replace(" less ", " minus ")
         part = WINDOWS.get(test["window"].partition(" ")[0])
         row = Row(int(test["claim"]), ", ".join(filter(None, [words, part])), n if is_one else 0)
@@ -110,7 +110,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
 
 def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
     """An interval with its dot in the verdict's colour, its letter at the right, and any margin."""
-    colour = style.VERDICTS.get(test["verdict"], GREY)
+    colour = style.VERDICTS.get(test["verdict"], style.GREY)
     low, high, effect, margin = (float(test[key] or 0) for key in ("low95", "high95", "effect", "margin"))
     axes.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
     axes.plot(effect, y, "o", color=colour, markersize=4.5)

@@ -12,6 +12,7 @@ from dyna_td.evidence import reference
 from dyna_td.evidence.findings import Finding, load_findings
 from dyna_td.evidence.scorecard import EVIDENCE_SCALE
 from dyna_td.evidence.scores import Measured
+from dyna_td.pages.names import name_of
 from dyna_td.pipeline import costs
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Plan
@@ -21,14 +22,8 @@ from dyna_td.settings import Run
 
 PUBLISHED = ROOT / reference.DIRECTORY
 
-LABELS = {  # of curves
-    "er": "ER",
-    "prioritized_er": "PrioritizedER",
-    "dyna_td": "Dyna-TD",
-    "dyna_td_learned": "Dyna-TD, learned model",
-    "dyna_value": "Dyna-Value",
-    "dyna_frequency": "Dyna-Frequency",
-}
+BENCHMARKED = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")
+LABELS = {curve: name_of(curve) for curve in BENCHMARKED}
 
 
 @dataclass(frozen=True)

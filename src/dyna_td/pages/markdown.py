@@ -14,6 +14,7 @@ from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pages import marked_text, tables
 from dyna_td.pages.facts import LABELS, Facts
 from dyna_td.pages.marked_text import escaped, table
+from dyna_td.pages.names import name_of
 from dyna_td.pipeline import costs as expense  # `costs` is a part of a page
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Panel, Plan
@@ -30,7 +31,6 @@ THEMES = {  # the claims by what they are about, and what shows it
     "MuJoCo, roundabout, maze": (range(37, 45), "figures 6, 13, 14"),
     "Theory on a trained Q": (range(45, 48), "study frozen"),
 }
-NAMES = LABELS | tables.LEARNERS | {"full_prioritized_er": "Full-PrioritizedER", "dyna_td_long": "Dyna-TD-Long"}
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
 CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
 DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
@@ -149,7 +149,7 @@ def figures(facts: Facts) -> str:
 
 
 def gallery(facts: Facts) -> str:
-    """A section for each published figure and study: its verdicts, its picture, its command and its cost."""
+    """A section for each published figure and study: its verdicts, command and cost, its picture and caption."""
     lines = []
     for name, figure in facts.plan.drawn.items():
         if not (ROOT / "reference" / name / f"{name}.png").exists():
@@ -158,8 +158,14 @@ def gallery(facts: Facts) -> str:
         cost = "Trains nothing" if cost == "none" else f"{cost} core-minutes"
         facts_line = ". ".join(filter(None, [verdicts_on(facts, name, "claims.md"), f"`make {name}`", cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
-        lines += [f"![{figure.title}](../reference/{name}/{name}.png)", ""]
+        lines += [f"![{figure.title}](../reference/{name}/{name}.png)", "", *caption_of(name), ""]
     return "\n".join(lines)
+
+
+def caption_of(figure: str) -> list[str]:
+    """What a figure's picture shows: the first part of its caption, whose few marks Markdown reads the same."""
+    text = (ROOT / "figures" / "captions" / f"{figure}.rst").read_text(encoding="utf-8")
+    return text.partition("\n\n")[0].splitlines()
 
 
 def verdicts_on(facts: Facts, figure: str, page: str = "") -> str:
@@ -290,7 +296,7 @@ def test_cells(test: pd.Series, plan: Plan) -> list[str]:
     unit = test["unit"].replace("relative", "") if test["effect"] else ""
     effect = " ".join(filter(None, [_effect(test), unit]))
     note = test["note"] if test["note"] != test["to_decide"] else ""
-    name = re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), name).replace("_", " ")
+    name = re.sub(r"\w+", lambda word: name_of(word[0]), name).replace("_", " ")
     verdict = f"{test['verdict']}{' (beside)' if test['row'] == 'beside' else ''}"
     decide = f": {test['to_decide']}" if test["to_decide"] and test["row"] == "test" else ""
     return [

@@ -11,6 +11,7 @@ from dyna_td.evidence import reference, statistics
 from dyna_td.evidence.scores import Measured, score
 from dyna_td.pages.facts import LABELS, PUBLISHED, Facts
 from dyna_td.pages.marked_text import escaped, table
+from dyna_td.pages.names import name_of
 from dyna_td.pipeline import results
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
 from dyna_td.registry import is_supervised
@@ -46,13 +47,7 @@ _REPLACES = {
     "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
-LEARNERS = {  # of the sine task
-    "l2": "L2",
-    "prioritized_l2": "PrioritizedL2",
-    "full_prioritized_l2": "Full-PrioritizedL2",
-    "cubic": "Cubic",
-    "power4": "Power4",
-}
+LEARNERS = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")  # of the sine task
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _DOUBTFUL = 0.4  # of the choices by five seeds: a sweep is shown that errs so often
 
@@ -228,7 +223,7 @@ def regression(facts: Facts) -> str:
             cells = {curve: _percent(100 * (error - own) / own.mean()) for curve, error in errors.items()}
             own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in LEARNERS if curve != "l2")]
             rows.append([task, f"{length:,}", *own_and_others])
-    return table(["task", "updates", *LEARNERS.values()], rows)
+    return table(["task", "updates", *map(name_of, LEARNERS)], rows)
 
 
 def _test_errors(whole: Measured, length: int) -> pd.Series:
