@@ -80,6 +80,7 @@ sensitivity:  ## does a number matter that the paper does not state? One at a ti
 rates:  ## do the claims depend on learning rates? The same agents at equal ones (not in the paper)
 frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; in no figure of the paper)
 goal:  ## does search control bring a map, or the place of the goal? (not in the paper)
+when:  ## when does prioritized replay beat uniform replay? One dial of GridWorld at a time (not in the paper)
 regression:  ## who leads where on the sine task, by mini-batch and length? (not in the paper)
 $(STUDIES): setup
 	@$(BIN)/snakemake $@ --config scale=$(SCALE)

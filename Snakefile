@@ -1,7 +1,7 @@
 """Each figure of the paper from its experiments/figure_N.yaml: train the runs, aggregate them, draw.
 
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
-`snakemake what_to_use`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
+`snakemake what_to_use`, `when`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
 
 Code is never an input: the digest of the sources behind a result is among the params, so a comment outdates no run.
 PLAN reads experiments/ and answers for all runs and figures.
@@ -19,7 +19,7 @@ ROOT = Path(str(workflow.current_basedir))  # of this file, also where another w
 sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # whatever else is installed
 
 from dyna_td import __version__
-from dyna_td.pipeline import costs, lock, program_cache, snakefile
+from dyna_td.pipeline import costs, lock, snakefile
 from dyna_td.pipeline.screen import Screen
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
 from dyna_td.pipeline.sources import files_digest
@@ -52,7 +52,7 @@ container: config.get("container", f"docker-daemon:dyna_td:{__version__}")
 
 onstart:
     in_one_sentence(lock.hold)
-    program_cache.remove_old()
+    snakefile.remove_old_programs()
     SCREEN.start()
 
 

@@ -1,8 +1,8 @@
 """Does a seed get the same bytes in every size of stack that is compiled? Prints a table of the answers.
 
-Each size that `trainer.widths_of` names, and 2, 5, 8, 11, 14 and 17 where there is no twin, is trained and compared
+Each size that `trainer.widths_of` names, and 2, 5, 8, 11, 14 and 17 on the supervised task, is trained and compared
 with 20 seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core;
-name environments for less. The rule of Algorithm 4 is compiled for 20 seeds only.
+name environments for less. The rule of Algorithm 4, and agents with action vectors, are compiled for one size only.
 """
 
 import sys
@@ -28,7 +28,7 @@ AGENTS = {  # on environments with a twin: every way of learning, and the rules 
     "dyna_td, learned model": {"model": "learned", "search_control": "langevin"},
     "dyna_frequency": {},
 }
-ELSEWHERE = {"Pendulum-v1": ("er", "prioritized_er", "dyna_td")}  # action vectors, which DDPG learns
+ELSEWHERE = {registry.ROUNDABOUT: ("er", "prioritized_er", "dyna_td")}  # where Gymnasium's environments step
 STEPS = 400
 EVERY = 50  # steps between two comparisons
 
@@ -41,7 +41,7 @@ def cases() -> dict[tuple[str, str], Run]:
             found[environment, name] = _run(environment, name.partition(",")[0], **chosen)
     for environment, agents in ELSEWHERE.items():
         for name in agents:
-            found[environment, name] = _run(environment, name, evaluation_episodes=1)
+            found[environment, name] = _run(environment, name)
     for name in registry.LEARNERS:
         kind = registry.settings_type(registry.SUPERVISED_TASK, name)
         found[registry.SUPERVISED_TASK, name] = Run(registry.SUPERVISED_TASK, name, kind(), (), STEPS, EVERY)
@@ -57,7 +57,7 @@ def _run(environment: str, agent: str, **chosen) -> Run:
 
 def differing_sizes(run: Run) -> list[int]:
     """The sizes of stacks in which a seed's numbers are not those that it has among 20."""
-    sizes = widths_of(run)[:-1] if registry.has_twin(run.environment) else range(2, LARGEST_STACK, 3)
+    sizes = range(2, LARGEST_STACK, 3) if registry.is_supervised(run.environment) else widths_of(run)[:-1]
     widest = list(_numbers(run, LARGEST_STACK))
     return [size for size in sizes if not all(map(_same, _numbers(run, size), widest))]
 

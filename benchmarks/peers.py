@@ -27,7 +27,7 @@ from tools import exit_status, require_table, write_table
 from dyna_td.errors import UserError
 
 FOLDER = Path(__file__).parent
-DIFFERENCE = 1e-3  # of the learned weights from NumPy's, as a share of the way that they have gone
+DIFFERENCE = 1e-3  # learned weights may differ from NumPy's by this share of the way that they have gone
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
 ENVIRONMENT |= {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
 # For JAX; the project runs as it always does.

@@ -22,8 +22,8 @@ SEEDS = 20
 FILL = 50_000  # environment steps that fill the buffer before anything is timed
 HOPPER = "Hopper-v4"
 GYM_FILL = 1_000  # the same where environments run in Python, which takes a while
-DECISIONS = 600  # of the roundabout in one timed chunk
-KERAS_UPDATES = 300  # of the plain Keras DQN in one timed chunk
+DECISIONS = 600  # in one timed chunk of the roundabout
+KERAS_UPDATES = 300  # in one timed chunk of the plain Keras DQN
 
 
 def case(agent: str, environment: str = "GridWorld", seeds: int = SEEDS, **settings) -> Run:
@@ -55,7 +55,7 @@ CASES = {
     **{name: case(name, "sin") for name in ("l2", "prioritized_l2", "full_prioritized_l2", "cubic")},
 }
 
-SEED_COUNTS = (1, 2, 5, 10, 20, 50)  # of Dyna-TD on GridWorld
+SEED_COUNTS = (1, 2, 5, 10, 20, 50)  # Dyna-TD on GridWorld is timed with these
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

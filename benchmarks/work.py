@@ -132,7 +132,7 @@ def _gradients(parameters: list[np.ndarray], target_weights: Layers, batch: Tran
     target = batch.reward + DISCOUNT * (1 - batch.terminated) * bootstrap
     taken = np.eye(SIZES[-1])[batch.action]  # [S, B, A]
     td_error = target - (inputs[-1] * taken).sum(axis=-1)
-    flow = -2 / BATCH * td_error[..., None] * taken  # of the loss by the layer's output
+    flow = -2 / BATCH * td_error[..., None] * taken  # gradient of the loss by the layer's output
     gradients = []
     for (kernel, _), entering in zip(reversed(layers), reversed(inputs[:-1]), strict=True):
         gradients[:0] = [np.swapaxes(entering, -1, -2) @ flow, flow.sum(axis=-2)]

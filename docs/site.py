@@ -20,7 +20,7 @@ def on_files(files, config):
     """Adds the pictures of reference/ that pages show or link to."""
     pages = [Path(file.abs_src_path).read_text(encoding="utf-8") for file in files.documentation_pages()]
     pictures = {path for page in pages for _, _, path in _OUTSIDE.findall(page) if path.endswith(".png")}
-    text = report.published(load_plan("paper"))
+    text = report.published_page(load_plan("paper"))
     pictures.update(re.findall(r'src="(reference/[^"]+)"', text))
     files.append(File.generated(config, "report.html", content=text))
     for picture in sorted(pictures):

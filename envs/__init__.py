@@ -12,6 +12,8 @@ import warnings
 import gymnasium
 import numpy as np
 
+from envs.grid_world import Dials
+
 # The longest episode in steps. MountainCar's 2000 is the paper's; Gymnasium's own is 200.
 TIME_LIMITS = {
     "GridWorld": 2000,
@@ -108,6 +110,8 @@ def _require_known(environment: object) -> None:
     if not match:
         raise UnusableEnvironment(f"environment is {environment!r}, expected a Gymnasium id or module:id.")
     module, name = match.groups()
+    if name.startswith("GridWorld-") and name not in gymnasium.registry:
+        _register_dials(name)
     if module:
         try:
             importlib.import_module(module)
@@ -122,6 +126,20 @@ def _require_known(environment: object) -> None:
         raise UnusableEnvironment(
             f"unknown environment {environment!r}: {hint}Name one that Gymnasium has, or module:id."
         )
+
+
+def _register_dials(environment: str) -> None:
+    """Registers a GridWorld whose name carries dials, such as `GridWorld-goal0.2`."""
+    try:
+        dials = Dials.of(environment)
+    except ValueError as error:
+        raise UnusableEnvironment(str(error).rstrip(".") + ".") from error
+    gymnasium.register(
+        environment,
+        entry_point="envs.grid_world:GridWorld",
+        max_episode_steps=TIME_LIMITS["GridWorld"],
+        kwargs={"dials": dials},
+    )
 
 
 def _require_supported(environment: str, made: gymnasium.Env) -> None:

@@ -4,7 +4,9 @@ The geometry is plain data (`GRID_WALLS`, `MAZE_WALLS` and the constants below);
 TensorFlow twins all read it from here.
 """
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import ClassVar, NamedTuple
 
 import gymnasium
@@ -31,6 +33,39 @@ STEP_NOISE = 0.01  # standard deviation of a step's length
 START_HIGH = 0.05  # an episode starts uniformly in [0, START_HIGH]^2
 GOAL_LOW = 0.95  # the goal is (GOAL_LOW, 1]^2
 
+
+@dataclass(frozen=True)
+class Dials:
+    """What the study `when` changes about GridWorld; the defaults are the paper's world.
+
+    An environment's name carries them: `GridWorld-goal0.2-rewardnoise1` is GridWorld with two of them turned.
+
+    Attributes:
+      goal: edge of the goal's square.
+      corner: the goal's upper right corner is (corner, corner).
+      rewardnoise: standard deviation of the normal noise on each reward.
+      stepnoise: standard deviation of a step's length.
+    """
+
+    goal: float = 0.05
+    corner: float = 1.0
+    rewardnoise: float = 0.0
+    stepnoise: float = STEP_NOISE
+
+    @classmethod
+    def of(cls, environment: str) -> "Dials":
+        """The dials in the name of a GridWorld; raises ValueError with one sentence for another name."""
+        names = [each.name for each in fields(cls)]
+        number = r"(\d+(?:\.\d+)?)"
+        match = re.fullmatch("GridWorld" + "".join(f"(?:-{name}{number})?" for name in names), environment)
+        if not match:
+            expected = "".join(f"[-{name}X]" for name in names)
+            raise ValueError(f"environment is {environment!r}, expected GridWorld{expected} with a number for each X.")
+        return cls(**{name: float(value) for name, value in zip(names, match.groups(), strict=True) if value})
+
+
+PAPER = Dials()
+
 _WHITE, _GREY, _BLUE, _GREEN, _RED = (255, 255, 255), (90, 90, 90), (170, 200, 255), (120, 200, 120), (220, 50, 50)
 _AGENT_RADIUS = 0.015
 
@@ -52,12 +87,16 @@ def in_wall(x, y, walls: Sequence[Wall]):
     return inside
 
 
-def in_goal(x, y):
+def in_goal(x, y, dials: Dials = PAPER):
     """Whether each point (x [...], y [...], NumPy or TensorFlow) lies in the goal, which excludes its inner edges."""
-    return (x > GOAL_LOW) & (y > GOAL_LOW)
+    low, high = dials.corner - dials.goal, dials.corner
+    inside = (x > low) & (y > low)
+    return inside if high == 1.0 else inside & (x <= high) & (y <= high)
 
 
-def transition(state: np.ndarray, action: int, noise: float, walls: Sequence[Wall]) -> tuple[np.ndarray, float, bool]:
+def transition(
+    state: np.ndarray, action: int, noise: float, walls: Sequence[Wall], dials: Dials = PAPER
+) -> tuple[np.ndarray, float, bool]:
     """One step of a grid world.
 
     A move that would end in a wall leaves the state unchanged. The wall is tested before the clipping to the square. So
@@ -66,27 +105,29 @@ def transition(state: np.ndarray, action: int, noise: float, walls: Sequence[Wal
     Args:
       state: (x, y) in [0, 1]^2, float32 [2].
       action: 0 up, 1 right, 2 down, 3 left.
-      noise: a draw from N(0, 1), in units of STEP_NOISE.
+      noise: a draw from N(0, 1), in units of `dials.stepnoise`.
       walls: the walls of the world.
+      dials: see `Dials`; noise of the reward is not added here.
 
     Returns:
       The next state (float32 [2]), the reward (0 on reaching the goal, else -1) and whether the goal is reached.
     """
     direction = 1 if action in (UP, RIGHT) else -1
     moved = state.copy()
-    moved[0 if action in (LEFT, RIGHT) else 1] += np.float32(direction * STEP_LENGTH + STEP_NOISE * noise)
+    moved[0 if action in (LEFT, RIGHT) else 1] += np.float32(direction * STEP_LENGTH + dials.stepnoise * noise)
     next_state = np.clip(state if in_wall(*moved, walls) else moved, 0, 1)
-    terminated = bool(in_goal(*next_state))
+    terminated = bool(in_goal(*next_state, dials))
     return next_state, 0.0 if terminated else -1.0, terminated
 
 
-def draw(walls: Sequence[Wall], agent: np.ndarray | None = None, size: int = 400) -> np.ndarray:
+def draw(walls: Sequence[Wall], agent: np.ndarray | None = None, size: int = 400, dials: Dials = PAPER) -> np.ndarray:
     """A picture of the world: walls grey, start blue, goal green and the agent, if given, a red disc.
 
     Args:
       walls: the walls of the world.
       agent: its position [2].
       size: edge of the picture in pixels.
+      dials: see `Dials`.
 
     Returns:
       uint8 [size, size, 3], the first row on top.
@@ -95,7 +136,7 @@ def draw(walls: Sequence[Wall], agent: np.ndarray | None = None, size: int = 400
     x, y = np.meshgrid(centres, centres[::-1])  # [size, size]
     picture = np.full((size, size, 3), _WHITE, np.uint8)
     picture[(x <= START_HIGH) & (y <= START_HIGH)] = _BLUE
-    picture[in_goal(x, y)] = _GREEN
+    picture[in_goal(x, y, dials)] = _GREEN
     picture[in_wall(x, y, walls)] = _GREY
     if agent is not None:
         picture[np.hypot(x - agent[0], y - agent[1]) <= _AGENT_RADIUS] = _RED
@@ -106,18 +147,19 @@ class GridWorld(gymnasium.Env):
     """A unit square with one wall (Section 4.2, figure 2a); reward -1 a step, 0 on reaching the goal.
 
     Observations are the state (x, y), float32 [2]; the four actions move up, right, down and left. The render mode is
-    None or "rgb_array"; any other raises ValueError.
+    None or "rgb_array"; any other raises ValueError. `dials` turn it into one of the worlds of the study `when`.
     """
 
     metadata: ClassVar[dict] = {"render_modes": ["rgb_array"], "render_fps": 30}
     walls = GRID_WALLS
 
-    def __init__(self, render_mode: str | None = None):
+    def __init__(self, render_mode: str | None = None, dials: Dials = PAPER):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(
                 f"unknown render mode {render_mode!r} of {type(self).__name__}: choose 'rgb_array' or None."
             )
         self.render_mode = render_mode
+        self.dials = dials
         self.observation_space = spaces.Box(0, 1, (2,), np.float32)
         self.action_space = spaces.Discrete(4)
         self.state = np.zeros(2, np.float32)
@@ -139,12 +181,14 @@ class GridWorld(gymnasium.Env):
                 f"unknown action {action!r} of {type(self).__name__}: choose 0 (up), 1 (right), 2 (down) or 3 (left)."
             )
         noise = self.np_random.standard_normal()
-        self.state, reward, terminated = transition(self.state, action, noise, self.walls)
+        self.state, reward, terminated = transition(self.state, action, noise, self.walls, self.dials)
+        if self.dials.rewardnoise:
+            reward += self.dials.rewardnoise * self.np_random.standard_normal()
         return self.state.copy(), reward, terminated, False, {}
 
     def render(self) -> np.ndarray | None:
         """The picture of `draw` with the agent (uint8 [400, 400, 3]), or None without a render mode."""
-        return None if self.render_mode is None else draw(self.walls, self.state)
+        return None if self.render_mode is None else draw(self.walls, self.state, dials=self.dials)
 
 
 class MazeGridWorld(GridWorld):

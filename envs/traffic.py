@@ -55,7 +55,7 @@ class TableVehicle(ControlledVehicle):
     """A controlled vehicle that looks its coordinates up instead of computing them."""
 
     column: int
-    along: np.ndarray  # of its position, m, [lanes]
+    along: np.ndarray  # its position along each lane, m, [lanes]
     across: np.ndarray
 
     def locate(self, column: int, along: np.ndarray, across: np.ndarray) -> None:
@@ -229,7 +229,7 @@ class Traffic:
         is_ahead = np.abs(self.across[self.others, wanted]) <= self.network.half_widths[wanted]
         is_ahead &= (along >= -Vehicle.LENGTH) & (along < self.network.lengths[wanted] + Vehicle.LENGTH)
         is_ahead &= (along >= self.along[self.rows, columns].reshape(wanted.shape)) & self.is_other
-        distance = np.where(is_ahead, along, np.inf)[:, :, ::-1]  # of equally far ones, the last
+        distance = np.where(is_ahead, along, np.inf)[:, :, ::-1]  # where two are equally far, the last counts
         front = self.size - 1 - distance.argmin(axis=2) + self.others[:, 0]
         return np.where(is_ahead.any(axis=2), front, -1).reshape(columns.shape)
 

@@ -14,9 +14,10 @@ from envs import TIME_LIMITS
 from envs.grid_world import (
     GRID_WALLS,
     MAZE_WALLS,
+    PAPER,
     START_HIGH,
     STEP_LENGTH,
-    STEP_NOISE,
+    Dials,
     Wall,
     in_goal,
     in_wall,
@@ -37,7 +38,7 @@ class Twin(Space):
     @property
     def time_limit(self) -> int:
         """The longest episode in steps."""
-        return TIME_LIMITS[self.name]
+        return TIME_LIMITS[type(self).name]
 
     def reset(self, uniforms: tf.Tensor) -> tf.Tensor:
         """Maps uniforms in [0, 1), float32 [..., reset_dim], to initial states [..., state_dim]."""
@@ -59,7 +60,7 @@ class Twin(Space):
 
 
 class GridWorldTwin(Twin):
-    """Twin of `envs.grid_world.GridWorld`."""
+    """Twin of `envs.grid_world.GridWorld`, also with other `Dials`."""
 
     name = "GridWorld"
     state_dim = 2
@@ -71,6 +72,10 @@ class GridWorldTwin(Twin):
     shares_one_unit = True
     walls: Sequence[Wall] = GRID_WALLS
 
+    def __init__(self, dials: Dials = PAPER):
+        self.dials = dials
+        self.noise_dim = 2 if dials.rewardnoise else 1
+
     def reset(self, uniforms):
         """See `Twin.reset`."""
         return START_HIGH * uniforms
@@ -79,18 +84,22 @@ class GridWorldTwin(Twin):
         """See `Twin.step`; `envs.grid_world.transition` has the rules."""
         x, y = tf.unstack(state, axis=-1)  # [...]
         horizontal = tf.equal(action % 2, 1)  # right 1, left 3
-        move = tf.where(action < 2, STEP_LENGTH, -STEP_LENGTH) + STEP_NOISE * noise[..., 0]  # up 0, right 1 grow
+        noise_of_length = self.dials.stepnoise * noise[..., 0]
+        move = tf.where(action < 2, STEP_LENGTH, -STEP_LENGTH) + noise_of_length  # up 0, right 1 grow
         moved_x = tf.where(horizontal, x + move, x)
         moved_y = tf.where(horizontal, y, y + move)
         blocked = in_wall(moved_x, moved_y, self.walls)
         next_x = tf.clip_by_value(tf.where(blocked, x, moved_x), 0.0, 1.0)
         next_y = tf.clip_by_value(tf.where(blocked, y, moved_y), 0.0, 1.0)
-        terminated = in_goal(next_x, next_y)
-        return tf.stack([next_x, next_y], axis=-1), tf.where(terminated, 0.0, -1.0), terminated
+        terminated = in_goal(next_x, next_y, self.dials)
+        reward = tf.where(terminated, 0.0, -1.0)
+        if self.dials.rewardnoise:
+            reward += self.dials.rewardnoise * noise[..., 1]
+        return tf.stack([next_x, next_y], axis=-1), reward, terminated
 
     def is_terminal(self, state):
         """See `Twin.is_terminal`."""
-        return in_goal(state[..., 0], state[..., 1])
+        return in_goal(state[..., 0], state[..., 1], self.dials)
 
 
 class MazeGridWorldTwin(GridWorldTwin):

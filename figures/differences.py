@@ -18,9 +18,9 @@ from matplotlib.ticker import MaxNLocator
 from rendering import save
 
 from dyna_td.errors import UserError
+from dyna_td.evidence.claims import ComputedTest
+from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
 from dyna_td.pages.facts import Facts
-from dyna_td.pages.markdown import DIFFERENCES, LETTERS, WINDOWS
-from dyna_td.pages.names import name_of
 
 ROW = 0.19  # inches
 
@@ -36,25 +36,21 @@ class Row(NamedTuple):
 def comparisons(facts: Facts) -> dict[Row, dict[str, pd.Series]]:
     """The tests of returns on the benchmarks: by row, and by environment."""
     found: dict[Row, dict[str, pd.Series]] = {}
-    for _, test in facts.card.iterrows():
-        figures = {f"figure_{number}" for number in test["figure"].split()}
-        if (
-            test["row"] != "test"
-            or test["unit"] != "reward"
-            or not figures <= {"figure_4", "figure_12"}
-            or not test["low95"]
-        ):
+    for place, test in facts.compared.items():
+        values = facts.card.loc[place]
+        if isinstance(test, ComputedTest) or test.beside or values["unit"] != "reward" or not values["low95"]:
             continue
-        plus = test["plus"].partition(" + ")[0]
-        figure, panel, curve = plus.split("/")
-        run = facts.plan.drawn[figure].panels[panel].curves[curve]
-        environment, n = run.environment.partition("-")[0], run.settings.planning_updates
-        is_one = test["test"] == f"{figure}/{panel}"  # a comparison within a panel
-        names = [name_of(test[side].rpartition("/")[2]) for side in ("plus", "minus")] if is_one else []
-        words = " minus ".join(names) or test["test"].partition(", ")[2].replace(" less ", " minus ")
-        part = WINDOWS.get(test["window"].partition(" ")[0])
-        row = Row(int(test["claim"]), ", ".join(filter(None, [words, part])), n if is_one else 0)
-        found.setdefault(row, {})[environment] = test
+        if not {term.figure for term in test.terms} <= {"figure_4", "figure_12"}:
+            continue
+        run = test.terms[0].run
+        environment, n = task(run.environment), run.settings.planning_updates
+        if test.is_within_panel:
+            words = " minus ".join(CURVES[term.curve] for term in test.terms)
+        else:
+            words = test.label.removeprefix(f"{environment}, ")
+        words = ", ".join(filter(None, [words, WINDOWS.get(test.window)]))
+        row = Row(int(values["claim"]), words, n if test.is_within_panel else 0)
+        found.setdefault(row, {})[environment] = values
     order = {row[:2]: place for place, row in reversed(list(enumerate(found)))}
     return dict(sorted(found.items(), key=lambda item: (item[0].claim, order[item[0][:2]], item[0].n)))
 

@@ -15,9 +15,9 @@ from style import PANEL_SIZE, styles_of
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
-from dyna_td.pages.names import name_of
+from dyna_td.evidence.labels import name_of
 from dyna_td.pipeline import results
-from dyna_td.pipeline.remedies import naming_damage
+from dyna_td.pipeline.results import naming_damage
 from dyna_td.training import checkpoint
 
 

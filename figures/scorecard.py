@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
+from dyna_td.evidence.labels import LETTERS
 from dyna_td.pages.facts import Facts
-from dyna_td.pages.markdown import LETTERS, counts, themes
+from dyna_td.pages.markdown import counts, shown_in, themes
 
 PALE = "#D9D9D9"  # of all other verdicts
 INK, SOFT_INK = "#222222", "#555555"
@@ -26,7 +27,7 @@ def draw(facts: Facts, path: Path) -> None:
     for row, (theme, (numbers, shown)) in enumerate(rows.items()):
         y = -row - 0.86
         axes.text(-0.25, y + 0.58, theme, ha="right", va="center", fontsize=11, weight="bold", color=INK)
-        axes.text(-0.25, y + 0.24, shown, ha="right", va="center", fontsize=9, color=SOFT_INK)
+        axes.text(-0.25, y + 0.24, shown_in(shown), ha="right", va="center", fontsize=9, color=SOFT_INK)
         for column, number in enumerate(numbers):
             _draw_tile(axes, (column, y), 0.86, facts.verdicts[number], number in turned, str(number))
     y = -len(rows) - 0.95

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import matplotlib
 
-from dyna_td.pages.names import MODELS, name_of
+from dyna_td.evidence.labels import MODELS, name_of
 
 # The palette of Okabe and Ito (2008), which colour-blind readers can tell apart, without yellow, with a darker purple.
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"

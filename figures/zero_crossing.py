@@ -13,7 +13,7 @@ from dyna_td.measures import zero_crossing
 from dyna_td.measures.densities import fitted_exponent
 from dyna_td.measures.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_STEP, RIPPLED, TDError
 
-CHAINS, STEPS = 256, 20_000  # of the histograms
+CHAINS, STEPS = 256, 20_000  # behind each histogram
 MANY, TIME = 2_000, 0.04  # chains that may cross, and step size times steps
 RULES = {
     "Metropolis-adjusted": (zero_crossing.metropolis_adjusted, style.GREEN, "-."),

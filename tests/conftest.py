@@ -1,6 +1,10 @@
 """Two tiers: `make test` leaves out the tests marked `thorough`, `make test-thorough` runs them too."""
 
+import functools
+
 import pytest
+
+from dyna_td.pipeline import plans
 
 
 def pytest_addoption(parser):
@@ -13,3 +17,11 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("thorough"):
             item.add_marker(pytest.mark.skip(reason="run it with --thorough"))
+
+
+# Reading a plan takes half a second, and many commands do so: of the files in experiments/ it is read once a process.
+_read = plans.load_plan
+_read_once = functools.cache(_read)
+plans.load_plan = lambda scale, directory=plans.DIRECTORY: (
+    _read_once(scale) if directory == plans.DIRECTORY else _read(scale, directory)
+)

@@ -2,15 +2,16 @@
 
 The science: `agents` (one file each), `search` (the chains of Algorithms 3 and 4), `learning`, `measures`, and
 `training`, the compiled loop around them. The house around it: `settings` and `registry` say what can be asked for,
-`pipeline` turns YAML files into results, `evidence` judges the claims, `publishing` fills reference/, `playing` shows
-what was trained.
+`pipeline` turns YAML files into results, `evidence` judges the claims, `pages` writes them down, `publishing` fills
+reference/, and `playing` shows what was trained.
 
 For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 """
 
 __version__ = "0.1.0"
 
-_PUBLIC = {"train": "api", "Result": "api", "load_policy": "playing.policy", "Policy": "playing.policy"}
+_PUBLIC = {name: "training.api" for name in ("train", "Result")}
+_PUBLIC |= {name: "pipeline.policy" for name in ("load_policy", "Policy")}
 __all__ = ["Policy", "Result", "load_policy", "train"]
 
 

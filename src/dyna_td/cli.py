@@ -11,9 +11,9 @@ from pathlib import Path
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.evidence import aggregate, claims, readings, reference, scorecard, verify
-from dyna_td.evidence.scores import reader
-from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, remedies, results
+from dyna_td.evidence import aggregate, claims, readings, scorecard, verify
+from dyna_td.evidence.scores import published_reader, reader
+from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, published, results
 from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
 from dyna_td.pipeline.planned import Plan
 from dyna_td.playing import commands as playing
@@ -125,7 +125,7 @@ def _verify(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     checked, faults = verify.faults(plan)
     if not checked:
-        raise remedies.nothing_there("results", plan.scale)
+        raise results.nothing_there("results", plan.scale)
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
     if faults:
@@ -134,11 +134,11 @@ def _verify(options: argparse.Namespace) -> None:
 
 
 def _claims(options: argparse.Namespace) -> None:
-    scale = scorecard.EVIDENCE_SCALE if options.reference else options.scale
+    scale = published.SCALE if options.reference else options.scale
     plan = plans.load_plan(scale)
     stated = claims.load_claims(plan)
     if options.reference:
-        table, read = reference.DIRECTORY / "claims.csv", reference.reader()
+        table, read = published.HERE / "claims.csv", published_reader()
     else:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
     require_writable(table)
@@ -184,11 +184,11 @@ def _compare(options: argparse.Namespace) -> None:
             print(f"{figure.name}: {beginnings.sentence(repeats)}")
         seen += len(there)
     if not seen:
-        raise remedies.nothing_there("runs", plan.scale)
+        raise results.nothing_there("runs", plan.scale)
 
 
 def _evidence(plan: Plan) -> str:
-    return "" if plan.scale == scorecard.EVIDENCE_SCALE else f" (scale {plan.scale}: no evidence)"
+    return "" if plan.scale == published.SCALE else f" (scale {plan.scale}: no evidence)"
 
 
 def _list(options: argparse.Namespace) -> None:

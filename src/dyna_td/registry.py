@@ -107,7 +107,7 @@ AGENTS = {
 DYNA_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.dyna)
 FREQUENCY_AGENTS = ("dyna_frequency",)
 FROZEN_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.measures_last_q)
-FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of states that only `FROZEN_AGENTS` sample
+FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # only `FROZEN_AGENTS` sample states from these
 
 
 def is_supervised(environment: str) -> bool:
@@ -116,8 +116,8 @@ def is_supervised(environment: str) -> bool:
 
 
 def has_twin(environment: str) -> bool:
-    """Whether `environment` has a TensorFlow twin, which gives it a true model."""
-    return environment in TWIN_ENVIRONMENTS
+    """Whether `environment` has a TensorFlow twin, which gives it a true model; so has a GridWorld with dials."""
+    return environment in TWIN_ENVIRONMENTS or environment.startswith("GridWorld-")
 
 
 def has_box_actions(environment: str) -> bool:

@@ -94,18 +94,6 @@ def test_random_sign_follows_the_gradient_of_dyna_td_forwards_or_backwards_as_a_
     assert np.abs([np.corrcoef(column[1:], column[:-1])[0, 1] for column in signs.T]).max() < 0.15
 
 
-@pytest.mark.parametrize(("name", "follows"), [("noise_only", False), ("random_direction", False), ("dyna_td", True)])
-def test_only_chains_that_chance_alone_moves_ignore_the_network(name, follows):
-    agents = [agent_of(name) for _ in range(2)]
-    for variable in agents[1].learner.q.parameters:
-        variable.assign(-2.0 * variable)
-    for agent in agents:
-        agent.search(STEP, tf.constant(12))
-    for mine, theirs in zip(*map(queued, agents), strict=True):
-        assert len(mine) > 3
-        assert (mine.shape != theirs.shape or (mine != theirs).any()) == follows
-
-
 # States without chains
 
 

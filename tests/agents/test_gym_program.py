@@ -123,21 +123,6 @@ def test_an_episodes_last_observation_is_stored_and_only_a_terminal_one_ends_the
     np.testing.assert_allclose(target, [rewards + 990 * (1 - ends)] * SEEDS, rtol=0.01)
 
 
-def test_every_reset_has_a_seed_of_its_own_that_neighbours_do_not_change(monkeypatch):
-    name = register(monkeypatch, Terminating)
-    seeds = {}
-    for stack in ((0, 1), (5, 1, 3)):
-        program = GymProgram(short_run(name, seeds=stack))
-        program.train(tf.constant(20))
-        program.evaluate()
-        for kind in (program.environments, program.evaluated):
-            made = kind._environments[stack.index(1)][0].unwrapped
-            seeds.setdefault(kind is program.evaluated, []).append(made.seeds)
-    assert seeds[False][0] == seeds[False][1] and seeds[True][0] == seeds[True][1]
-    everything = [*seeds[False][0], *seeds[True][0]]
-    assert len(set(everything)) == len(everything) > 5
-
-
 def begun(name, seed=0):
     """An environment after its reset, and its space."""
     stack = EnvironmentStack(name, (seed,))
@@ -169,6 +154,8 @@ NUMBERS = "expected numbers of shape (2, 1)"
         (with_part(0, np.zeros(5)), "the observation has shape (5,), its declared space (2, 1)"),
         (with_part(0, [[1.0], [2.0, 3.0]]), f"the observation is [[1.0], [2.0, 3.0]], {NUMBERS}"),
         (with_part(1, np.float64(np.inf)), "reward is inf, expected a finite number"),
+        (with_part(1, -1e39), "reward is -1e+39, expected a finite number, which float32 holds"),
+        (with_part(0, np.full((2, 1), 1e39)), "part 0 of the observation is inf"),
         (with_part(1, np.zeros(2)), "reward is array([0., 0.]), expected a finite number"),
         (with_part(3, None), "truncated is None, expected True or False"),
         (lambda *answer: answer[:3] + answer[4:], f"step returned 4 values, {FIVE}"),

@@ -133,46 +133,6 @@ def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_
     assert not whole[0].records.equals(whole[1].records)
 
 
-def test_finished_stacks_are_kept_when_a_later_one_fails(tmp_path, three_at_once, compiled_once):
-    run = replace(RUNS["sin"], seeds=tuple(range(4)), steps=40)
-    path = tmp_path / "run.checkpoint"
-    whole = execute(run)
-
-    def fail(done, total):
-        if done > 40:
-            raise RuntimeError("an environment fails in the second stack")
-
-    with pytest.raises(RuntimeError):
-        execute(run, fail, Checkpoint(path, {}, interval=1e9))
-    begun = []
-    resumed = execute(run, lambda done, total: begun.append(done), Checkpoint(path, {}, interval=1e9))
-    assert begun[0] == 40
-    assert_same(resumed, whole)
-
-
-def bits(arrays):
-    return [array.tobytes() for array in arrays]
-
-
-def addresses(program):
-    return [array.__array_interface__["data"][0] for array in program.snapshot().values()]
-
-
-def test_a_program_goes_back_to_every_bit_and_leaves_alone_what_is_as_it_was():
-    program = make_program(RUNS["sin"])
-    program.train(np.int32(10))
-    weights = program.optimizer.variables[0]
-    weights.assign(np.where(np.arange(weights.shape[-1]) % 2, -0.0, np.nan) * np.ones(weights.shape))
-    before, values = addresses(program), program.values()
-    kept = bits(program.snapshot().values())
-    weights.assign(np.zeros(weights.shape))  # equal numbers, other bits
-    program.step.assign_add(1)
-    program.restore(values)
-    assert bits(program.snapshot().values()) == kept
-    moved = [number for number, place in enumerate(addresses(program)) if place != before[number]]
-    assert len(moved) <= 2 < len(kept)
-
-
 def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path, compiled_once):
     small = {"hidden": (4, 4), "batch_size": 4, "evaluation_episodes": 1, "warm_up_steps": 10**6}
     run = run_of("Pendulum-v1", "prioritized_er", (0, 1), 400_000, 400_000, **small)

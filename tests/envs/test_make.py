@@ -1,5 +1,6 @@
 """The environments as this project makes them: time limits, spaces, and mistakes in one sentence."""
 
+import itertools
 import subprocess
 import sys
 import warnings
@@ -32,14 +33,14 @@ def test_kinds_of_actions_are_known_or_found_out(environment, is_box):
     assert envs.has_box_actions(environment) == is_box
 
 
-@pytest.mark.parametrize(
-    ("kind", "low", "high"),
-    [(np.int8, -128, 127), (np.uint8, 0, 255), (np.int32, -(2**31), 2**31 - 1), (np.float32, -2, 3)],
-)
-def test_a_vectors_ends_are_the_bounds_of_its_space(kind, low, high):
-    made = envs.as_declared(np.float32([-1, 1]), gymnasium.spaces.Box(low, high, (2, 1), kind))
-    assert made.dtype == kind and made.ravel().tolist() == [low, high]
-    assert envs.as_declared(np.int64(1), DISCRETE) == 1
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
+def test_actions_reach_both_ends_of_every_type_and_keep_to_it(kind):
+    ends = np.finfo(kind) if np.dtype(kind).kind == "f" else np.iinfo(kind)
+    space = gymnasium.spaces.Box(ends.min, ends.max, (1,), kind)
+    made = [envs.as_declared(np.array([share]), space) for share in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+    assert made[0] == ends.min and made[-1] == ends.max
+    assert all(np.isfinite(each).all() and each in space for each in made)
+    assert all(low[0] < high[0] for low, high in itertools.pairwise(made))
 
 
 def test_what_is_no_number_is_the_middle_and_whole_numbers_are_the_nearest():
@@ -55,6 +56,12 @@ def test_gymnasium_accepts_each_environment_without_a_warning(environment):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(gymnasium.make(environment, render_mode="rgb_array").unwrapped)
+
+
+@pytest.mark.parametrize("name", ["GridWorld-gaol0.2", "GridWorld-goal", "GridWorld-rewardnoise1-goal0.2"])
+def test_a_dial_that_grid_world_does_not_have_is_one_sentence(name):
+    with pytest.raises(envs.UnusableEnvironment, match=rf"^environment is '{name}', expected GridWorld\[-goalX\].*\.$"):
+        envs.make(name)
 
 
 # Spaces

@@ -8,11 +8,9 @@ import os
 import numpy as np
 import pytest
 from highway_env.envs.roundabout_env import RoundaboutEnv
-from highway_env.road.road import Road
 
 from envs.lanes import LaneTable
 from envs.roundabout import Roundabout
-from envs.traffic import TrafficVehicle
 
 EPISODES = int(os.environ.get("EPISODES", "24"))
 LEFT, IDLE, RIGHT, FASTER, SLOWER = range(5)
@@ -158,37 +156,6 @@ def test_leaving_the_road_is_paid_like_staying_on_it():
     value = environment.step(IDLE)[1]
     assert not environment.vehicle.on_road
     assert value == pytest.approx((0.4 / 3 + 1.05) / 1.25, abs=1e-12)
-
-
-def test_a_car_is_not_seen_at_its_own_speed_even_if_it_drives_aslant():
-    environment = Roundabout()
-    environment.reset(seed=0)
-    ego = environment.vehicle
-    lane = environment.road.network.get_lane(("ser", "ses", 0))
-    ego.position[:], ego.heading = lane.position(50, 0), lane.heading
-    # 30 m ahead, with 5 m/s along the ego vehicle's heading
-    car = TrafficVehicle(environment.road, lane.position(80, 0), lane.heading + np.pi / 3, speed=10)
-    environment.road.vehicles = [ego, car]
-    environment.road.locate_vehicles()
-    grid = environment.observation_type.observe().reshape(3, 3, 10)
-    assert not grid[:2, 1].any()
-    np.testing.assert_array_equal(grid[2, 1], [0, 0, 0.5, 1, 0.5, 0, 0, 0, 0, 0])  # closing at 10 m/s
-
-
-def test_neighbours_are_those_of_highway_env_even_of_vehicles_side_by_side():
-    environment = Roundabout()
-    for seed in range(10):
-        environment.reset(seed=seed)
-        for _ in range(seed % 5):
-            environment.step(IDLE)
-        vehicles = environment.road.vehicles
-        vehicles[3].position[:] = vehicles[1].position
-        vehicles[4].position[:] = vehicles[0].position
-        environment.road.locate_vehicles()
-        for vehicle in vehicles:
-            for lane in environment.road.network.indexes:
-                expected = Road.neighbour_vehicles(environment.road, vehicle, lane)
-                assert environment.road.neighbour_vehicles(vehicle, lane) == expected
 
 
 def test_bad_input_is_refused_in_one_sentence():

@@ -12,13 +12,14 @@ import tensorflow as tf
 
 import envs
 from dyna_td.learning.xla import xla_function
-from dyna_td.registry import TWIN_ENVIRONMENTS as TWINS
+from dyna_td.registry import TWIN_ENVIRONMENTS
 from dyna_td.training.twin_program import make_twin
 
-TRANSITIONS = int(os.environ.get("TRANSITIONS", "100000"))
+TWINS = (*TWIN_ENVIRONMENTS, "GridWorld-corner0.45-stepnoise0.05", "GridWorld-goal0.2-rewardnoise1")
+TRANSITIONS = int(os.environ.get("TRANSITIONS", "40000"))
 NOISE_SEED = 7
 # Coordinates at which the grid worlds' rules change, beside their borders.
-GRID_EDGES = np.float32([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+GRID_EDGES = np.float32([0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 
 
 def random_states(twin, count, rng):
@@ -30,7 +31,7 @@ def random_states(twin, count, rng):
     states = rng.uniform(low, high, size=(count, len(low)))
     where = rng.random(states.shape)
     states = np.where(where < 0.05, low, np.where(where < 0.1, high, states))
-    if twin.name in ("GridWorld", "MazeGridWorld"):
+    if "GridWorld" in twin.name:
         states = np.where(where > 0.9, rng.choice(GRID_EDGES, size=states.shape), states)
     if twin.name == "Acrobot-v1":
         angles = states[:, :2]
@@ -41,7 +42,7 @@ def random_states(twin, count, rng):
 
 def internal_states(name, states):
     """Gymnasium's own representation of observed states."""
-    if name in ("GridWorld", "MazeGridWorld"):
+    if "GridWorld" in name:
         return states
     states = states.astype(np.float64)
     if name == "Acrobot-v1":
@@ -69,20 +70,20 @@ def gymnasium_steps(name, states, actions, skipped_noise=0):
 
 
 def agree(ours, theirs, rounding):
-    """Which rows are equal: next states within `rounding` [d], rewards and terminations exactly."""
+    """Which rows are equal: next states within `rounding` [d], rewards within 1e-6, terminations exactly."""
     return (
         (np.abs(ours[0].astype(np.float64) - theirs[0]) <= rounding).all(axis=-1)
-        & (ours[1] == theirs[1])
+        & (np.abs(ours[1] - theirs[1]) <= 1e-6)
         & (ours[2] == theirs[2])
     )
 
 
-def is_near_threshold(name, ours, row, state, action, rounding):
+def is_near_threshold(name, ours, skipped_noise, state, action, rounding):
     """Whether Gymnasium agrees with our row of results at a state within rounding of `state`."""
     shifts = np.float32(list(itertools.product([-1, 0, 1], repeat=len(state)))) * rounding
     neighbours = (state + shifts).astype(np.float32)
     for neighbour in neighbours:
-        theirs = gymnasium_steps(name, neighbour[None], action[None], skipped_noise=row)
+        theirs = gymnasium_steps(name, neighbour[None], action[None], skipped_noise=skipped_noise)
         if agree(ours, theirs, 2 * rounding).all():
             return True
     return False
@@ -94,8 +95,7 @@ def test_random_transitions_equal_those_of_gymnasium(name):
     rng = np.random.default_rng(1)
     states = random_states(twin, TRANSITIONS, rng)
     actions = rng.integers(twin.actions, size=TRANSITIONS).astype(np.int32)
-    draws = np.random.default_rng(NOISE_SEED).standard_normal((TRANSITIONS, 1)).astype(np.float32)
-    noise = draws[:, : twin.noise_dim]
+    noise = np.random.default_rng(NOISE_SEED).standard_normal((TRANSITIONS, twin.noise_dim)).astype(np.float32)
 
     step = xla_function(twin.step)
     ours = [result.numpy() for result in step(states, actions, noise)]
@@ -105,7 +105,8 @@ def test_random_transitions_equal_those_of_gymnasium(name):
     different = np.flatnonzero(~agree(ours, theirs, rounding))
     assert len(different) <= 1e-5 * TRANSITIONS + 3
     for row in different:
-        assert is_near_threshold(name, [r[row : row + 1] for r in ours], row, states[row], actions[row], rounding), (
+        skipped, own = row * twin.noise_dim, [r[row : row + 1] for r in ours]
+        assert is_near_threshold(name, own, skipped, states[row], actions[row], rounding), (
             states[row],
             actions[row],
             [r[row] for r in ours],
@@ -134,27 +135,6 @@ def test_spaces_and_time_limit_equal_those_of_gymnasium(name):
     np.testing.assert_array_equal(twin.high, np.where(np.isfinite(space.high), space.high, 10))
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_a_row_does_not_depend_on_the_leading_axes(name):
-    twin = make_twin(name)
-    rng = np.random.default_rng(2)
-    count = 64
-    inputs = (
-        random_states(twin, count, rng),
-        rng.integers(twin.actions, size=count).astype(np.int32),
-        rng.normal(size=(count, twin.noise_dim)).astype(np.float32),
-    )
-    step = xla_function(twin.step)
-    expected = step(*inputs)
-    for shape in ((), (3,), (7,), (4, 5)):
-        used = int(np.prod(shape))
-        results = step(*(tensor[:used].reshape(shape + tensor.shape[1:]) for tensor in inputs))
-        assert [result.dtype for result in results] == [tf.float32, tf.float32, tf.bool]
-        for result, whole in zip(results, expected, strict=True):
-            np.testing.assert_array_equal(result, whole[:used].numpy().reshape(result.shape))
-        assert results[1].shape == results[2].shape == shape
-
-
 def height_of_acrobot(states):
     """-cos t1 - cos(t1 + t2) of Acrobot's observations, by way of the angles in float64."""
     cos1, sin1, cos2, sin2 = states.astype(np.float64).T[:4]
@@ -167,8 +147,9 @@ def test_a_state_is_terminal_where_a_step_into_it_ends_the_episode(name):
     twin = make_twin(name)
     rng = np.random.default_rng(4)
     states = random_states(twin, 50_000, rng)
-    if name in ("GridWorld", "MazeGridWorld"):
-        states[::2] = rng.uniform(0.85, 1.0, size=states[::2].shape)  # near the goal, which is small
+    if "GridWorld" in name:
+        corner = twin.dials.corner
+        states[::2] = rng.uniform(corner - 0.15, corner, size=states[::2].shape)  # near the goal, which is small
     actions = rng.integers(twin.actions, size=len(states)).astype(np.int32)
     noise = rng.normal(size=(len(states), twin.noise_dim)).astype(np.float32)
     next_states, _, terminated = (

@@ -2,7 +2,7 @@
 
 import gymnasium
 import numpy as np
-from tabular_dyna import CountedModel, TabularSettings, compare, tabular_dyna
+from tabular_dyna import TabularSettings, compare, tabular_dyna
 
 
 class Corridor(gymnasium.Env):
@@ -40,12 +40,3 @@ def test_planning_finds_the_goal_of_the_gridworld_sooner(capsys):
     assert len(finished[10]) > 3 * len(finished[0])
     assert np.median(finished[10][-20:]) < 80  # the shortest way is about 37 steps
     assert capsys.readouterr().out.count("planning steps") == 2
-
-
-def test_the_model_draws_outcomes_as_often_as_they_were_seen():
-    model, rng = CountedModel(), np.random.default_rng(0)
-    for outcome, times in (((1, -1.0, False), 3), ((2, 0.0, True), 1)):
-        for _ in range(times):
-            model.update(7, 0, outcome)
-    drawn = [model.sample(7, 0, rng)[0] for _ in range(4000)]
-    assert abs(np.mean(np.array(drawn) == 1) - 0.75) < 0.03

@@ -15,7 +15,7 @@ from dyna_td import cli
 from dyna_td.pipeline import plans, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.selection import select_learning_rate
-from dyna_td.publishing import handover
+from dyna_td.publishing import store
 
 COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50, "core_seconds": 4.5}
 
@@ -91,7 +91,7 @@ def snakemake(tmp_path):
 
     def call(*arguments):
         command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments]
-        environment = handover.environment(ROOT)
+        environment = store.environment(ROOT)
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
 
     return call

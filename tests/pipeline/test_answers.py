@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.evidence import reference, statistics
+from dyna_td.evidence import statistics
 from dyna_td.evidence.scores import score
 from dyna_td.evidence.verdicts import DISAGREES
 from dyna_td.pages import markdown, marked_text, tables
-from dyna_td.pages.facts import PUBLISHED, Facts
+from dyna_td.pages.facts import Facts
+from dyna_td.pipeline import published
 from dyna_td.pipeline.files import ROOT
-from dyna_td.playing.policy import load_policy
+from dyna_td.pipeline.policy import load_policy
 from dyna_td.publishing import always_slower, walkers
 
 FACTS = Facts()
@@ -116,7 +117,7 @@ def test_ratios_in_findings_are_ratios_of_means():
 
 
 def test_dead_seeds_of_hopper_are_those_whose_actions_are_saturated():
-    table = pd.read_csv(PUBLISHED / "walkers.csv")
+    table = pd.read_csv(published.DIRECTORY / "walkers.csv")
     hopper = table[table["environment"] == "Hopper-v4"]
     dead = hopper[hopper["saturated"] > 0.99]
     assert dict(zip(dead["curve"], dead["seed"], strict=True)) == {"dyna_td_learned": 0, "prioritized_er": 3, "er": 0}
@@ -136,7 +137,7 @@ def test_dead_seeds_of_hopper_are_those_whose_actions_are_saturated():
 
 
 def test_the_distances_of_trained_walkers_are_those_of_20_episodes():
-    table = pd.read_csv(PUBLISHED / "walkers.csv")
+    table = pd.read_csv(published.DIRECTORY / "walkers.csv")
     assert set(table["episodes"]) == {20}
     ends = table[table["environment"] == "Walker2d-v4"].groupby("curve")["distance"].agg(["min", "max"])
     er, dyna_td, prioritized = (ends.loc[curve] for curve in ("er", "dyna_td_learned", "prioritized_er"))
@@ -147,14 +148,14 @@ def test_the_distances_of_trained_walkers_are_those_of_20_episodes():
 
 
 def test_the_tables_of_played_policies_can_be_made_again():
-    table = pd.read_csv(PUBLISHED / "walkers.csv").set_index(["environment", "curve", "seed"])
+    table = pd.read_csv(published.DIRECTORY / "walkers.csv").set_index(["environment", "curve", "seed"])
     run = FACTS.plan.figures["figure_6"].panels["a"].curves["er"]
-    policy = load_policy(reference.stored(f"{run.name}.policy.npz", PUBLISHED))
+    policy = load_policy(published.stored(f"{run.name}.policy.npz", published.DIRECTORY))
     found = walkers.walks(policy, 0, episodes=2)
     assert found["saturated"] == 1.0 and found["steps"] == pytest.approx(
         table.loc["Hopper-v4", "er", 0]["steps"], abs=1
     )
-    slow = pd.read_csv(PUBLISHED / "always_slower.csv").set_index("exploration")
+    slow = pd.read_csv(published.DIRECTORY / "always_slower.csv").set_index("exploration")
     again = always_slower.always_slower(0.0, episodes=3)
     assert [again[key] for key in ("return", "crashed", "speed")] == pytest.approx(
         [slow.loc[0.0, key] for key in ("return", "crashed", "speed")], rel=1e-4
@@ -162,7 +163,7 @@ def test_the_tables_of_played_policies_can_be_made_again():
 
 
 def test_the_roundabouts_findings_name_the_policy_that_always_slows_down():
-    slow = pd.read_csv(PUBLISHED / "always_slower.csv").set_index("exploration").loc[0.05]
+    slow = pd.read_csv(published.DIRECTORY / "always_slower.csv").set_index("exploration").loc[0.05]
     said = f"{slow['return']:.2f} (± {slow['return_half95']:.2f})"
     says(39, said)
     ends = [

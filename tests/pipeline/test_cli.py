@@ -14,7 +14,7 @@ from files import error_of, files_of
 from dyna_td import cli
 from dyna_td.pipeline import provenance
 from dyna_td.pipeline.files import ROOT
-from dyna_td.publishing import handover
+from dyna_td.publishing import store
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
@@ -171,7 +171,7 @@ def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_t
 def test_planning_and_publishing_do_not_import_tensorflow(command):
     code = f"import sys\nfrom dyna_td import cli\nfrom dyna_td.pages import markdown\ntry: cli.main({command})\n"
     code += "except SystemExit: pass\nsys.exit('tensorflow' in sys.modules)"
-    environment = handover.environment(ROOT)
+    environment = store.environment(ROOT)
     finished = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
 
@@ -181,7 +181,7 @@ def test_a_reader_who_has_had_enough_is_no_error(words):
     reads, writes = os.pipe()
     os.close(reads)
     command = [sys.executable, "-m", "dyna_td", *words]
-    process = subprocess.run(command, env=handover.environment(ROOT), stdout=writes, stderr=subprocess.PIPE, text=True)
+    process = subprocess.run(command, env=store.environment(ROOT), stdout=writes, stderr=subprocess.PIPE, text=True)
     os.close(writes)
     assert (process.returncode, process.stderr) == (141, "")
 

@@ -11,7 +11,7 @@ import pytest
 
 from dyna_td import cli
 from dyna_td.pipeline.plans import STUDIES
-from dyna_td.publishing import handover
+from dyna_td.publishing import store
 
 ROOT = Path(__file__).parents[2]
 RUN = "n10-lr0.001.csv.xz"
@@ -77,11 +77,11 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     before = read(registry)
     registry.write_text(before.replace("\nAGENTS = {\n", f"\nAGENTS = {{\n{entry}", 1), encoding="utf-8")
     assert read(registry) != before
-    words = ["train", "--env", "GridWorld", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
+    words = ["train", "--env", "CartPole-v1", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
     outcome = subprocess.run(
         [sys.executable, "-m", "dyna_td", *words, "--output", "recent.csv"],
-        env=handover.environment(tmp_path),
+        env=store.environment(tmp_path),
         cwd=tmp_path,
         capture_output=True,
         text=True,

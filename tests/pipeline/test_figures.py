@@ -1,5 +1,6 @@
 """Each figure is drawn from its tables alone, the same picture every time, and damaged tables are refused."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -29,31 +30,40 @@ STEPS = np.arange(0, 20_001, 500)
 
 
 def metrics_of(panel):
-    """The metrics of a curve in curves.csv that a picture shows."""
+    """The metrics of a curve in curves.csv that a picture shows; those of a comparison have one step, the last."""
     if panel.metric in FROZEN_METRICS:
-        return FROZEN_METRICS
-    extras = ["smoothed", "floor", "exact_uniform", "over_learning", *(f"less_{name}" for name in panel.baselines)]
-    return [panel.metric, "train_seconds", *(f"{panel.metric}_{extra}" for extra in extras)]
+        return dict.fromkeys(FROZEN_METRICS, STEPS)
+    name = panel.metric
+    if not panel.baselines:
+        ends = ("_smoothed", "_floor", "_exact_uniform")
+        return dict.fromkeys([name, "train_seconds", *(name + end for end in ends)], STEPS)
+    compared = [f"{name}_{end}" for end in ("over_learning", *(f"less_{other}" for other in panel.baselines))]
+    return {name: STEPS} | dict.fromkeys(compared, STEPS[-1:])
 
 
 def rows_of(panel, curve, metric, steps, mean, error=0.05, n=5):
     """One metric of one curve with the columns of curves.csv that pictures need."""
     columns = {"panel": panel, "curve": curve, "step": steps, "metric": metric, "mean": mean}
-    table = pd.DataFrame(columns).assign(standard_error=error, n=n)
-    return table.assign(low95=table["mean"] - 3 * error, high95=table["mean"] + 3 * error)
+    return with_spread(pd.DataFrame(columns), error, n)
+
+
+def with_spread(table, error=0.05, n=5):
+    low, high = table["mean"] - 3 * error, table["mean"] + 3 * error
+    return table.assign(standard_error=error, n=n, low95=low, high95=high)
 
 
 def made_up_curves(figure):
     """Every curve of a figure: its metrics lie at 0.1, 0.2, 0.3, ... and rise, training seconds with the place."""
-    frames = []
+    closed, rows = [], []
     for key, panel in PLAN.figure(figure).panels.items():
         if panel.closed_form:
-            frames.append(CLOSED_FORMS[panel.closed_form]().assign(panel=key, standard_error=0.0, n=1))
+            closed.append(CLOSED_FORMS[panel.closed_form]().assign(panel=key, standard_error=0.0, n=1))
         for place, curve in enumerate(panel.curves, start=1):
-            for number, metric in enumerate(metrics_of(panel), start=1):
-                mean = STEPS / 1000 * place if metric == "train_seconds" else 0.1 * number + STEPS / 20_000 * place
-                frames.append(rows_of(key, curve, metric, STEPS, mean))
-    return pd.concat(frames, ignore_index=True)
+            for number, (metric, steps) in enumerate(metrics_of(panel).items(), start=1):
+                start, length = (0.0, 1000) if metric == "train_seconds" else (0.1 * number, 20_000)
+                rows += [(key, curve, step, metric, start + step / length * place) for step in steps.tolist()]
+    trained = with_spread(pd.DataFrame(rows, columns=["panel", "curve", "step", "metric", "mean"]))
+    return pd.concat([*closed, *([trained] if rows else [])], ignore_index=True)
 
 
 def made_up_states(figure):
@@ -66,6 +76,7 @@ def made_up_states(figure):
     return pd.concat(frames, ignore_index=True)
 
 
+@functools.cache
 def tables_of(figure):
     return Tables(made_up_curves(figure), made_up_states(figure) if PLAN.figure(figure).shows_states else None)
 
@@ -213,7 +224,7 @@ def test_a_dot_is_the_mean_over_learning_in_a_95_percent_interval_and_hollow_at_
     axes = drawn("rates", "h")["h"]
     of_dyna_td = {dot[0].get_markerfacecolor(): dot for dot in axes.containers if dot[0].get_color() == style.BLACK}
     full, hollow = of_dyna_td[style.BLACK], of_dyna_td["white"]
-    assert full[0].get_xdata()[0] == pytest.approx(0.6 + 1.0 * 6)  # the sixth curve's last step, of the sixth metric
+    assert full[0].get_xdata()[0] == pytest.approx(0.2 + 1.0 * 6)  # the sixth curve's last step, of the second metric
     ends = full[2][0].get_segments()[0][:, 0]
     assert np.ptp(ends) == pytest.approx(2 * 3 * 0.05)  # from low95 to high95
     assert hollow[0].get_ydata()[0] < full[0].get_ydata()[0]

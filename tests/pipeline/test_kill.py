@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dyna_td import cli
-from dyna_td.pipeline import program_cache
+from dyna_td.pipeline import snakefile
 
 TRAIN = ["train", "--env", "sin", "--agent", "l2", "--examples", "200", "--seeds", "0-1", "--steps", "12000"]
 TRAIN += ["--evaluate-every", "50", "--checkpoint-every", "0", "--output"]
@@ -19,7 +19,7 @@ TRAIN += ["--evaluate-every", "50", "--checkpoint-every", "0", "--output"]
 def train(output):
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 2)
-    os.environ["TF_XLA_FLAGS"] = program_cache.flags(output.parent / "programs")  # as the pipeline does
+    os.environ["TF_XLA_FLAGS"] = snakefile.xla_flags(output.parent / "programs")  # as the pipeline does
     raise SystemExit(cli.main([*TRAIN, str(output)]))
 
 

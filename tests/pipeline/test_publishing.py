@@ -12,11 +12,11 @@ import pytest
 from files import edit, error_of, files_of
 
 from dyna_td import cli
-from dyna_td.evidence import aggregate, reference
+from dyna_td.evidence import aggregate
 from dyna_td.pages import summary
 from dyna_td.pages.facts import Facts
-from dyna_td.pipeline import plans, provenance, results
-from dyna_td.publishing import gallery
+from dyna_td.pipeline import plans, provenance, published, results
+from dyna_td.publishing import store
 
 ROOT = Path(__file__).parents[2]
 PLAN = plans.load_plan("paper")
@@ -28,11 +28,11 @@ def publish(tmp_path, monkeypatch, capsys):
     """Publishes figures from tmp_path/results to tmp_path/reference; returns the status and what was said."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "uncommitted", lambda *folders: [])
-    draw = gallery.draw
+    draw = store.draw
 
     def call(*arguments, drawn=False):
         # A picture takes seconds, so most tests only look at where it would be.
-        monkeypatch.setattr(gallery, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
+        monkeypatch.setattr(store, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
         status = cli.main(["reference", *arguments])
         said = capsys.readouterr()
         return status, said.out + said.err
@@ -74,7 +74,7 @@ def test_sampled_states_are_published_compressed_and_drawn(publish, tmp_path, fi
         finish(run, tmp_path / "results")
     status, said = publish("figure_2", drawn=True)
     assert status == 0, said
-    states = reference.states_csv("figure_2", reference.DIRECTORY)
+    states = published.states_csv("figure_2", published.HERE)
     assert len(pd.read_csv(states)) == 3 * 20  # a state a seed in each of three panels
     assert all((states.parent / f"figure_2.{kind}").stat().st_size > 10_000 for kind in ("png", "pdf"))
 
@@ -82,7 +82,7 @@ def test_sampled_states_are_published_compressed_and_drawn(publish, tmp_path, fi
 def test_all_finished_figures_are_published_and_the_others_named(finished_figure_9, publish):
     status, said = publish()
     assert status == 0 and "figure_2 lacks 2 of 2 runs, which `make figure_2 SCALE=paper` trains.\n" in said
-    assert reference.require_published() == ["figure_7", "figure_8", "figure_9"]  # 7 and 8 need no run
+    assert published.require_published() == ["figure_7", "figure_8", "figure_9"]  # 7 and 8 need no run
 
 
 def test_a_figure_with_a_damaged_run_is_not_published(finished_figure_9, publish, tmp_path):
@@ -93,22 +93,22 @@ def test_a_figure_with_a_damaged_run_is_not_published(finished_figure_9, publish
 
 
 def test_a_published_picture_is_what_the_published_table_draws(tmp_path):
-    mine = PIL.Image.open(gallery.draw("figure_8", ROOT / "reference", tmp_path))
+    mine = PIL.Image.open(store.draw("figure_8", ROOT / "reference", tmp_path))
     theirs = PIL.Image.open(ROOT / "reference" / "figure_8" / "figure_8.png")
     assert mine.size == theirs.size
     if mine.info.get("Software") == theirs.info.get("Software"):  # the version of Matplotlib
         np.testing.assert_array_equal(np.asarray(mine), np.asarray(theirs))
 
 
-@pytest.mark.parametrize("figure", reference.require_published(ROOT / "reference"))
+@pytest.mark.parametrize("figure", published.require_published(ROOT / "reference"))
 def test_what_is_published_agrees_with_the_plan(figure):
     declared = PLAN.figure(figure)
-    curves = pd.read_csv(reference.curves_csv(figure, ROOT / "reference"))
+    curves = pd.read_csv(published.curves_csv(figure, ROOT / "reference"))
     shown = {(key, curve, panel.metric) for key, panel in declared.panels.items() for curve in panel.curves}
     assert shown <= set(curves[["panel", "curve", "metric"]].itertuples(index=False, name=None))
     assert set(curves["panel"]) == set(declared.panels)
     for run in declared.runs:
-        details = reference.read_details(run.name, ROOT / "reference")
+        details = published.read_details(run.name, ROOT / "reference")
         assert (details["run"], details["steps"], details["seeds"]) == (run.name, run.steps, list(run.seeds))
 
 
@@ -121,7 +121,7 @@ def test_what_is_published_agrees_with_the_plan(figure):
 )
 def test_a_command_on_nothing_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys, arguments, sentence):
     monkeypatch.chdir(tmp_path)
-    csv = reference.curves_csv("figure_8", reference.DIRECTORY)
+    csv = published.curves_csv("figure_8", published.HERE)
     csv.parent.mkdir(parents=True)
     csv.touch()
     assert sentence in error_of(cli.main, arguments, capsys)

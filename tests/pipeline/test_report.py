@@ -132,7 +132,7 @@ def test_every_claim_and_test_is_there_and_odd_text_is_shown_as_it_is(folder, ve
 
 
 def test_the_report_of_the_published_results_shows_their_pictures():
-    page = Page(report.published(plans.load_plan("paper")))
+    page = Page(report.published_page(plans.load_plan("paper")))
     assert len(page.all("img")) >= len(FIGURES_OF_THE_PAPER)
     for image in page.all("img"):
         assert (ROOT / image["src"]).read_bytes().startswith(b"\x89PNG")
@@ -152,3 +152,8 @@ def test_a_damaged_file_is_told_in_one_sentence_and_the_old_page_stays(folder, c
     message = error_of(cli.main, ["report", "--scale", "smoke"], capsys)
     assert message.startswith(f"error: results/smoke/{name} ") and command in message
     assert Path("results/smoke/report.html").read_text(encoding="utf-8") == before
+
+
+def test_verdicts_on_other_tests_than_the_claims_have_are_refused(folder, verdicts, capsys):
+    (folder / "claims.csv").write_text(verdicts["claims.csv"].rpartition("\n47,")[0] + "\n")
+    assert "tests as they are now: call `make claims`" in error_of(cli.main, ["report", "--scale", "smoke"], capsys)

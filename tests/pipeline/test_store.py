@@ -9,8 +9,8 @@ from files import files_of
 
 from dyna_td.evidence import verify
 from dyna_td.pipeline import plans, results
-from dyna_td.playing.policy import path_beside
-from dyna_td.publishing import handover, store
+from dyna_td.pipeline.policy import path_beside
+from dyna_td.publishing import store
 
 PLAN = plans.load_plan("paper")
 SWEPT = PLAN.figure("figure_9").runs[0]
@@ -23,7 +23,7 @@ RUNS = (SWEPT, SAMPLED, UNSAMPLED)
 def recorded(monkeypatch):
     """Stands in for Snakemake; lists the runs that were handed to it."""
     found = []
-    monkeypatch.setattr(handover, "tell_snakemake", lambda scale, runs, directory: found.extend(runs))
+    monkeypatch.setattr(store, "tell_snakemake", lambda scale, runs, directory: found.extend(runs))
     return found
 
 

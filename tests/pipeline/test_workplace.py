@@ -5,7 +5,7 @@ import tempfile
 import pytest
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.workplace import workplace
+from dyna_td.pipeline.lock import workplace
 
 
 def test_temporary_files_are_beside_the_result_and_go_with_its_maker(tmp_path):

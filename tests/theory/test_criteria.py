@@ -15,7 +15,7 @@ from dyna_td.learning.networks import ACTIVATIONS, StackedNetwork
 from dyna_td.learning.q_learning import DQN
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled, xla_function
-from dyna_td.search.gradient import gradient
+from dyna_td.search.rules import gradient
 from dyna_td.training.program import make_program
 from envs.grid_world import GRID_WALLS, transition
 
@@ -103,26 +103,6 @@ class Criterion(DynaTD):
 
     def __init__(self, v):
         self.learner = type("Learner", (), {"value": staticmethod(v)})
-
-
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-@pytest.mark.parametrize("d", [2, 4])
-def test_gradients_of_the_value_and_of_the_log_td_error_equal_finite_differences(d, activation):
-    case = Case(d, activation)
-    rng = np.random.default_rng(d + 10)
-    gap = rng.uniform(0.1, 2.0, size=(SEEDS, STATES)) * rng.choice([-1, 1], size=(SEEDS, STATES))  # both signs of delta
-    y = case.value(case.columns).numpy() + gap
-    by_value = case.slopes(case.value)
-    by_error = case.slopes(lambda s: Criterion(case.value).h(s, tf.constant(y)))
-    for seed in range(SEEDS):
-        v = numpy_value(case.parameters[seed], activation)
-        np.testing.assert_allclose(case.value(case.columns)[seed], v(case.states[seed]), rtol=1e-12)
-        assert_close(by_value[seed], finite_differences(v, case.states[seed], 1e-6), 1e-6)
-
-        def h(states, v=v, y=y[seed]):
-            return np.log(np.abs(y - v(states)) + 1e-5)
-
-        assert_close(by_error[seed], finite_differences(h, case.states[seed], 1e-6), 1e-6)
 
 
 def test_a_vanishing_td_error_leaves_a_finite_gradient():

@@ -1,13 +1,11 @@
 """Compiled programs are shared by the jobs of one machine, until it starts again."""
 
 import os
-import subprocess
-import sys
 import time
 
 import pytest
 
-from dyna_td.pipeline import program_cache
+from dyna_td.pipeline import snakefile
 
 OPTION = "--tf_xla_persistent_cache_directory="
 
@@ -24,25 +22,25 @@ def machine(tmp_path, monkeypatch):
 
 def test_each_start_of_a_machine_has_a_folder(machine):
     folder, boot = machine
-    first = program_cache.flags(folder, boot)
+    first = snakefile.xla_flags(folder, boot)
     assert first.startswith(f"{OPTION}{folder}/")
-    assert program_cache.flags(folder, boot) == first
+    assert snakefile.xla_flags(folder, boot) == first
     boot.write_text("second\n")
-    assert program_cache.flags(folder, boot) != first
+    assert snakefile.xla_flags(folder, boot) != first
 
 
 def test_flags_from_another_machine_are_replaced(machine, monkeypatch):
     folder, boot = machine
-    here = program_cache.flags(folder, boot)
+    here = snakefile.xla_flags(folder, boot)
     monkeypatch.setenv("TF_XLA_FLAGS", f"{OPTION}{folder}/elsewhere")
-    assert program_cache.flags(folder, boot) == here
+    assert snakefile.xla_flags(folder, boot) == here
 
 
 @pytest.mark.parametrize("given", ["--tf_xla_clustering_debug", f"{OPTION}/my/own"])
 def test_a_persons_flags_stay(machine, monkeypatch, given):
     folder, boot = machine
     monkeypatch.setenv("TF_XLA_FLAGS", given)
-    flags = program_cache.flags(folder, boot).split()
+    flags = snakefile.xla_flags(folder, boot).split()
     assert flags[0] == given
     assert len(flags) == (1 if given.startswith(OPTION) else 2)
 
@@ -53,26 +51,6 @@ def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
         program.parent.mkdir()
         program.touch()
         os.utime(program, (time.time() - days * 24 * 3600,) * 2)
-    program_cache.remove_old(tmp_path)
+    snakefile.remove_old_programs(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["now"]
-    program_cache.remove_old(tmp_path / "nothing")
-
-
-@pytest.mark.thorough
-@pytest.mark.slow(30)
-def test_runs_that_differ_in_n_seeds_and_learning_rate_share_their_programs(machine):
-    folder, boot = machine
-    kept = program_cache.flags(folder, boot)
-
-    def train(name, flags, *options):
-        output = folder.parent / f"{name}.csv"
-        command = [sys.executable, "-m", "dyna_td", "train", "--env", "GridWorld", "--agent", "prioritized_er"]
-        command += ["--warm-up-steps", "20", "--steps", "40", "--evaluate-every", "20", "--output", str(output)]
-        subprocess.run([*command, *options], env=os.environ | {"TF_XLA_FLAGS": flags}, check=True, capture_output=True)
-        return output.read_bytes()
-
-    other = ("--seeds", "5,9", "--planning-updates", "3", "--learning-rate", "0.01")
-    train("first", kept, "--seeds", "0,1", "--planning-updates", "2")
-    programs = {path: path.stat().st_mtime_ns for path in folder.glob("*/*")}
-    assert train("second", kept, *other) == train("compiled", "", *other)
-    assert len(programs) > 2 and programs == {path: path.stat().st_mtime_ns for path in folder.glob("*/*")}
+    snakefile.remove_old_programs(tmp_path / "nothing")

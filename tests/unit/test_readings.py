@@ -50,21 +50,6 @@ def test_a_curve_takes_the_place_of_another_with_its_run_and_nothing_else_change
     assert test.minus[0][0].metric == "test_rmse" and test.plus == stated.plus and test.region == stated.region
 
 
-def test_a_replaced_curve_also_counts_where_the_best_agent_is_sought(tmp_path):
-    curves = {"figure_4/h/dyna_value": "rates/r/dyna_value_fixed", "figure_4/h/er": "rates/r/er_fixed"}
-    plan = load_plan("paper")
-    (tmp_path / "readings.yaml").write_text(
-        yaml.safe_dump({"readings": [{"name": "x", "claims": [29, 32], "changes": "a rate", "curves": curves}]})
-    )
-    ((_, claim),) = readings.load_readings(plan, load_claims(plan), tmp_path).values()
-    (test,) = (test for test in claim.tests if test.label == "figure_4/h")
-    panel = plan.figures["figure_4"].panels["h"].curves
-    fixed = plan.studies["rates"].panels["r"].curves
-    expected = {*(panel.keys() - {"dyna_value", "er"}), "dyna_value_fixed", "er_fixed"}
-    for term in test.terms:
-        assert set(term.panel) == {(panel | fixed)[curve] for curve in expected}
-
-
 def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_of_all_that_it_changes(tmp_path):
     (changed,) = load(tmp_path, {"name": "the end", "window": "final"}).values()
     of = [claim.number for claim in changed]

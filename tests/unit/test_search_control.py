@@ -16,7 +16,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.search.chain import COUNTERS, SearchControl
 from dyna_td.search.queue import StateQueue
-from dyna_td.search.rules import Algorithm4, Released, cholesky
+from dyna_td.search.rules import Released, cholesky
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import DynaSettings
 from envs.spaces import Space
@@ -168,28 +168,6 @@ def test_where_coordinates_share_a_unit_released_neither_rotates_nor_rescales():
     rule = Released(Room(shares_one_unit=True), visited_with(), DynaSettings())
     moved, _ = move(rule, [0.1, 2.0], [3.0, -4.0], normals=[1.0, 2.0])
     np.testing.assert_allclose(moved, [0.1 + 0.06 + 0.05, 2.0 - 0.08 + 0.1], rtol=1e-5)
-
-
-def test_a_released_chain_stays_in_the_box_and_starts_anew_when_stuck_or_terminal():
-    rule = Released(Room(), visited_with(np.eye(2, dtype=np.float32)), DynaSettings())
-    for state, gradient, expected, restarts in [
-        ([0.95, 2.0], [1.0, 0.0], [1.0, 2.0], False),  # clipped
-        ([1.0, 2.0], [1.0, 0.0], [1.0, 2.0], True),  # stuck at the face
-        ([0.0, 2.0], [0.0, 0.0], [0.0, 2.0], True),  # stuck on a flat without noise
-        ([0.45, 3.5], [1.0, 0.0], [0.55, 3.5], True),  # terminal
-    ]:
-        moved, leaves = move(rule, state, gradient)
-        np.testing.assert_allclose(moved, expected, rtol=1e-6)
-        assert leaves is restarts, state
-
-
-def test_each_rule_accepts_by_its_own_threshold():
-    distance, state = tf.constant([0.19, 0.201, 0.215]), tf.zeros([3, 2])
-    visited = visited_with(mean_move=0.3, recent_move=0.2)
-    released = Released(Room(), visited, DynaSettings())  # 0.3 / sqrt(d) = 0.212
-    assert released.accepts(distance, state, 0).numpy().tolist() == [False, False, True]
-    box = Algorithm4(Room(), visited, DynaSettings())
-    assert box.accepts(distance, state, 0).numpy().tolist() == [False, True, True]
 
 
 # A whole fill

@@ -8,7 +8,6 @@ import scipy
 
 from dyna_td.evidence.statistics import (
     estimate,
-    estimate_few,
     estimate_middle_half,
     estimate_ratio,
     fisher_exact,
@@ -74,20 +73,6 @@ def test_a_ratio_is_that_of_the_means_and_its_error_that_of_the_delta_method():
     assert both.effect == pytest.approx(0.0) and both.standard_error == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_interval_of_a_ratio_is_that_of_resampled_seeds():
-    rng = np.random.default_rng(11)
-    samples = rng.gamma(4.0, size=(4, 12))
-    found, signs = estimate_ratio(samples[:2], samples[2:]), np.array([1.0, 1.0, -1.0, -1.0])
-    deviations = []
-    for chosen in rng.integers(12, size=(20_000, 12)):
-        means = samples[:, chosen].mean(axis=1)
-        error = np.std((signs / means) @ samples[:, chosen], ddof=1) / np.sqrt(12)
-        deviations.append((signs @ np.log(means) - found.effect) / error)
-    smallest, largest = np.quantile(deviations, [0.025, 0.975])
-    ends = found.effect - found.standard_error * np.array([largest, smallest])
-    assert found.interval() == pytest.approx(ends, abs=0.1 * found.standard_error)
-
-
 def test_students_interval_is_that_of_scipy():
     sample = np.array([0.3, 1.1, -0.4, 2.0, 0.9, 1.4])
     expected = scipy.stats.ttest_1samp(sample, 0.0).confidence_interval()
@@ -107,20 +92,9 @@ def test_a_95_percent_interval_covers_95_percent(n):
     assert np.mean((low <= 7.0) & (high >= 7.0)) == pytest.approx(0.95, abs=SAMPLING_ERROR + 0.005)
 
 
-def test_intervals_of_skewed_data_cover_nearly_as_much():
-    low, high = estimate(np.random.default_rng(3).exponential(size=(DATASETS, 20)), resamples=1999).interval()
-    assert np.mean((low <= 1.0) & (high >= 1.0)) == pytest.approx(0.945, abs=SAMPLING_ERROR + 0.005)
-
-
 def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin():
     found = estimate(normal(5, 20, spread=0.3) + 1.0, resamples=1999)
     assert np.mean(found.p_inside(-1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR)
-
-
-def test_welchs_interval_of_few_seeds_covers_95_percent_of_unequal_samples():
-    plus, minus = normal(6, 5)[:400] + 3.0, normal(7, 5, spread=3.0)[:400]
-    ends = np.array([estimate_few([a], [b]).interval() for a, b in zip(plus, minus, strict=True)])
-    assert np.mean((ends[:, 0] <= 3.0) & (ends[:, 1] >= 3.0)) == pytest.approx(0.95, abs=0.035)
 
 
 def test_the_chance_of_improvement_counts_all_pairs_and_half_of_the_ties():
@@ -167,11 +141,6 @@ def test_fisher_on_the_lady_tasting_tea():
 
 def test_the_interval_of_two_proportions_is_newcombes_published_one():
     assert proportion_difference(56, 70, 48, 80) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-
-
-def test_the_interval_of_two_proportions_has_a_width_where_nothing_was_hit():
-    difference, low, high = proportion_difference(0, 10, 0, 20)
-    assert difference == 0.0 and -0.2 < low < -0.1 and 0.2 < high < 0.3  # Wilson: 0.161 of 20, 0.278 of 10
 
 
 def test_holm_by_hand():

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
 from dyna_td.learning.streams import Purpose, Streams
-from dyna_td.search.gradient import gradient
+from dyna_td.search.rules import gradient
 from dyna_td.settings import DynaSettings
 
 # Counters of the fills that climb the frequency, each beside the counter of all fills.

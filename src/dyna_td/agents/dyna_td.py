@@ -20,7 +20,7 @@ import tensorflow as tf
 from dyna_td.agents.dyna import Dyna
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose
-from dyna_td.search.gradient import gradient
+from dyna_td.search.rules import gradient
 
 
 class DynaTD(Dyna):

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
-from dyna_td.search.gradient import gradient
+from dyna_td.search.rules import gradient
 
 
 class DynaValue(Dyna):

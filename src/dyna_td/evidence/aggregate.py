@@ -10,7 +10,7 @@ import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
 from dyna_td.evidence.scores import Measured, score
-from dyna_td.pipeline import beginnings, remedies, results
+from dyna_td.pipeline import beginnings, results
 from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
@@ -33,7 +33,7 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
     """
     csv = results.curves_csv(scale, figure.name, directory)
     places = {
-        run: (results.run_csv(scale, run.name, directory), remedies.pipeline_command(run.name, scale))
+        run: (results.run_csv(scale, run.name, directory), results.pipeline_command(run.name, scale))
         for run in figure.runs
     }
     read = cache(lambda run: results.read_run(places[run][0], run, places[run][1]))

@@ -57,6 +57,16 @@ class Term:
         """The figure or study that shows the curve."""
         return self.path.partition("/")[0]
 
+    @property
+    def place(self) -> str:
+        """The panel that shows the curve, as figure_4/a."""
+        return self.path.rpartition("/")[0]
+
+    @property
+    def curve(self) -> str:
+        """The curve's key in its panel."""
+        return self.path.rpartition("/")[2]
+
 
 @dataclass(frozen=True)
 class MeasuredTest:
@@ -80,6 +90,11 @@ class MeasuredTest:
     def terms(self) -> list[Term]:
         """All curves that are compared."""
         return [term for item in (*self.plus, *self.minus) for term in item]
+
+    @property
+    def is_within_panel(self) -> bool:
+        """Whether its label is the panel in which it compares curves."""
+        return self.label == self.terms[0].place
 
     @property
     def metrics(self) -> list[str]:
@@ -128,6 +143,7 @@ class Claim:
     figures: tuple[str, ...]
     combine: str
     tests: tuple[MeasuredTest | ComputedTest, ...]
+    history: tuple[dict, ...] = ()  # earlier wordings and verdicts
 
     @property
     def terms(self) -> list[Term]:
@@ -156,7 +172,8 @@ def _claim(content: dict, plan: Plan) -> Claim:
         raise UserError("it has several tests: say by `combine` whether all of them must hold, or any.")
     figures = tuple(f"figure_{number}" for number in content["figures"])
     text, place = (" ".join(content[key].split()) for key in ("text", "place"))
-    claim = Claim(content["number"], text, place, figures, content.get("combine", "all"), tests)
+    combine, history = content.get("combine", "all"), tuple(content.get("history", ()))
+    claim = Claim(content["number"], text, place, figures, combine, tests, history)
     for term in claim.terms:
         if term.figure not in (*figures, *STUDIES):
             raise UserError(f"it compares {term.path} but does not list figure {term.figure.removeprefix('figure_')}.")

@@ -18,6 +18,11 @@ class Finding:
     measured: str  # our number with its interval, its cause, and what was checked
     advice: str  # what to do with it
 
+    @property
+    def parts(self) -> dict[str, str]:
+        """The texts by their headings."""
+        return {"The paper": self.paper, "We measured": self.measured, "In practice": self.advice}
+
 
 def load_findings(claims: Collection[int], directory: Path = DIRECTORY) -> dict[int, Finding]:
     """The findings of `findings.yaml` in `directory`, by the number of their claim.

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import remedies, results
+from dyna_td.pipeline import results
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.settings import Run
@@ -65,7 +65,7 @@ def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Tab
 
 def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple[Table, str]:
     """A table with the settings that are asked for, and the command that makes it anew."""
-    rebuild = remedies.pipeline_command(job, plan.scale)
+    rebuild = results.pipeline_command(job, plan.scale)
     csv = results.run_csv(plan.scale, job, directory)
     records, details = results.read(csv, rebuild)
     differing = differences(run, details, asked)

@@ -14,7 +14,7 @@ from dyna_td.measures import hitting_times
 from dyna_td.settings import SearchControlSettings
 
 _NETWORKS = 10  # random ones
-_STEP = 1e-30  # of complex differentiation, which has no rounding error to balance against
+_STEP = 1e-30  # complex differentiation has no rounding error, so its step can be tiny
 _OF_SEARCH = [field.name for field in fields(SearchControlSettings) if field.name != "model"]
 
 

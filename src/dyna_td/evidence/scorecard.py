@@ -2,7 +2,7 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,10 +12,10 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.verdicts import MOST_SEEDS, VERDICTS, Outcome, Read, judge, nearest_decision, weakest
+from dyna_td.pipeline import published
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES
 
-EVIDENCE_SCALE = "paper"  # verdicts of other scales only show that everything works
 COLUMNS = [
     *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", "expect", "margin", "unit"),
     *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
@@ -148,11 +148,11 @@ def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome,
     metric = " against ".join(test.metrics)
     return row | {
         "figure": _numbers(dict.fromkeys(term.figure for term in test.terms)),
-        "plus": _words(test, test.plus),
-        "minus": _words(test, test.minus),
+        "plus": side_words(test, test.plus),
+        "minus": side_words(test, test.minus),
         "metric": f"({metric}) / {test.over}" if test.over else metric,
         **{"expect": test.expect, "margin": test.margin, "unit": test.unit},
-        "evidence": ("yes" if plan.scale == EVIDENCE_SCALE else "no") if ran else "",
+        "evidence": ("yes" if plan.scale == published.SCALE else "no") if ran else "",
     }
 
 
@@ -173,7 +173,10 @@ def _numbers(figures: Iterable[str]) -> str:
     return " ".join(figure.removeprefix("figure_") for figure in figures)
 
 
-def _words(test: MeasuredTest, items: tuple[tuple[Term, ...], ...]) -> str:
-    """The paths of curves, with the metric where the test compares several."""
-    names = [[f"{term.path}:{term.metric}" if len(test.metrics) > 1 else term.path for term in item] for item in items]
+def side_words(
+    test: MeasuredTest, items: tuple[tuple[Term, ...], ...], name: Callable[[Term], str] = lambda term: term.path
+) -> str:
+    """The names of the curves on a side, by default their paths, with the metric where the test compares several."""
+    several = len(test.metrics) > 1
+    names = [[f"{name(term)}:{term.metric}" if several else name(term) for term in item] for item in items]
     return " + ".join(f"|{' - '.join(pair)}|" if len(pair) == 2 else pair[0] for pair in names)

@@ -15,6 +15,7 @@ its window:
 `auc` and `early` scale with the length of a run. `final` is 20 evaluations of a run of any length.
 """
 
+import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -25,7 +26,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import finished
-from dyna_td.pipeline import provenance, published, remedies, results
+from dyna_td.pipeline import provenance, published, results
 from dyna_td.pipeline.metrics import STATES_METRICS
 from dyna_td.settings import Run
 
@@ -33,7 +34,7 @@ WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
 SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`
 STUCK = 0.1  # the share of the best agent's gain that a seed must miss to be stuck, see `stuck_below`
 _LAST = 20  # evaluations in the window `final`
-_INSTANTS = 200  # of the clock at which equal_seconds looks
+_INSTANTS = 200  # equal_seconds looks at the clock so often
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,32 @@ def reader(scale: str, directory: Path = results.DIRECTORY) -> Callable[[Run], M
         csv = results.run_csv(scale, run.name, directory)
         if not csv.exists():
             return None
-        rebuild = remedies.pipeline_command(run.name, scale)
+        rebuild = results.pipeline_command(run.name, scale)
         records, details = results.read_run(csv, run, rebuild)
         sources = _sources(run, details)
         states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None
         return Measured(run, records, details, rebuild, sources, states)
 
     return read
+
+
+def published_reader(directory: Path = published.HERE) -> Callable[[Run], Measured | None]:
+    """A function that reads the published results of a run once, None where there are none; see `reader`."""
+    published.require_published(directory)
+
+    @cache
+    def read_run(run: Run) -> Measured | None:
+        details = published.read_details(run.name, directory)
+        if details is None:
+            return None
+        records = published.read_records(run.name, directory)
+        results.require_complete(published.stored(f"{run.name}.csv", directory), records, run, "make reference")
+        sources = "published" if finished.is_as_planned(run, details) else "other"
+        states = f"{run.name}.states.csv" if "states_sha256" in details else None
+        read_states = (lambda: pd.read_csv(io.BytesIO(published.read(states, directory)))) if states else None
+        return Measured(run, records, details, "make reference", sources, read_states)
+
+    return read_run
 
 
 def _sources(run: Run, details: dict) -> str:

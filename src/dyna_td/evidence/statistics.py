@@ -19,11 +19,11 @@ import scipy  # loads its parts when they are used
 from numpy.typing import ArrayLike
 
 RESAMPLES = 9_999  # (RESAMPLES + 1) * 2.5% is whole, so interval and p-value agree exactly
-LEVEL = 0.05  # of a two-sided test; 1 - LEVEL is the coverage of an interval
+LEVEL = 0.05  # tests are two-sided; intervals cover 1 - LEVEL
 FEW = 10  # seeds, below which `estimate_few` is used
 POWER = 0.8  # the chance with which `seeds_to_decide` seeds would decide
 _SEED = 20_220_801  # any number
-_DIGITS = 9  # of studentized deviations: a tie must not depend on the order in which a machine adds
+_DIGITS = 9  # studentized deviations are rounded to these: a tie must not depend on the order of a machine's sums
 
 
 class OneSidedTests:

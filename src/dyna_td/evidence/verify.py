@@ -6,7 +6,7 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.evidence import finished
 from dyna_td.evidence.aggregate import tables
-from dyna_td.pipeline import remedies, results
+from dyna_td.pipeline import results
 from dyna_td.pipeline.planned import Figure, Plan
 
 
@@ -32,7 +32,7 @@ def _runs(plan: Plan, directory: Path) -> Iterator[tuple[int, str]]:
             continue  # checked with its run
         name = csv.relative_to(folder).with_suffix("").as_posix()
         is_shown = name in plan.sampled_runs or results.states_csv(csv).exists()  # other states are not restored
-        rebuild = remedies.pipeline_command(name, plan.scale)
+        rebuild = results.pipeline_command(name, plan.scale)
         try:
             has_states = "states_sha256" in _details(name, csv, plan, directory) and is_shown
             if has_states:
@@ -51,14 +51,14 @@ def _details(name: str, csv: Path, plan: Plan, directory: Path) -> dict:
         return finished.read(plan, run, directory).table.details
     if run and plan.is_swept(run):
         return finished.read_sweep(plan, run, directory).details
-    return results.read(csv, remedies.pipeline_command(name, plan.scale))[1]
+    return results.read(csv, results.pipeline_command(name, plan.scale))[1]
 
 
 def _figure(figure: Figure, csv: Path, plan: Plan, directory: Path) -> tuple[int, str]:
     remake = f"delete it and run `make {figure.name} SCALE={plan.scale}`"
     try:
         expected = tables(figure, plan.scale, directory)
-    except (UserError, *remedies.DAMAGE) as error:
+    except (UserError, *results.DAMAGE) as error:
         reason = str(error) if isinstance(error, UserError) else "the JSON file of one of them is damaged."
         return 1, f"{csv} cannot be compared with its runs: {reason}"
     for path, text in expected.items():

@@ -1,6 +1,6 @@
 """The published facts, reference/ and experiments/, as the pages and their tables read them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,22 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import reference
+from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, load_claims
 from dyna_td.evidence.findings import Finding, load_findings
-from dyna_td.evidence.scorecard import EVIDENCE_SCALE
-from dyna_td.evidence.scores import Measured
-from dyna_td.pages.names import name_of
-from dyna_td.pipeline import costs
+from dyna_td.evidence.scores import Measured, published_reader
+from dyna_td.pipeline import costs, published
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
-
-PUBLISHED = ROOT / reference.DIRECTORY
-
-BENCHMARKED = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")
-LABELS = {curve: name_of(curve) for curve in BENCHMARKED}
 
 
 @dataclass(frozen=True)
@@ -33,18 +26,17 @@ class Facts:
     `folder` holds claims.csv and readings.csv, if they are not the published ones.
     """
 
-    folder: Path = PUBLISHED
+    folder: Path = published.DIRECTORY
 
     @cached_property
     def plan(self) -> Plan:
         """The plan of the paper's scale."""
-        return load_plan(EVIDENCE_SCALE, ROOT / "experiments")
+        return load_plan(published.SCALE, ROOT / "experiments")
 
     @cached_property
-    def stated(self) -> dict[int, dict]:
-        """The claims as claims.yaml states them, by number."""
-        content = read_checked(ROOT / "experiments" / "claims.yaml", "claims")
-        return {claim["number"]: claim for claim in content["claims"]}
+    def stated(self) -> dict[int, Claim]:
+        """The claims by number."""
+        return {claim.number: claim for claim in load_claims(self.plan, ROOT / "experiments")}
 
     @cached_property
     def findings(self) -> dict[int, Finding]:
@@ -57,6 +49,16 @@ class Facts:
         return pd.read_csv(self.folder / "claims.csv", dtype=str, keep_default_na=False)
 
     @cached_property
+    def compared(self) -> dict[Hashable, MeasuredTest | ComputedTest]:
+        """The test of each row of `card` that is a claim's test, by the row's index."""
+        tests = [test for claim in self.stated.values() for test in claim.tests]
+        rows = self.card.index[self.card["row"] != "claim"]
+        if len(rows) != len(tests):
+            where = self.folder / "claims.csv"
+            raise UserError(f"{where} is not a table of the claims' tests as they are now: call `make claims`.")
+        return dict(zip(rows, tests, strict=True))
+
+    @cached_property
     def verdicts(self) -> dict[int, str]:
         """Each claim's verdict by its number."""
         rows = self.card[self.card["row"] == "claim"]
@@ -64,9 +66,9 @@ class Facts:
 
     def changes(self, number: int) -> list[tuple[dict, str]]:
         """The entries of a claim's history, each with the verdict that followed it; the last one is the published."""
-        entries = self.stated[number].get("history", [])
-        published = (self if self.folder == PUBLISHED else Facts()).verdicts[number]
-        return list(zip(entries, [*(entry["verdict"] for entry in entries), published][1:], strict=True))
+        entries = self.stated[number].history
+        last = (self if self.folder == published.DIRECTORY else Facts()).verdicts[number]
+        return list(zip(entries, [*(entry["verdict"] for entry in entries), last][1:], strict=True))
 
     @cached_property
     def reworded(self) -> list[int]:
@@ -85,17 +87,21 @@ class Facts:
 
     def curves(self, name: str) -> pd.DataFrame:
         """The published curves of a figure or study, by panel, curve and metric."""
-        return pd.read_csv(reference.curves_csv(name, PUBLISHED)).set_index(["panel", "curve", "metric"])
+        return pd.read_csv(published.curves_csv(name, published.DIRECTORY)).set_index(["panel", "curve", "metric"])
 
     def tests(self, number: int) -> pd.DataFrame:
         """The rows of a claim's tests."""
         return self.card[(self.card["claim"] == str(number)) & (self.card["row"] != "claim")]
 
     @cached_property
+    def warm_up_goals(self) -> pd.DataFrame:
+        """How many episodes of the random warm-up reached the goal, by environment and seed."""
+        return pd.read_csv(published.DIRECTORY / "warm_up.csv").set_index(["environment", "seed"])["goals"]
+
+    @property
     def met_goal(self) -> dict[int, bool]:
-        """By seed, whether GridWorld's random warm-up reached the goal (reference/warm_up.csv)."""
-        table = pd.read_csv(PUBLISHED / "warm_up.csv")
-        return dict(zip(table["seed"], (table["goals"] > 0).tolist(), strict=True))
+        """By seed, whether GridWorld's random warm-up reached the goal."""
+        return (self.warm_up_goals["GridWorld"] > 0).to_dict()
 
     @cached_property
     def readings(self) -> pd.DataFrame:
@@ -125,7 +131,7 @@ class Facts:
 
     def cost(self, job: str) -> costs.Cost | None:
         """The published cost of a job, or None."""
-        return costs.read(reference.stored(f"{job}.json", PUBLISHED))
+        return costs.read(published.stored(f"{job}.json", published.DIRECTORY))
 
     def read(self, run: Run) -> Measured:
         """The published results of a run; a UserError if there are none."""
@@ -136,7 +142,7 @@ class Facts:
 
     @cached_property
     def _reader(self) -> Callable[[Run], Measured | None]:
-        return reference.reader(PUBLISHED)
+        return published_reader(published.DIRECTORY)
 
 
 def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], costs.Cost | None]) -> pd.DataFrame:

@@ -9,32 +9,30 @@ from collections.abc import Callable, Collection
 import pandas as pd
 from scipy import stats
 
-from dyna_td.evidence import statistics
+from dyna_td.evidence import labels, statistics
+from dyna_td.evidence.claims import ComputedTest, MeasuredTest, Term
+from dyna_td.evidence.scorecard import side_words
 from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pages import marked_text, tables
-from dyna_td.pages.facts import LABELS, Facts
+from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
-from dyna_td.pages.names import name_of
 from dyna_td.pipeline import costs as expense  # `costs` is a part of a page
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Panel, Plan
-from dyna_td.pipeline.plans import STUDIES, load_plan
+from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.yaml_files import read_checked
 
-LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
-THEMES = {  # the claims by what they are about, and what shows it
-    "Prioritizing is a cubic loss": (range(1, 8), "figures 7, 8, 11"),
-    "Outdated priorities, few examples": ((*range(8, 15), 19, 20), "figures 1, 10"),
-    "Noisy targets": (range(15, 19), "figure 9"),
-    "Where the states lie": (range(21, 28), "figures 2, 3"),
-    "Returns on benchmarks": (range(28, 37), "figures 4, 5, 12"),
-    "MuJoCo, roundabout, maze": (range(37, 45), "figures 6, 13, 14"),
-    "Theory on a trained Q": (range(45, 48), "study frozen"),
+THEMES = {  # the claims by what they are about, and the figures or the study that show it
+    "Prioritizing is a cubic loss": (range(1, 8), (7, 8, 11)),
+    "Outdated priorities, few examples": ((*range(8, 15), 19, 20), (1, 10)),
+    "Noisy targets": (range(15, 19), (9,)),
+    "Where the states lie": (range(21, 28), (2, 3)),
+    "Returns on benchmarks": (range(28, 37), (4, 5, 12)),
+    "MuJoCo, roundabout, maze": (range(37, 45), (6, 13, 14)),
+    "Theory on a trained Q": (range(45, 48), ("frozen",)),
 }
-WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
 CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
-DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
-RANGES = {"MountainCar-v0": 2000, "GridWorld": 2000, "Acrobot-v1": 500, "CartPole-v1": 500}  # of returns
+DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
@@ -44,14 +42,16 @@ def fill() -> None:
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
         "docs/README.md": (answer,),
-        "docs/claims.md": (tables.history, tables.undecided, claims),
+        "docs/claims.md": (overview, tables.history, tables.undecided, claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
         "docs/beyond-the-paper.md": (
             tables.what_to_use,
             tables.multiplicity,
             tables.controls,
+            tables.coin,
             tables.goal,
+            tables.when,
             tables.by_warm_up,
             tables.regression,
             tables.selection,
@@ -64,7 +64,7 @@ def fill() -> None:
 
 def scorecard(facts: Facts) -> str:
     """The line that shows the picture, with its content in words."""
-    words = ", ".join(f"{count} {verdict} ({LETTERS[verdict]})" for verdict, count in counts(facts).items())
+    words = ", ".join(f"{count} {verdict} ({labels.LETTERS[verdict]})" for verdict, count in counts(facts).items())
     return f"![Scorecard of {len(facts.verdicts)} claims: {words}](reference/scorecard.png)\n"
 
 
@@ -102,7 +102,7 @@ def advice(facts: Facts) -> str:
     for panel in panels:
         run = panel.curves["prioritized_er"]
         own, other = (tables.mean_returns(facts, panel.curves[name]) for name in ("prioritized_er", "er"))
-        gains.setdefault(run.environment, []).append((own - other)[: panel.seeds] / RANGES[run.environment])
+        gains.setdefault(run.environment, []).append((own - other)[: panel.seeds] / tables.RANGES[run.environment])
     won = [name for name, found in gains.items() if any(each.mean() > tables.half_width(each) for each in found)]
     elsewhere = [each for name, found in gains.items() if name not in won for each in found]
     mean = sum(elsewhere) / len(elsewhere)
@@ -110,7 +110,7 @@ def advice(facts: Facts) -> str:
     (dyna_td, _), (uniform, _) = (
         tables.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
-    names = ", ".join(name.partition("-")[0] for name in won)
+    names = ", ".join(map(labels.task, won))
     average = (
         f"{'nothing: ' if p > statistics.LEVEL else ''}{100 * mean.mean():+.2f}% of the range of returns (p = {p:.2f})"
     )
@@ -125,16 +125,16 @@ def results(facts: Facts) -> str:
     """The mean return over learning of each agent on each benchmark, with Student's 95% interval over seeds."""
     rows: dict[str, dict[int, list[str]]] = {}
     for panel in (panel for name in ("figure_4", "figure_12") for panel in facts.plan.figures[name].panels.values()):
-        found = {curve: _mean_return(facts, panel, curve) for curve in LABELS if curve in panel.curves}
+        found = {curve: _mean_return(facts, panel, curve) for curve in labels.BENCHMARK if curve in panel.curves}
         best = max(mean for mean, _ in found.values())
         words = {curve: f"{mean:,.0f} ± {half:,.0f}" for curve, (mean, half) in found.items()}
         cells = [f"**{words[curve]}**" if found[curve][0] == best else words[curve] for curve in found]
         run = panel.curves["er"]
-        environment, n = run.environment.partition("-")[0], run.settings.planning_updates
+        environment, n = labels.task(run.environment), run.settings.planning_updates
         row = dict(zip(found, cells, strict=True))
-        rows.setdefault(environment, {})[n] = [environment, str(n), *(row.get(curve, "") for curve in LABELS)]
+        rows.setdefault(environment, {})[n] = [environment, str(n), *(row.get(curve, "") for curve in labels.BENCHMARK)]
     ordered = [of_n[n] for of_n in rows.values() for n in sorted(of_n)]
-    return table(["environment", "n", *LABELS.values()], ordered)
+    return table(["environment", "n", *(labels.CURVES[curve] for curve in labels.BENCHMARK)], ordered)
 
 
 def figures(facts: Facts) -> str:
@@ -170,45 +170,62 @@ def caption_of(figure: str) -> list[str]:
 
 def verdicts_on(facts: Facts, figure: str, page: str = "") -> str:
     """The claims that are about a figure by their verdicts, perhaps as links to a `page`: "**S** 8 9, **C** 10"."""
-    number = figure.removeprefix("figure_")
-    about = [claim for claim, stated in facts.stated.items() if number in map(str, stated["figures"])]
-    if figure in STUDIES:
-        about = [claim for claim in facts.stated if facts.tests(claim)["plus"].str.contains(f"{figure}/").any()]
+    shown = {claim.number: {*claim.figures, *(term.figure for term in claim.terms)} for claim in facts.stated.values()}
+    about = [number for number, figures in shown.items() if figure in figures]
     found = {verdict: [claim for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
     links = {
         verdict: " ".join(f"[{claim}]({page}#claim-{claim})" if page else str(claim) for claim in of)
         for verdict, of in found.items()
     }
-    return ", ".join(f"**{LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)
+    return ", ".join(f"**{labels.LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)
 
 
-def themes(numbers: Collection[int]) -> dict[str, tuple[list[int], str]]:
+def themes(numbers: Collection[int]) -> dict[str, tuple[list[int], tuple[int | str, ...]]]:
     """The claims `numbers` by theme, and what shows them; claims that `THEMES` does not list come last."""
     listed = {theme: ([number for number in of if number in numbers], shown) for theme, (of, shown) in THEMES.items()}
     others = [number for number in numbers if not any(number in of for of, _ in THEMES.values())]
-    return listed | ({"Other claims": (others, "")} if others else {})
+    return listed | ({"Other claims": (others, ())} if others else {})
+
+
+def shown_in(shown: tuple[int | str, ...], name: Callable = str) -> str:
+    """What shows a theme in words: "figures 1, 10", each with its `name`, or "study frozen"."""
+    if not shown or isinstance(shown[0], str):
+        return "".join(f"study {each}" for each in shown)
+    return f"figure{'s' * (len(shown) > 1)} {', '.join(map(name, shown))}"
+
+
+def overview(facts: Facts) -> str:
+    """A line for each claim: its verdict and its first sentence."""
+    rows = [
+        [f"[{number}](#claim-{number})", facts.verdicts[number], escaped(stated.text.partition(". ")[0].rstrip("."))]
+        for number, stated in facts.stated.items()
+    ]
+    return table(["claim", "verdict", "in short"], rows)
 
 
 def claims(facts: Facts) -> str:
     """A section for each theme, and in it one for each claim."""
     lines = []
     for theme, (numbers, shown) in themes(facts.stated).items():
-        pictures = re.sub(r"(?<=[ ])(\d+)", r"[\1](../reference/figure_\1/figure_\1.png)", shown)
-        lines += [f"## {theme}", "", *([f"Shown in {pictures}.", ""] if shown else [])]
-        if shown.startswith("figures 4"):
-            lines += [f"![Comparisons of returns](../reference/{DIFFERENCES}.png)", ""]
+        words = shown_in(shown, lambda number: f"[{number}](../reference/figure_{number}/figure_{number}.png)")
+        lines += [f"## {theme}", "", *([f"Shown in {words}.", ""] if words else [])]
+        if 4 in shown:
+            lines += [f"![Comparisons of returns](../reference/{labels.DIFFERENCES}.png)", ""]
         lines += [line for number in numbers for line in _claim(facts, number)]
     return "\n".join(lines)
 
 
 def deviations(facts: Facts) -> str:
     """The table of the deviations; a row's number is its anchor."""
+    rows = deviation_rows('<a id="deviation-{0}"></a>{0}', lambda text: escaped(text) or "-")
+    return table(DEVIATION_HEADINGS, rows)
+
+
+def deviation_rows(anchor: str, cell: Callable[[str], str]) -> list[list[str]]:
+    """The rows of `experiments/deviations.yaml`: `anchor` with the number in it, and a `cell` of each text."""
     content = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
-    rows = []
-    for row in content:
-        anchor = f'<a id="deviation-{row["number"]}"></a>{row["number"]}'
-        rows.append([anchor, *(escaped(row[key]) or "-" for key in ("what", "paper", "code", "here", "other"))])
-    return table(["#", "what", "paper", "released code", "here", "other reading"], rows)
+    keys = ("what", "paper", "code", "here", "other")
+    return [[anchor.format(row["number"]), *(cell(row[key]) for key in keys)] for row in content]
 
 
 def costs(facts: Facts) -> str:
@@ -244,29 +261,25 @@ def in_words(number: int) -> str:
 
 def _claim(facts: Facts, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
-    sentence = f"**{verdict.capitalize()}.** {escaped(stated['text'])} ({stated['place']})"
+    sentence = f"**{verdict.capitalize()}.** {escaped(stated.text)} ({stated.place})"
     lines = [f"### Claim {number}", "", sentence, ""]
     if finding and finding.verdict == verdict:
-        parts = {"The paper": finding.paper, "We measured": finding.measured, "In practice": finding.advice}
-        lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in parts.items()), ""]
+        lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in finding.parts.items()), ""]
     tests = facts.tests(number)
-    is_beside = tests["row"] == "beside"
-    lines += _tests(facts, tests[~is_beside])
-    if is_beside.any():
-        summary = f"Tests beside the claim: {is_beside.sum()}"
-        lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests[is_beside])]
-        lines += ["</details>", ""]
-    for change in stated.get("history", ()):
+    beside = (tests["row"] == "beside").sum()
+    summary = f"Tests: {len(tests) - beside}{f', and {beside} beside the claim' if beside else ''}"
+    lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests)]
+    for change in stated.history:
         if "text" in change:
             lines.append(
                 f"- *Was {change['verdict']}* as: {escaped(tables.one_line(change['text']))} ([why](#{CHANGES}))"
             )
     lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
-    return lines if lines[-1] == "" else [*lines, ""]
+    return [*(lines if lines[-1] == "" else [*lines, ""]), "</details>", ""]
 
 
 def _tests(facts: Facts, tests: pd.DataFrame) -> list[str]:
-    rows = [[escaped(cell) for cell in test_cells(test, facts.plan)] for _, test in tests.iterrows()]
+    rows = [[escaped(cell) for cell in test_cells(facts, test)] for _, test in tests.iterrows()]
     return table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
 
 
@@ -278,43 +291,45 @@ def readings_of(facts: Facts, number: int) -> list[tuple[str, str]]:
     return [(f"{'Still' if other == verdict else 'But'} {other}", names[other]) for other in names if names[other]]
 
 
-def test_cells(test: pd.Series, plan: Plan) -> list[str]:
-    """A line of a claim's table: the compared curves, the effect with its interval, seeds, verdict."""
-    if test["expect"] == "computed":
-        return [
-            test["test"].replace("_", " "),
-            f"{float(test['effect']):.3g}: {test['note']}",
-            "",
-            "-",
-            test["verdict"],
-        ]
-    sides = [test[side].replace(f"{test['test']}/", "") for side in ("plus", "minus") if test[side]]
-    compared = " minus ".join(f"({side})" if len(sides) > 1 and " + " in side else side for side in sides)
-    name = f"{test['test']}{_task(test['test'], plan)}: {compared}"
-    part = WINDOWS.get(test["window"].partition(" ")[0], "")
-    name += f", {part}" if part not in test["test"] else ""
-    unit = test["unit"].replace("relative", "") if test["effect"] else ""
-    effect = " ".join(filter(None, [_effect(test), unit]))
-    note = test["note"] if test["note"] != test["to_decide"] else ""
-    name = re.sub(r"\w+", lambda word: name_of(word[0]), name).replace("_", " ")
-    verdict = f"{test['verdict']}{' (beside)' if test['row'] == 'beside' else ''}"
-    decide = f": {test['to_decide']}" if test["to_decide"] and test["row"] == "test" else ""
+def test_cells(facts: Facts, row: pd.Series) -> list[str]:
+    """A line of a claim's table, from a row of the card: curves, the effect with its interval, seeds, verdict."""
+    test = facts.compared[row.name]
+    if isinstance(test, ComputedTest):
+        name, effect = test.label.replace("_", " "), f"{float(row['effect']):.3g}: {row['note']}"
+        return [name, effect, "", "-", row["verdict"]]
+    unit = row["unit"].replace("relative", "") if row["effect"] else ""
+    note = row["note"] if row["note"] != row["to_decide"] else ""
+    verdict = f"{row['verdict']}{' (beside)' if test.beside else ''}"
+    decide = f": {row['to_decide']}" if row["to_decide"] and not test.beside else ""
     return [
-        name,
-        "; ".join(filter(None, [effect, note])),
-        tables.beside_the_mean(test),
-        test["n"],
+        _compared(test),
+        "; ".join(filter(None, [" ".join(filter(None, [_effect(row), unit])), note])),
+        tables.beside_the_mean(row),
+        row["n"],
         f"{verdict}{decide}",
     ]
 
 
-def _task(label: str, plan: Plan) -> str:
-    """The environment of a panel such as "figure_4/a", with its number of updates; "" for any other label."""
-    figure, _, panel = label.partition("/")
-    panels = plan.drawn[figure].panels if figure in plan.drawn else {}
-    runs = panels[panel].curves.values() if panel in panels else ()
-    updates = {getattr(run.settings, "planning_updates", None) for run in runs} - {None}
-    environments = {run.environment.partition("-")[0] for run in runs}
+def _compared(test: MeasuredTest) -> str:
+    """The label of a test, its task, the curves that it compares, and its window."""
+
+    def name(term: Term) -> str:
+        place = "" if term.place == test.label else f"{term.place}/"
+        return f"{place}{labels.CURVES.get(term.curve, term.curve)}"
+
+    sides = [side for side in (test.plus, test.minus) if side]
+    words = [side_words(test, side, name) for side in sides]
+    words = [f"({each})" if len(sides) > 1 < len(side) else each for each, side in zip(words, sides, strict=True)]
+    part = labels.WINDOWS.get(test.window, "")
+    ending = f", {part}" if part not in test.label else ""
+    return f"{test.label}{_task(test)}: {' minus '.join(words)}{ending}".replace("_", " ")
+
+
+def _task(test: MeasuredTest) -> str:
+    """The environment of a panel with its number of updates; "" for a test beyond one panel."""
+    panel = test.terms[0].panel if test.is_within_panel else ()
+    updates = {getattr(run.settings, "planning_updates", None) for run in panel} - {None}
+    environments = {labels.task(run.environment) for run in panel}
     if len(environments) != 1 or len(updates) != 1:
         return ""
     return f" ({environments.pop()}, n = {updates.pop()})"

@@ -1,7 +1,7 @@
 """The report of a scale on one HTML page: the answer, claims, figures, costs, provenance and deviations.
 
 `collect` gathers what is below results/<scale>, trains nothing, and names what is missing with the command that makes
-it. `published` gathers the same from reference/. `report.html.jinja` is the page.
+it. `published_page` gathers the same from reference/. `report.html.jinja` is the page.
 """
 
 import base64
@@ -22,18 +22,16 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import readings, reference, scorecard
+from dyna_td.evidence import labels, readings, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
 from dyna_td.pages import legends, markdown
 from dyna_td.pages.facts import Facts, measured_jobs
-from dyna_td.pipeline import beginnings, costs, plans, provenance, results
+from dyna_td.pipeline import beginnings, costs, provenance, published, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
-from dyna_td.pipeline.remedies import naming_damage
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.pipeline.results import naming_damage
 
-_DEVIATION = {"what": "what", "paper": "paper", "code": "released code", "here": "here", "other": "other reading"}
 # A warning is a mistake in the caption.
 _CAPTION_SETTINGS: dict[str, Any] = {"_disable_config": True, "halt_level": 2, "report_level": 5}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
@@ -65,19 +63,19 @@ def collect(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY
     Its `missing` pairs what the page cannot show with the command that makes it, or "".
     """
     folder = directory / plan.scale
-    is_evidence = plan.scale == scorecard.EVIDENCE_SCALE
+    is_evidence = plan.scale == published.SCALE
     found = Sources(partial(_own_or_published, folder, is_evidence), partial(_job, plan, directory), _embedded, folder)
     machine = provenance.machine()
     commit = f"{machine['git_commit'] or 'unknown'}{' with changes' if machine['git_dirty'] else ''}"
     return _content(plan, stated, found) | {"made_by": f"dyna_td {machine['versions']['dyna_td']}, commit {commit}"}
 
 
-def published(plan: Plan) -> str:
+def published_page(plan: Plan) -> str:
     """The page of the published results, with links to pictures in `reference/` beside it."""
-    directory = ROOT / "reference"
+    directory = published.DIRECTORY
     found = Sources(
         partial(_picture, directory),
-        lambda job: reference.stored(f"{job}.json", directory),
+        lambda job: published.stored(f"{job}.json", directory),
         lambda png: png.relative_to(ROOT).as_posix(),
         directory,
     )
@@ -86,7 +84,7 @@ def published(plan: Plan) -> str:
 
 def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     facts = _facts(plan, stated, found.verdicts)
-    claims = {claim.number: _claim(claim, facts, plan) for claim in stated} if facts else {}
+    claims = {claim.number: _claim(claim, facts) for claim in stated} if facts else {}
     studies = [name for name in plan.studies if found.picture(name).exists()]  # beyond the paper: not missed
     figures = [_figure(name, plan, claims.values(), found) for name in (*FIGURES_OF_THE_PAPER, *studies)]
     missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["pictures"]]
@@ -96,16 +94,19 @@ def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     themes = [(theme, [claims[number] for number in of]) for theme, (of, _) in of_theme.items()]
     return {
         "scale": plan.scale,
-        "is_evidence": plan.scale == scorecard.EVIDENCE_SCALE,
+        "is_evidence": plan.scale == published.SCALE,
         "answer": facts and _inline(markdown.answer(facts)),
         "counts": markdown.counts(facts) if facts else {},
-        "letters": markdown.LETTERS,
+        "letters": labels.LETTERS,
         "themes": themes,
         "figures": figures,
         "missing": missing,
         "costs": {"headings": markdown.COST_HEADINGS, "rows": _costs(plan, found)},
         "provenance": _provenance(plan, found),
-        "deviations": deviations(),
+        "deviations": {
+            "headings": markdown.DEVIATION_HEADINGS,
+            "rows": markdown.deviation_rows(Markup('<span id="deviation-{0}"></span>{0}'), _inline),
+        },
     }
 
 
@@ -121,14 +122,6 @@ def caption(path: Path) -> Markup:
     return Markup(parts["body"])
 
 
-def deviations() -> dict:
-    """The headings and the rows, as HTML, of `experiments/deviations.yaml`."""
-    content = read_checked(plans.DIRECTORY / "deviations.yaml", "deviations")["deviations"]
-    anchors = (Markup('<span id="deviation-{0}"></span>{0}').format(row["number"]) for row in content)
-    rows = [[anchor, *(_inline(row[key]) for key in _DEVIATION)] for anchor, row in zip(anchors, content, strict=True)]
-    return {"headings": ["#", *_DEVIATION.values()], "rows": rows}
-
-
 def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     """The verdicts in `folder`, None if there are none; a UserError for damaged tables."""
     csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
@@ -139,10 +132,9 @@ def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
     return Facts(folder)
 
 
-def _claim(claim: Claim, facts: Facts, plan: Plan) -> dict:
+def _claim(claim: Claim, facts: Facts) -> dict:
     """A claim as the page shows it; a finding only where it explains this verdict at the paper's scale."""
     verdict, finding = facts.verdicts[claim.number], facts.findings.get(claim.number)
-    parts = {"The paper": "paper", "We measured": "measured", "In practice": "advice"}
     tests = facts.tests(claim.number)
     (_, row), *_ = facts.card[facts.card["claim"] == str(claim.number)].iterrows()  # the claim's comes first
     is_fitting = finding and finding.verdict == verdict and row["evidence"] == "yes"
@@ -150,10 +142,10 @@ def _claim(claim: Claim, facts: Facts, plan: Plan) -> dict:
         **{"number": claim.number, "text": claim.text, "place": claim.place, "figures": claim.figures},
         **{"verdict": verdict, "words": scorecard.verdict_words(row)},
         "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
-        "finding": [(head, _linked(getattr(finding, key))) for head, key in parts.items()] if is_fitting else [],
+        "finding": [(head, _linked(text)) for head, text in finding.parts.items()] if finding and is_fitting else [],
         "readings": markdown.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
-        "tests": [(_bar(test), markdown.test_cells(test, plan), test["verdict"]) for _, test in tests.iterrows()],
+        "tests": [(_bar(test), markdown.test_cells(facts, test), test["verdict"]) for _, test in tests.iterrows()],
     }
 
 
@@ -202,7 +194,7 @@ def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> di
         return shown
     place = png.parent.name if png.is_relative_to(found.verdicts) else png.parent.as_posix()
     pictures = [_shown(png, f"{shown['heading']}: {figure.title}", remedy, found)]
-    more = found.picture(markdown.DIFFERENCES)  # about figures 4 and 12, shown with the former
+    more = found.picture(labels.DIFFERENCES)  # about figures 4 and 12, shown with the former
     if name == "figure_4" and more.exists():
         pictures.append(_shown(more, "Differences of returns in figures 4 and 12", remedy, found))
     repeats = beginnings.read(png.with_name("repeats.csv"))
@@ -223,13 +215,13 @@ def _shown(png: Path, title: str, remedy: str, found: Sources) -> dict:
 
 
 def _picture(directory: Path, name: str) -> Path:
-    return directory / f"{name}.png" if name == markdown.DIFFERENCES else directory / name / f"{name}.png"
+    return directory / f"{name}.png" if name == labels.DIFFERENCES else directory / name / f"{name}.png"
 
 
 def _own_or_published(folder: Path, is_evidence: bool, name: str) -> Path:
     """The picture drawn from these results, or else, at the paper's scale, the published one."""
     own = _picture(folder, name)
-    return _picture(reference.DIRECTORY, name) if is_evidence and not own.exists() else own
+    return _picture(published.HERE, name) if is_evidence and not own.exists() else own
 
 
 def _job(plan: Plan, directory: Path, job: str) -> Path:

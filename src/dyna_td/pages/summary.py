@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td.evidence import reference, statistics
-from dyna_td.evidence.scores import Measured, score
-from dyna_td.pipeline import costs, results
+from dyna_td.evidence import statistics
+from dyna_td.evidence.scores import Measured, published_reader, score
+from dyna_td.pipeline import costs, published, results
 from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.settings import Run
 
@@ -22,7 +22,7 @@ def summary(figures: list[Figure], directory: Path) -> pd.DataFrame:
 
     `mean` is over learning, as in the claims: the panel's metric in evaluations after any warm-up, seed by seed.
     """
-    read = reference.reader(directory)
+    read = published_reader(directory)
     rows = [
         {"figure": figure.name, "panel": letter, "curve": curve, **row}
         for figure in figures
@@ -43,7 +43,7 @@ def _curves(
         scores, last = (score(measured, metric, window).dropna() for window in ("auc", "final"))
         low, high = statistics.estimate(scores.to_numpy()).interval() if len(scores) > 1 else (np.nan, np.nan)
         jobs = [run.name + results.SWEEP] * bool(run.sweep) + [run.name]
-        found = [cost for job in jobs if (cost := costs.read(reference.stored(f"{job}.json", directory).absolute()))]
+        found = [cost for job in jobs if (cost := costs.read(published.stored(f"{job}.json", directory).absolute()))]
         yield (
             curve,
             {

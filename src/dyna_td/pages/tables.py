@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dyna_td.evidence import reference, statistics
+from dyna_td.evidence import labels, statistics
 from dyna_td.evidence.scores import Measured, score
-from dyna_td.pages.facts import LABELS, PUBLISHED, Facts
+from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
-from dyna_td.pages.names import name_of
-from dyna_td.pipeline import results
+from dyna_td.pipeline import published, results
 from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
+from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
@@ -47,9 +47,15 @@ _REPLACES = {
     "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
-LEARNERS = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")  # of the sine task
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
-_DOUBTFUL = 0.4  # of the choices by five seeds: a sweep is shown that errs so often
+RANGES = {
+    "MountainCar-v0": 2000,
+    "GridWorld": 2000,
+    "Acrobot-v1": 500,
+    "CartPole-v1": 500,
+}  # the width of returns
+_COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
+_DOUBTFUL = 0.4  # a sweep is shown if so many choices by five seeds would err
 
 
 def history(facts: Facts) -> str:
@@ -101,7 +107,7 @@ def by_warm_up(facts: Facts) -> str:
     rows = []
     for n, (figure, key) in _BENCHMARK.items():
         curves = facts.plan.figures[figure].panels[key].curves
-        rows += [[str(n), *row] for row in _strata(facts, {LABELS[name]: curves[name] for name in _BY_WARM_UP})]
+        rows += [[str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _BY_WARM_UP})]
     return table(["n", *_STRATA], rows)
 
 
@@ -118,6 +124,23 @@ def controls(facts: Facts) -> str:
     curves = facts.plan.studies["controls"].panels["b"].curves
     rows = [[f"`{curve}`", _REPLACES.get(curve, ""), *(cell(curve, at) for at in panels.values())] for curve in curves]
     return table(["agent", "what it replaces", *panels], rows)
+
+
+def coin(facts: Facts) -> str:
+    """A line for each benchmark: what the coin costs Dyna-TD, and whether two one-sided tests call that nothing."""
+    rows = []
+    for panel in facts.plan.studies["controls"].panels.values():
+        if set(panel.curves) != {"dyna_td", "random_sign"}:
+            continue
+        mine, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in ("random_sign", "dyna_td"))
+        difference, environment = mine - other, panel.curves["dyna_td"].environment
+        margin = _COIN_MARGIN * RANGES[environment]
+        half = stats.t.ppf(1 - statistics.LEVEL, len(difference) - 1) * difference.sem()
+        low, high = difference.mean() - half, difference.mean() + half
+        verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
+        words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+        rows.append([environment.partition("-")[0], str(len(difference)), words, f"{margin:.0f}", verdict])
+    return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
 
 
 def goal(facts: Facts) -> str:
@@ -138,9 +161,23 @@ def goal(facts: Facts) -> str:
         names = [f"n = {tasks[key].settings.planning_updates}" for key in here]
         curves = [curve for curve in panels[here[0]].curves if not curve.endswith("_shown")]
         rows = [[f"`{curve}`", *(cell(key, curve, end) for key in here for end in ("", "_shown"))] for curve in curves]
-        name = environment.partition("-")[0]
+        name = labels.task(environment)
         parts.append(table([name, *(f"{name}, {end}" for name in names for end in ("hidden", "shown"))], rows))
     return "\n".join(parts)
+
+
+def when(facts: Facts) -> str:
+    """A line for each world: how rare its reward is, ER's return, and the other agents' minus ER's."""
+    means, study = facts.curves("when"), facts.plan.studies["when"]
+    declared = read_checked(study.source, "figure")["panels"]
+    rows = []
+    for key, panel in study.panels.items():
+        goals = facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean()
+        own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
+        others = [_difference(means.loc[(key, curve, "return_less_er")]) for curve in panel.curves if curve != "er"]
+        rows.append([declared[key]["title"], f"{goals:.1f}", own, *others])
+    curves = study.panels["base"].curves
+    return table(["world", "goals in the warm-up", *(f"`{curve}`" for curve in curves)], rows)
 
 
 def _difference(row: pd.Series) -> str:
@@ -175,7 +212,7 @@ def what_to_use(facts: Facts) -> str:
         run = panel.curves[baseline]
         own = f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"
         others = [_difference(difference(key, curve)) for curve in curves[1:]]
-        rows.append([f"{run.environment.partition('-')[0]}, n = {run.settings.planning_updates}", own, *others])
+        rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", own, *others])
     rows.append(["won, lost against ER", "", *map(counts, curves[1:])])
     rows.append(["both at swept rates", "", *(counts(curve + swept, baseline + swept) for curve in curves[1:])])
     rows.append(["won, lost against PrioritizedER", *(counts(curve, "prioritized_er") for curve in curves)])
@@ -214,16 +251,16 @@ def regression(facts: Facts) -> str:
     """Test errors minus L2's, in per cent of L2's, for each task of the study and three lengths of training."""
     rows = []
     for panel in facts.plan.studies["regression"].panels.values():
-        shown = {curve: facts.read(panel.curves[curve]) for curve in LEARNERS if curve in panel.curves}
+        shown = {curve: facts.read(panel.curves[curve]) for curve in labels.SINE if curve in panel.curves}
         data = shown["l2"].run.settings
         task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
         for length in _LENGTHS:
             errors = {curve: _test_errors(measured, length) for curve, measured in shown.items()}
             own = errors.pop("l2")
             cells = {curve: _percent(100 * (error - own) / own.mean()) for curve, error in errors.items()}
-            own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in LEARNERS if curve != "l2")]
+            own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in labels.SINE if curve != "l2")]
             rows.append([task, f"{length:,}", *own_and_others])
-    return table(["task", "updates", *map(name_of, LEARNERS)], rows)
+    return table(["task", "updates", *(labels.CURVES[curve] for curve in labels.SINE)], rows)
 
 
 def _test_errors(whole: Measured, length: int) -> pd.Series:
@@ -247,14 +284,14 @@ def selection(facts: Facts) -> str:
     """
     rows = []
     for run in facts.plan.all_runs.values():
-        csv = reference.stored(f"{run.name}{results.SWEEP}.csv", PUBLISHED)
+        csv = published.stored(f"{run.name}{results.SWEEP}.csv", published.DIRECTORY)
         if not run.sweep or is_supervised(run.environment) or not csv.exists():
             continue
         sweep = pd.read_csv(csv)
         other = [share_of_other_choices(run, sweep, count) for count in (5, 20)]
         if other[0] >= _DOUBTFUL:
             rate = select_learning_rate(run, sweep)["learning_rate"]
-            task = run.environment.partition("-")[0] + (", 16x16" if run.settings.hidden == (16, 16) else "")
+            task = labels.task(run.environment) + (", 16x16" if run.settings.hidden == (16, 16) else "")
             words = [f"`{run.agent}`"]
             if "priorityexponent" in run.name:  # not the agent's own
                 words.append(f"exponent {run.settings.priority_exponent:g}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td.pipeline import provenance, published, remedies, results
+from dyna_td.pipeline import provenance, published, results
 from dyna_td.settings import Run
 
 EQUAL, DIFFERENT, NOT_PUBLISHED = "equal", "different", "not published"
@@ -92,7 +92,7 @@ def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = pub
 def read_and_repeat(scale: str, run: Run) -> Repeat:
     """`repeat` of the finished `run` at a scale; raises UserError if it is damaged."""
     csv = results.run_csv(scale, run.name)
-    return repeat(run, *results.read_run(csv, run, remedies.pipeline_command(run.name, scale)))
+    return repeat(run, *results.read_run(csv, run, results.pipeline_command(run.name, scale)))
 
 
 def _cause(here: dict, there: dict) -> str:

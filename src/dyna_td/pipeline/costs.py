@@ -10,13 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline import published, results
 from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.settings import Run
 
-PUBLISHED = ROOT / "reference" / "runs"
-PUBLISHED_SCALE = "paper"
+PUBLISHED = published.DIRECTORY / "runs"
 START = 15.0  # core-seconds in which a job imports TensorFlow and compiles, however little it trains
 
 
@@ -68,8 +66,8 @@ def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda 
 def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost | None:
     """The measured cost of `job`: finished below `directory`, or published; None if it was never measured."""
     finished = read(results.provenance_json(results.run_csv(plan.scale, job, directory)).absolute())
-    published = read(PUBLISHED / f"{job}.json") if plan.scale == PUBLISHED_SCALE else None
-    found = [cost for cost in (finished, published) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
+    stored = read(PUBLISHED / f"{job}.json") if plan.scale == published.SCALE else None
+    found = [cost for cost in (finished, stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
     return found[0] if found else None
 
 
@@ -82,14 +80,16 @@ def estimated(plan: Plan, job: str) -> Cost:
     """The cost of `job` in proportion to published jobs like it, or else `UNMEASURED`.
 
     A published job of the same name has the seconds up to each step. Otherwise the dearest job that trains the same
-    agent on the same environment counts, and seconds shrink with the steps of all seeds.
+    agent on the same environment counts, or else any agent there. Seconds shrink with the steps of all seeds.
     """
     run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
     own = read(PUBLISHED / f"{job}.json")
     if own:
         return own._replace(core_seconds=START + own.core_seconds * own.share(seeds, steps), seeds=seeds, steps=steps)
-    others = (PUBLISHED / run.environment / run.agent).glob("*.json")
-    known = [cost for path in sorted(others) if (cost := read(path))]
+    worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's dials stand behind "-"
+    likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
+    found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
+    known = next(filter(None, found), None)
     if not known:
         return UNMEASURED
     pace = max(cost.core_seconds / cost.extent for cost in known)

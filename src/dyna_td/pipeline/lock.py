@@ -1,14 +1,18 @@
-"""One pipeline at a time in a folder, by a lock that ends with its process, however that ends.
+"""One pipeline at a time in a folder, one maker of each result, by locks that end with their process.
 
 Snakemake's own lock is a file, which a killed Snakemake leaves behind for a person to remove; profiles/default turns it
 off. This one belongs to an open file: the system lets go of it when the process is gone.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import socket
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from dyna_td.errors import UserError
@@ -36,6 +40,34 @@ def require_free(path: Path = PATH) -> None:
     if path.exists():
         with path.open() as file:
             _lock(file.fileno(), path, fcntl.LOCK_SH, PIPELINE)
+
+
+@contextlib.contextmanager
+def workplace(path: Path) -> Iterator[None]:
+    """Holds the folder of `path` for this process, with all temporary files in it, and deletes it at the end.
+
+    TensorFlow writes the loops that it generates into temporary files. What a killed process left is deleted first.
+
+    Raises:
+      UserError: if another process is making `path`.
+    """
+    folder = path.absolute().with_name(f".{path.name}.work")
+    folder.mkdir(exist_ok=True)
+    key = folder / "lock"
+    hold(key, f"another process is making {path}")
+    for left in folder.iterdir():
+        if left != key:
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+    before = tempfile.tempdir
+    with contextlib.suppress(UnicodeEncodeError):  # TensorFlow reads no file whose name the locale cannot spell
+        str(folder).encode()
+        tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        with contextlib.suppress(OSError):  # a folder that cannot be written any more keeps it
+            shutil.rmtree(folder)
 
 
 def _lock(handle: int, path: Path, kind: int, held: str) -> None:

@@ -90,7 +90,7 @@ class Scale:
       extents: bounds and replaced settings by kind of environment, see `kind_of`.
       published_rates: whether a swept learning rate is the published choice, where there is one.
       more_seeds: seeds of runs that train more than their figures show, by name.
-      fewer_steps: steps of figures, studies and runs that are cut short, by name.
+      fewer_steps: steps of figures, studies and runs that are cut short, by name; * stands for any part of a run's.
       first_selection_seeds: of sweeps whose seeds do not follow from the run's name.
     """
 
@@ -107,20 +107,19 @@ class Plan:
     """Everything that is to be run at one scale.
 
     Attributes:
-      scale: `smoke`, `quick` or `paper`.
+      scope: the scale.
       figures: the available figures of the paper by name, in its order.
-      selection_seeds: how many seeds select a learning rate, by environment kind (see `scales.yaml`).
       studies: the available studies by name.
-      published_rates: see `Scale`.
-      first_selection_seeds: the first of these seeds by a run's name, where it does not follow from the name.
     """
 
-    scale: str
+    scope: Scale
     figures: dict[str, Figure]
-    selection_seeds: dict[str, int]
     studies: dict[str, Figure]
-    published_rates: bool = False
-    first_selection_seeds: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> str:
+        """`smoke`, `quick` or `paper`."""
+        return self.scope.name
 
     @property
     def drawn(self) -> dict[str, Figure]:
@@ -139,13 +138,14 @@ class Plan:
         """
         blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
         drawn = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
-        first = self.first_selection_seeds.get(run.name, drawn)
-        seeds = tuple(range(first, first + self.selection_seeds[kind_of(run.environment)]))
+        first = self.scope.first_selection_seeds.get(run.name, drawn)
+        count = self.scope.extents[kind_of(run.environment)]["selection_seeds"]
+        seeds = tuple(range(first, first + count))
         return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
 
     def published_choice(self, run: Run) -> dict | None:
         """The published choice of a run's swept learning rate, from a sweep of the same settings and rates; or None."""
-        if not (run.sweep and self.published_rates):
+        if not (run.sweep and self.scope.published_rates):
             return None
         details = published.read_details(run.name + results.SWEEP)
         asked = json.loads(json.dumps(asdict(run.settings)))

@@ -6,6 +6,7 @@ A panel of a figure names its curves, each a run; or it is a closed form. Figure
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
@@ -34,7 +35,7 @@ STUDIES = tuple(
     for path in sorted(DIRECTORY.glob("*.yaml"))
     if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # no link of an editor's
 )
-LONGEST_RUN_NAME = 200  # of a run: file systems end at 255 bytes, of which suffixes and temporary files take some
+LONGEST_RUN_NAME = 200  # characters: file systems end at 255 bytes, and suffixes take some of them
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
@@ -55,8 +56,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
-    selection_seeds = {kind: extent["selection_seeds"] for kind, extent in scope.extents.items()}
-    return Plan(scale, figures, selection_seeds, studies, scope.published_rates, scope.first_selection_seeds)
+    return Plan(scope, figures, studies)
 
 
 @contextmanager
@@ -95,7 +95,8 @@ def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
             run = _run(environment, key, curve or {}, panel, extent)
             shown = len(run.seeds)
             seeds = tuple(range(max(shown, scale.more_seeds.get(run.name, 0))))
-            steps = min(most_steps, scale.fewer_steps.get(run.name, LARGEST))
+            fewer = (steps for name, steps in scale.fewer_steps.items() if fnmatchcase(run.name, name))
+            steps = min(most_steps, *fewer, run.steps)
             curves[key] = replace(run.beginning(steps), seeds=seeds)
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")

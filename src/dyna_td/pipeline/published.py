@@ -4,6 +4,7 @@ import io
 import json
 import lzma
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -12,10 +13,22 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.pipeline import results
 from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.remedies import naming_damage
+from dyna_td.pipeline.results import naming_damage
 
 DIRECTORY = ROOT / "reference"
-SCALE = "paper"
+HERE = Path("reference")  # of the current folder, which commands fill and name
+SCALE = "paper"  # the only one that is evidence
+
+
+def require_published(directory: Path = HERE) -> list[str]:
+    """The names of the published figures, in the paper's order, studies last; a UserError if nothing is published."""
+    if not Path(directory).is_dir():
+        raise UserError(
+            f"{directory} holds no published results: run this in the project's root folder, or get them with "
+            "`git checkout reference`."
+        )
+    names = {path.parent.name for path in Path(directory).glob("*/curves.csv")}
+    return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
 
 
 def curves_csv(figure: str, directory: Path = DIRECTORY) -> Path:

@@ -6,6 +6,9 @@ A CSV has one row a number, `seed,step,metric,value`, unsmoothed and sorted. Fil
 import hashlib
 import io
 import json
+import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -14,13 +17,15 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.pipeline import provenance
 from dyna_td.pipeline.files import write_whole
-from dyna_td.playing.policy import Policy, path_beside
+from dyna_td.pipeline.policy import Policy, path_beside
 from dyna_td.settings import Run
 
 DIRECTORY = Path("results")
 SWEEP = ".selection"  # ends the name of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
+# The errors that reading a damaged file raises.
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, lzma.LZMAError)
 
 
 def run_csv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
@@ -173,3 +178,27 @@ def _read_bytes(path: Path, rebuild: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; make it with `{rebuild}`.") from error
+
+
+@contextmanager
+def naming_damage(path: Path, remedy: str) -> Iterator[None]:
+    """Turns any damage that the block finds in `path` into one sentence, a UserError, that ends with `remedy`."""
+    try:
+        yield
+    except OSError as error:
+        # Libraries raise an OSError without a number for a damaged file, too.
+        fault = f"cannot read {path}: {error.strerror}" if error.strerror else f"{path} is damaged"
+        raise UserError(f"{fault}; {remedy}.") from error
+    except DAMAGE as error:
+        raise UserError(f"{path} is damaged; {remedy}.") from error
+
+
+def pipeline_command(job: str, scale: str) -> str:
+    """The command with which the pipeline makes the CSV of a run or sweep anew, however new it looks."""
+    return f"snakemake --force {run_csv(scale, job)} --config scale={scale}"
+
+
+def nothing_there(what: str, scale: str) -> UserError:
+    """The error of a command that finds no `what` of a scale."""
+    place = DIRECTORY / scale
+    return UserError(f"{place} holds no finished {what}: make some, for example with `make figure_1 SCALE={scale}`.")

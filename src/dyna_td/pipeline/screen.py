@@ -32,7 +32,7 @@ class Screen(logging.Handler):
         self.is_terminal = self.stream.isatty()
         self.jobs: dict[int, str] = {}  # all trainings of the target, by Snakemake's number
         self.begun: dict[int, float] = {}
-        self.seconds: dict[int, float] = {}  # of finished trainings
+        self.seconds: dict[int, float] = {}  # finished trainings
         self.waiting: set[int] = set()
         self.stopped: list[str] = []
         self.has_failed = False

@@ -10,7 +10,7 @@ import numpy as np
 
 import envs
 from dyna_td.errors import UserError
-from dyna_td.playing.policy import Policy
+from dyna_td.pipeline.policy import Policy
 
 LONGEST_EPISODE = 4_000  # steps: some environments have no time limit
 SHORTEST_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second
@@ -87,7 +87,7 @@ class _Pictures:
     def __init__(self, environment: gymnasium.Env, show: Callable[[np.ndarray], None] | None):
         self._environment, self._show, self._steps = environment, show, 0
         self._every = max(1, round(SHORTEST_FRAME * rate_of(environment)))
-        if show and hasattr(environment.unwrapped, "set_record_video_wrapper"):  # of highway-env
+        if show and hasattr(environment.unwrapped, "set_record_video_wrapper"):  # highway-env's
             environment.unwrapped.set_record_video_wrapper(self)
 
     def after_step(self, ended: bool = False) -> None:
@@ -104,5 +104,5 @@ class _Pictures:
 
 def rate_of(environment: gymnasium.Env) -> float:
     """The environment's pictures in a second."""
-    config = getattr(environment.unwrapped, "config", {})  # of highway-env
+    config = getattr(environment.unwrapped, "config", {})  # highway-env's
     return float(config.get("simulation_frequency") or environment.metadata.get("render_fps") or 25)

@@ -15,8 +15,8 @@ import numpy as np
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline.own_agents import require_agent
+from dyna_td.pipeline.policy import Policy, weights_of
 from dyna_td.pipeline.quiet_import import import_quietly
-from dyna_td.playing.policy import Policy, weights_of
 from dyna_td.settings import Run
 
 PLANES = {  # whose states are points in a plane, with the names of its axes
@@ -25,9 +25,9 @@ PLANES = {  # whose states are points in a plane, with the names of its axes
     "MountainCar-v0": ("position", "velocity"),
 }
 CELLS = 60  # a side of the maps
-MODEL_DRAWS = 16  # of the environment's noise, averaged in each y
+MODEL_DRAWS = 16  # each y averages as many draws of the environment's noise
 SHOWN = 2_000  # states of B_er, of p* and of the queue
-PICTURES = 24  # of an animation
+PICTURES = 24  # in an animation
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ import sys
 from collections.abc import Callable
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.evidence import reference
-from dyna_td.evidence.scorecard import EVIDENCE_SCALE, as_csv
-from dyna_td.pipeline import lock, plans, provenance, results
+from dyna_td.evidence.scorecard import as_csv
+from dyna_td.pipeline import lock, plans, provenance, published, results
 from dyna_td.pipeline.files import ROOT, write_whole
-from dyna_td.publishing import gallery, store
+from dyna_td.publishing import store
 
 MAINTAINERS = {  # these commands, for a group of their own in `--help`
     "reference": "publish finished figures, after checking all of them, and store the finished runs of the others",
@@ -34,7 +33,7 @@ def add_commands(add: Callable) -> None:
 
 
 def _reference(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(EVIDENCE_SCALE)
+    plan = plans.load_plan(published.SCALE)
     store.require_committed()
     for figure in [plan.figure(name) for name in options.figures] or plan.drawn.values():
         csvs = [results.run_csv(plan.scale, run.name) for run in figure.runs]
@@ -43,17 +42,17 @@ def _reference(options: argparse.Namespace) -> None:
             rebuild = f"make {figure.name} SCALE={plan.scale}"
             print(f"{figure.name} lacks {lacks} of {len(csvs)} runs, which `{rebuild}` trains.")
             continue
-        store.publish(plan, figure, results.DIRECTORY, reference.DIRECTORY)
-        print(gallery.draw(figure.name, reference.DIRECTORY, reference.DIRECTORY).parent)
+        store.publish(plan, figure, results.DIRECTORY, published.HERE)
+        print(store.draw(figure.name, published.HERE, published.HERE).parent)
     if not options.figures:
-        kept = store.keep(plan, plan.all_runs.values(), results.DIRECTORY, reference.DIRECTORY)
+        kept = store.keep(plan, plan.all_runs.values(), results.DIRECTORY, published.HERE)
         print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
 
 
 def _restore(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(EVIDENCE_SCALE)
+    plan = plans.load_plan(published.SCALE)
     lock.require_free()
-    back = store.restore(plan, reference.DIRECTORY, results.DIRECTORY)
+    back = store.restore(plan, published.HERE, results.DIRECTORY)
     for sentence in back.left_out:
         print(f"left out: {sentence}")
     print(f"{len(back.runs)} runs are back in {results.DIRECTORY / plan.scale}.")
@@ -70,9 +69,9 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _gallery(options: argparse.Namespace) -> None:
-    there = reference.require_published()
+    there = published.require_published()
     figures = [require_choice(name, there, "published figure") for name in options.figures] or there
-    for png in gallery.draw_all(figures):
+    for png in store.draw_all(figures):
         print(png)
 
 

@@ -1,19 +1,25 @@
-"""Fills `reference/` with finished figures and runs, and brings the runs back, so that nobody trains them again."""
+"""Fills `reference/` with finished figures and runs, and brings the runs back, so that nobody trains them again.
+
+It draws the published pictures, too, from the published tables and without TensorFlow.
+"""
 
 import json
 import lzma
-from collections.abc import Iterable
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import aggregate, finished, reference
+from dyna_td.evidence import aggregate, finished
 from dyna_td.evidence.finished import Finished
-from dyna_td.pipeline import provenance, results
-from dyna_td.pipeline.files import write_whole
+from dyna_td.pipeline import provenance, published, results
+from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.pipeline.planned import Figure, Plan
-from dyna_td.playing.policy import path_beside
-from dyna_td.publishing import handover
+from dyna_td.pipeline.policy import path_beside
 from dyna_td.settings import Run
 
 
@@ -42,8 +48,8 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     curves = aggregate.curves_text(figure, lambda run: (made[run].table.records, made[run].table.details))
     if figure.shows_states:
         states = aggregate.states_text(figure, lambda run: results.read_states(made[run].table.csv, remake))
-        _compress(reference.states_csv(figure.name, directory), states.encode())
-    with write_whole(reference.curves_csv(figure.name, directory)) as file:
+        _compress(published.states_csv(figure.name, directory), states.encode())
+    with write_whole(published.curves_csv(figure.name, directory)) as file:
         file.write(curves)
     keep(plan, made, source, directory)
 
@@ -65,26 +71,26 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
             continue
         kept.append(run)
         for name, path in files.items():
-            at = reference.stored(name, directory)
+            at = published.stored(name, directory)
             if path.suffix == ".csv":
                 _compress(at, path.read_bytes())
             else:
                 with write_whole(at) as file:
                     file.write(f"{_as_json(json.loads(path.read_bytes()))}\n")
         if run.name in plan.runs and has_policy:  # studies would double the size of the repository
-            with write_whole(reference.stored(f"{run.name}.policy.npz", directory), "wb") as file:
+            with write_whole(published.stored(f"{run.name}.policy.npz", directory), "wb") as file:
                 file.write(path_beside(csv).read_bytes())
     return kept
 
 
 def restore(plan: Plan, directory: Path, target: Path) -> Restored:
     """Brings published runs of `plan` that are not below `target` back there, and hands them over to Snakemake."""
-    reference.require_published(directory)
+    published.require_published(directory)
     back = Restored()
     for run in plan.all_runs.values():
-        if reference.stored(f"{run.name}.json", directory).exists():
+        if published.stored(f"{run.name}.json", directory).exists():
             _restore(plan, run, directory, target, back)
-    handover.tell_snakemake(plan.scale, back.runs, target)
+    tell_snakemake(plan.scale, back.runs, target)
     return back
 
 
@@ -94,17 +100,17 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored
     if f"{run.name}.csv" not in files:
         return
     policy = f"{run.name}.policy.npz"
-    if reference.stored(policy, directory).exists():
+    if published.stored(policy, directory).exists():
         files = {policy: path_beside(files[f"{run.name}.csv"]), **files}
     try:
-        bound = {name: reference.read(name, directory) for name in files if not name.endswith(".json")}
+        bound = {name: published.read(name, directory) for name in files if not name.endswith(".json")}
     except UserError as error:
         back.damaged.append(str(error))
         return
     try:
         for name, path in files.items():
             with write_whole(path, "wb") as file:
-                file.write(bound[name] if name in bound else reference.stored(name, directory).read_bytes())
+                file.write(bound[name] if name in bound else published.stored(name, directory).read_bytes())
         back.runs.append(finished.read(plan, run, target))
     except UserError as error:
         back.left_out.append(str(error))
@@ -122,7 +128,7 @@ def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:
 def _compress(path: Path, content: bytes) -> None:
     """Writes `content`, unless it is there already: another version of the library may make other bytes of it."""
     try:
-        if reference.read_compressed(path) == content:
+        if published.read_compressed(path) == content:
             return
     except UserError:
         pass  # not there, or damaged
@@ -136,3 +142,46 @@ def _as_json(value: object, indent: str = "") -> str:
         return json.dumps(value, allow_nan=False)
     entries = [f"{indent} {json.dumps(key)}: {_as_json(entry, f'{indent} ')}" for key, entry in value.items()]
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
+
+
+def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:
+    """Has Snakemake note that today's parameters make these runs and their sweeps."""
+    csvs = [table.csv for made in runs for table in made.tables]
+    if not csvs:
+        return
+    home = os.path.dirname(os.path.abspath(directory))  # links are not followed: results/ may lead to another disk
+    targets = [os.path.relpath(csv, home) for csv in csvs]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--touch", "--force"]
+    command += [*targets, "--config", f"scale={scale}"]
+    done = subprocess.run(command, cwd=home, env=environment(ROOT), capture_output=True, text=True)
+    if done.returncode:
+        reason = next((line for line in done.stderr.splitlines() if "error" in line.lower()), "it failed")
+        raise UserError(f"Snakemake did not take the runs over ({reason}): try again.")
+
+
+def environment(checkout: Path) -> dict[str, str]:
+    """The environment of a process that imports the sources in `checkout`."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(checkout)])}
+
+
+def draw_all(figures: Sequence[str]) -> list[Path]:
+    """Draws `figures` where they are published, one process each; returns the PNGs.
+
+    Raises:
+      UserError: if the tables of one are damaged, or its script refuses them.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda figure: draw(figure, published.HERE, published.HERE), figures))
+
+
+def draw(figure: str, directory: Path, output: Path) -> Path:
+    """Draws one figure from its tables in `directory`, PNG and PDF; see `draw_all`."""
+    png, curves = Path(output) / figure / f"{figure}.png", published.curves_csv(figure, directory)
+    tables = ["--curves", str(curves), "--scale", published.SCALE, "--output", str(png)]
+    command = [sys.executable, str(ROOT / "figures" / "draw.py"), figure, *tables]
+    drawn = subprocess.run(command, env=environment(ROOT), capture_output=True, text=True)
+    if drawn.returncode:
+        said = drawn.stderr.strip().splitlines() or [f"the script ended with status {drawn.returncode}."]
+        fault = said[-1].removeprefix("error: ").partition(";")[0].rstrip(".")
+        raise UserError(f"{figure} cannot be drawn from {directory}: {fault}; {published.again(curves.parent)}.")
+    return png

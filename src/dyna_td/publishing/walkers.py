@@ -11,13 +11,13 @@ import gymnasium
 import numpy as np
 import pandas as pd
 
-from dyna_td.evidence import reference
-from dyna_td.pages.facts import PUBLISHED, Facts
+from dyna_td.pages.facts import Facts
+from dyna_td.pipeline import published
+from dyna_td.pipeline.policy import Policy, load_policy
 from dyna_td.playing.episodes import make_environment, play
-from dyna_td.playing.policy import Policy, load_policy
 
 EPISODES = 20
-SATURATED = 0.99  # of a component's largest size: there tanh has hardly any slope left
+SATURATED = 0.99  # share of a component's largest size: there tanh has hardly any slope left
 
 
 class _Recorder(gymnasium.Wrapper):
@@ -55,7 +55,7 @@ def walkers() -> pd.DataFrame:
     rows = []
     for panel in Facts().plan.figures["figure_6"].panels.values():
         for curve, run in panel.curves.items():
-            policy = load_policy(reference.stored(f"{run.name}.policy.npz", PUBLISHED))
+            policy = load_policy(published.stored(f"{run.name}.policy.npz", published.DIRECTORY))
             about = {"environment": run.environment, "curve": curve, "episodes": EPISODES}
             rows += [about | {"seed": seed} | walks(policy, seed) for seed in policy.seeds]
     return pd.DataFrame(rows)

@@ -1,9 +1,11 @@
 """The three rules of a chain step: the authors' code, the paper's box, and the dynamics that converge to exp h.
 
+A step follows the `gradient` of a criterion h.
 The figures use `released`; `make controls` compares all three. Each fill makes its rule anew, with the current
 statistics of visited states. `move` proposes a state, and `accepts` decides whether the queue takes it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -148,6 +150,14 @@ class Langevin:
 
 
 RULES = {"released": Released, "algorithm_4": Algorithm4, "langevin": Langevin}
+
+
+def gradient(criterion: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tensor:
+    """grad_s h(s) of each state: columns [S, d, B] -> [S, d, B]; `criterion` maps them to [S, B]."""
+    with tf.GradientTape() as tape:
+        tape.watch(states)
+        h = criterion(states)
+    return tape.gradient(h, states, unconnected_gradients="zero")
 
 
 def cholesky(matrix: tf.Tensor) -> tf.Tensor:

@@ -18,7 +18,7 @@ import pandas as pd
 from dyna_td.pipeline.files import remove_partial, write_whole
 
 INTERVAL = 60.0  # seconds between two checkpoints, at least
-LARGEST_SHARE = 0.01  # of the training's time; a checkpoint that takes long to write comes less often
+LARGEST_SHARE = 0.01  # checkpoints take at most this share of the time: slow ones come less often
 LONGEST_INTERVAL = 600.0  # seconds between two checkpoints, however long one takes to write
 _LARGE = 2**20  # bytes; larger arrays are written without their empty end
 # What reading a damaged file may raise.

@@ -10,13 +10,13 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments, beginnings, own_agents, plans, provenance, remedies, results
+from dyna_td.pipeline import arguments, beginnings, own_agents, plans, provenance, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
+from dyna_td.pipeline.lock import workplace
 from dyna_td.pipeline.planned import Plan
+from dyna_td.pipeline.policy import Policy
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.selection import select_learning_rate
-from dyna_td.pipeline.workplace import workplace
-from dyna_td.playing.policy import Policy
 from dyna_td.settings import Run
 from dyna_td.training import outputs
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
@@ -99,7 +99,7 @@ def _selection_of(plan: Plan, run: Run) -> dict:
     if choice := plan.published_choice(run):
         return {**{key: choice.get(key) for key in _CHOICE}, "source": "the published sweep"}
     csv = results.run_csv(plan.scale, run.name + results.SWEEP)
-    rebuild = remedies.pipeline_command(run.name + results.SWEEP, plan.scale)
+    rebuild = results.pipeline_command(run.name + results.SWEEP, plan.scale)
     _, details = results.read(csv, rebuild)
     selection = {key: details.get(key) for key in _CHOICE}
     asked = list(plan.selection_runs(run)[0].seeds)
@@ -174,6 +174,6 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         "cpu": machine["cpu"],
-        "format": 3,  # of its arrays: since 3, they say what environments answered
+        "format": 3,  # the arrays' format; since 3 they say what environments answered
     }
     return Checkpoint(outputs.checkpoint_of(csv), identity, options.checkpoint_every)

@@ -63,7 +63,7 @@ class GymProgram(Program):
     def _begin(self) -> None:
         """Starts the first episodes, keyed by -1; a reset after step t is keyed by t."""
         self._observed = self.environments.reset(Purpose.RESET, -1)[:, 0]  # [U, d]
-        self._action = None  # of every seed, chosen right after it has learned from the step before
+        self._action = None  # every seed's; chosen right after the update of the step before
 
     def compile(self, measures: bool) -> None:
         """See `Program.compile`."""

@@ -24,7 +24,7 @@ class Outcome:
       cost: seconds of training, compilation and evaluation, each alone. Processor seconds of the whole job, in equal
         shares for the runs of a sweep. Steps, updates and peak memory. Trained seeds, companions included. Training
         seconds up to each evaluation. Diverged seeds with their steps. Remarks by seed.
-      weights: of the trained policies, arrays [S, ...] by name (`playing.policy`); none in a sweep.
+      weights: of the trained policies, arrays [S, ...] by name (`pipeline.policy`); none in a sweep.
     """
 
     records: pd.DataFrame
@@ -41,8 +41,8 @@ class Log:
         self.clock = Clock()
         self.remarks: dict[int, str] = {}
         self._metrics, self._states = [], []
-        self._weights: dict[str, np.ndarray] = {}  # of the policies of finished stacks
-        self._seconds_at: dict[int, float] = {}  # of all stacks together, at each evaluation
+        self._weights: dict[str, np.ndarray] = {}  # the policies of finished stacks
+        self._seconds_at: dict[int, float] = {}  # summed over stacks, by evaluation
         self._before = 0.0  # seconds of the stacks before this one
         self._trained = trained
 

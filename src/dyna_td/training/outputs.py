@@ -6,7 +6,7 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.evidence import finished
 from dyna_td.pipeline import results
-from dyna_td.playing.policy import path_beside
+from dyna_td.pipeline.policy import path_beside
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import identity_of
 

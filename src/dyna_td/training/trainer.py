@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from dyna_td.playing.policy import weights_of
+from dyna_td.pipeline.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
-from dyna_td.settings import Run
+from dyna_td.settings import DDPGSettings, Run
 from dyna_td.training import interruption
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.log import Log, Outcome
@@ -23,7 +23,8 @@ from dyna_td.training.progress import Progress
 
 LARGEST_STACK = 20  # seeds in one program
 WIDTHS: Sequence[int] = (4, 8, 16, 20)  # the sizes of stacks that are compiled, which agree to the last bit
-SECONDS_BETWEEN_SIGNS = 2.0  # of progress, at most; cutting training into pieces changes no number
+BOX_WIDTH = 5  # the same where actions are vectors
+SECONDS_BETWEEN_SIGNS = 2.0  # progress is shown so often; cutting training into pieces changes no number
 
 tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
 
@@ -69,7 +70,7 @@ class _Training:
         require_memory(runs[0], max(map(len, self.stacks)))
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.done = 0  # steps of all stacks and runs
-        self.earlier_core_seconds = 0.0  # of processes that were killed
+        self.earlier_core_seconds = 0.0  # spent by processes that were killed
 
     def _new_logs(self) -> list[Log]:
         return [Log(run, np.concatenate(self.stacks)) for run in self.runs]
@@ -126,8 +127,9 @@ class _Training:
     def _made(self, stack: tuple[int, ...]):
         """A compiled program of these seeds, and the initial values of its variables; closes it afterwards."""
         run = self.runs[0]
-        if len(run.seeds) == 1 and not (is_supervised(run.environment) or has_twin(run.environment)):
-            stack = run.seeds * len(stack)  # the companion repeats the seed's data and needs no environment
+        if not (is_supervised(run.environment) or has_twin(run.environment)):
+            # A companion repeats the first seed's data and needs no environment.
+            stack = tuple(seed if seed in run.seeds else stack[0] for seed in stack)
         with contextlib.ExitStack() as opened:
             with self.logs[0].clock("compile_seconds"):
                 program = make_program(replace(run, seeds=stack))
@@ -197,38 +199,44 @@ class _Training:
         self.checkpoint.save(arrays, facts, begun)
 
 
-def stack_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Divides seeds into stacks of about equal size, each trained by one program.
+def stack_seeds(seeds: tuple[int, ...], largest: int) -> list[tuple[int, ...]]:
+    """Divides seeds into stacks of about equal size, at most `largest`, each trained by one program.
 
-    In stacks of more than `LARGEST_STACK` seeds the compiler orders sums differently. A single seed gets a companion,
-    because the compiler would drop the seed axis; where environments are stepped, it repeats the seed's data.
+    A single seed gets a companion, because the compiler would drop the seed axis.
     """
     if len(seeds) == 1:
         return [(seeds[0], seeds[0] + 1)]
-    count = -(-len(seeds) // LARGEST_STACK)
+    count = -(-len(seeds) // largest)
     bounds = [len(seeds) * k // count for k in range(count + 1)]
     return [seeds[low:high] for low, high in itertools.pairwise(bounds)]
 
 
 def stacks_of(run: Run) -> list[tuple[int, ...]]:
-    """The stacks of `run`; where a twin is compiled, companions fill each up to one of `WIDTHS`.
+    """The stacks of `run`; in control, companions fill each up to one of `widths_of(run)`.
 
     Seed k's numbers must not depend on its neighbours, to the last bit. Whether the compiler rounds a product and a sum
     once or twice depends on the lengths of small arrays. It differs in MountainCar's twin with 2 seeds and in
     CartPole's with 5 or 6. In Dyna agents' mean move it differs with 5 to 15. So only a few sizes are compiled, which
     are known to agree: benchmarks/packing.py.
     """
-    stacks = stack_seeds(run.seeds)
-    if not has_twin(run.environment):
-        return stacks
+    if is_supervised(run.environment):
+        return stack_seeds(run.seeds, LARGEST_STACK)
+    widths = widths_of(run)
+    stacks = stack_seeds(run.seeds, min(LARGEST_STACK, widths[-1]))
     others = [seed for seed in range(len(run.seeds) + LARGEST_STACK) if seed not in run.seeds]
-    widths = [next(width for width in widths_of(run) if width >= len(stack)) for stack in stacks]
     return [
         stack + tuple(seed for seed in others if seed not in stack)[: width - len(stack)]
-        for stack, width in zip(stacks, widths, strict=True)
+        for stack in stacks
+        for width in [next(width for width in widths if width >= len(stack))]
     ]
 
 
 def widths_of(run: Run) -> Sequence[int]:
-    """The sizes of stacks that are compiled for `run`: for `algorithm_4` one, because 4 and 8 differ on Acrobot."""
-    return WIDTHS[-1:] if getattr(run.settings, "search_control", "") == "algorithm_4" else WIDTHS
+    """The sizes of stacks that are compiled for `run`.
+
+    For `algorithm_4` it is one, because 4 and 8 differ on Acrobot. For action vectors it is the one of the published
+    runs, because 4 and 5 differ on Walker2d.
+    """
+    if getattr(run.settings, "search_control", "") == "algorithm_4":
+        return WIDTHS[-1:]
+    return (BOX_WIDTH,) if isinstance(run.settings, DDPGSettings) else WIDTHS

@@ -10,14 +10,16 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled, with_tensor_loops, xla_function
 from dyna_td.measures.sampling import SamplingDistributions
-from dyna_td.registry import SAMPLED_ENVIRONMENT, load, twin_of
+from dyna_td.registry import SAMPLED_ENVIRONMENT, TWIN_ENVIRONMENTS, load, twin_of
 from dyna_td.settings import Run
 from dyna_td.training.program import Program, make_agent
+from envs.grid_world import Dials
 
 
 def make_twin(environment: str):
-    """The twin of an environment, one of `registry.TWIN_ENVIRONMENTS` (`envs.twins.Twin`)."""
-    return load(twin_of(environment))()
+    """The twin (`envs.twins.Twin`) of an environment that `registry.has_twin`."""
+    kind = load(twin_of(environment))
+    return kind() if environment in TWIN_ENVIRONMENTS else kind(Dials.of(environment))
 
 
 class TwinProgram(Program):

@@ -1,6 +1,10 @@
-"""What pages and pictures call agents and learners: one name each, by the key of their curves."""
+"""What pages and pictures call agents, verdicts, tasks and windows: one table for all of them."""
 
-NAMES = {
+from dyna_td.evidence.verdicts import VERDICTS
+
+BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
+SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")
+CURVES = {
     # Learners of the sine task.
     "l2": "L2",
     "prioritized_l2": "PrioritizedL2",
@@ -19,6 +23,7 @@ NAMES = {
     "cubic_dqn": "ER, cubic loss",
     # Agents with a model.
     "dyna_td": "Dyna-TD",
+    "dyna_td_learned": "Dyna-TD, learned model",
     "dyna_td_long": "Dyna-TD-Long",
     "dyna_td_frozen": "Dyna-TD, frozen Q",
     "dyna_td_algorithm_4": "Dyna-TD, Algorithm 4",
@@ -37,11 +42,19 @@ NAMES = {
 }
 
 MODELS = {"_learned": "learned model", "_blind": "blind"}  # end the curves of agents whose model is not the true one
+LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
+WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
+DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
+
+
+def task(environment: str) -> str:
+    """An environment without its version: MountainCar."""
+    return environment.partition("-")[0]
 
 
 def name_of(curve: str) -> str:
     """The name of a curve's agent, with its model if that is not the true one; an unknown key is its own name."""
     for end, model in MODELS.items():
-        if curve.endswith(end) and curve not in NAMES:
+        if curve.endswith(end) and curve not in CURVES:
             return f"{name_of(curve.removesuffix(end))}, {model}"
-    return NAMES.get(curve, curve)
+    return CURVES.get(curve, curve)

@@ -16,7 +16,7 @@ import numpy as np
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import write_whole
 
-NETWORKS = ("actor", "q")  # of a learner; the one that acts
+NETWORKS = ("actor", "q")  # a learner has one of them, and it acts
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
 _ABOUT = "about"
 
