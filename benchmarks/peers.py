@@ -178,7 +178,7 @@ def requirement(name: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures, prints a table, and writes a CSV with a row for each pair; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--python", type=Path, default=Path(".venv-peers/bin/python"), help="has the peers' libraries")
     parser.add_argument("--repeats", type=int, default=15, help="pairs with each peer (default: 15)")
     parser.add_argument("--output", type=Path, metavar="CSV", help="file for the numbers, a .csv file")

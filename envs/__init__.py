@@ -82,18 +82,20 @@ def has_box_actions(environment: str) -> bool:
 def as_declared(action: np.ndarray, space: gymnasium.Space):
     """An action, a number or a vector in [-1, 1], as the environment takes it: in its space's bounds, shape and type.
 
-    A diverged network's action is no number; a finite one in its place lets the other seeds go on.
+    Discrete actions count from 0, the environment's from its `start`. Whole numbers in a Box have equal shares of
+    [-1, 1]. A diverged network's action is no number; a finite one in its place lets the other seeds go on.
     """
     if isinstance(space, gymnasium.spaces.Discrete):
-        return int(action)
+        return int(action) + int(space.start)
     assert isinstance(space, gymnasium.spaces.Box)  # `make` allows no other
     low, high = (np.asarray(bound, np.float64) for bound in (space.low, space.high))  # int8 has no room for high - low
     share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(space.shape) + 1.0) / 2.0
+    is_whole = space.dtype.kind != "f"
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = low + share * (high - low)
+        scaled = low + share * (high - low + is_whole)
         if not np.isfinite(scaled).all():  # the width of bounds near the end of float64 is no number
             scaled = low * (1.0 - share) + high * share
-        made = (scaled if space.dtype.kind == "f" else np.rint(scaled)).astype(space.dtype)
+        made = (np.minimum(np.floor(scaled), high) if is_whole else scaled).astype(space.dtype)
     if max(np.abs(low).max(), np.abs(high).max()) < 2.0**53:
         return made
     # Whole numbers near the end of 64 bits have no float64: there the bound itself counts.
@@ -158,16 +160,9 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
         raise UnusableEnvironment(
             f"environment {environment} has {type(observations).__name__} observations: {supported}."
         )
-    if isinstance(actions, gymnasium.spaces.Discrete):
-        if actions.start != 0:
-            raise UnusableEnvironment(
-                f"environment {environment} numbers its actions from {actions.start}: {supported} from 0."
-            )
-    elif not isinstance(actions, gymnasium.spaces.Box):
+    if not isinstance(actions, gymnasium.spaces.Discrete | gymnasium.spaces.Box):
         raise UnusableEnvironment(f"environment {environment} has {type(actions).__name__} actions: {supported}.")
-    elif not (
-        np.isfinite(actions.low).all() and np.isfinite(actions.high).all() and (actions.low < actions.high).all()
-    ):
+    if isinstance(actions, gymnasium.spaces.Box) and not np.isfinite([actions.low, actions.high]).all():
         raise UnusableEnvironment(f"environment {environment} has actions in {actions}: {supported}.")
 
 

@@ -126,7 +126,7 @@ def _label(row: Row, rows: list[Row]) -> str:
 
 def main() -> int:
     """Draws the picture beside claims.csv; returns the exit status. Without such tests there is nothing to draw."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--claims", type=Path, default=Path("reference/claims.csv"), help="the verdicts")
     path = parser.parse_args().claims
     try:

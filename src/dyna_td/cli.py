@@ -58,7 +58,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = arguments.Parser(
         prog="python -m dyna_td",
-        description=__doc__.splitlines()[0],
+        description=(__doc__ or "").partition("\n")[0],  # `python -OO` has none
         epilog="for maintainers, around the published results:",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

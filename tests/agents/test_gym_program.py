@@ -29,6 +29,7 @@ class Counter(gymnasium.Env):
     """
 
     terminate_at = None
+    unit = 1.0  # of rewards
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2, 1), np.float64)
     action_space = gymnasium.spaces.Discrete(3)
 
@@ -44,7 +45,7 @@ class Counter(gymnasium.Env):
 
     def step(self, action):
         self.count += 1
-        return self.observe(), float(self.count), self.count == self.terminate_at, False, {}
+        return self.observe(), self.unit * self.count, self.count == self.terminate_at, False, {}
 
     def observe(self):
         return np.array([[100.0 * self.episode + self.count], [self.seeds[-1] % 97]])
@@ -157,6 +158,7 @@ NUMBERS = "expected numbers of shape (2, 1)"
         (with_part(1, -1e39), "reward is -1e+39, expected a finite number, which float32 holds"),
         (with_part(0, np.full((2, 1), 1e39)), "part 0 of the observation is inf"),
         (with_part(1, np.zeros(2)), "reward is array([0., 0.]), expected a finite number"),
+        (with_part(2, 0.5), "terminated is 0.5, expected True or False"),
         (with_part(3, None), "truncated is None, expected True or False"),
         (lambda *answer: answer[:3] + answer[4:], f"step returned 4 values, {FIVE}"),
     ],
@@ -195,11 +197,11 @@ def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_noth
 # Evaluations
 
 
-def test_an_evaluation_without_end_is_cut(monkeypatch):
+def test_an_evaluation_without_end_is_cut_and_its_return_keeps_all_digits(monkeypatch):
     monkeypatch.setattr(gym_program, "LONGEST_EVALUATION", 25)
-    metrics = GymProgram(short_run(register(monkeypatch, Counter))).evaluate()
+    metrics = GymProgram(short_run(register(monkeypatch, Counter, unit=1_000_001.0))).evaluate()
     np.testing.assert_array_equal(metrics["episode_length"], [25, 25])
-    np.testing.assert_array_equal(metrics["return"], [25 * 26 / 2] * 2)
+    np.testing.assert_array_equal(metrics["return"], [1_000_001 * 25 * 26 / 2] * 2)
 
 
 def test_an_evaluation_is_the_mean_of_its_episodes_and_changes_nothing(monkeypatch):

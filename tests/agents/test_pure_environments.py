@@ -62,6 +62,14 @@ class Shared(Pure):
         return self.state + np.random.random()
 
 
+class SharedAndSeeded(Shared):
+    """Does so too, and gives them the seed of its own reset."""
+
+    def reset(self, *, seed=None, options=None):
+        np.random.seed(seed)
+        return super().reset(seed=seed, options=options)
+
+
 class Ageing(Pure):
     """Repeats itself in its first resets, and not later."""
 
@@ -72,7 +80,7 @@ class Ageing(Pure):
 IMPURE = [Normalising, Shared]
 
 
-@pytest.mark.parametrize("kind", IMPURE)
+@pytest.mark.parametrize("kind", [*IMPURE, SharedAndSeeded])
 def test_an_environment_that_a_reset_does_not_restore_is_seen_when_training_starts(monkeypatch, kind):
     name = register(monkeypatch, kind, limit=20)
     assert (

@@ -43,11 +43,27 @@ def test_actions_reach_both_ends_of_every_type_and_keep_to_it(kind):
     assert all(low[0] < high[0] for low, high in itertools.pairwise(made))
 
 
-def test_what_is_no_number_is_the_middle_and_whole_numbers_are_the_nearest():
+def test_what_is_no_number_is_the_middle_and_whole_numbers_have_equal_shares():
     low, high = [-2, 10], [2, 30]
     real, whole = (gymnasium.spaces.Box(kind(low), kind(high), dtype=kind) for kind in (np.float32, np.int64))
     np.testing.assert_allclose(envs.as_declared(np.float32([np.nan, 0.5]), real), [0, 25])
-    np.testing.assert_array_equal(envs.as_declared(np.float32([0.45, -0.06]), whole), [1, 19])  # 0.9 and 19.4
+    np.testing.assert_array_equal(envs.as_declared(np.float32([0.45, -0.06]), whole), [1, 19])
+    for low, high in [(-3, 3), (0, 1), (-128, 127)]:
+        many = gymnasium.spaces.Box(low, high, (25_600,), np.int16)
+        counts = np.bincount(envs.as_declared(np.linspace(-1, 1, 25_600), many) - low)
+        assert len(counts) == high - low + 1 and np.ptp(counts) <= 2
+
+
+@pytest.mark.parametrize(
+    ("space", "action", "expected"),
+    [
+        (gymnasium.spaces.Discrete(3, start=-1), np.int64(2), 1),
+        (gymnasium.spaces.Box(np.float32([1, 0]), np.float32([1, 2])), np.float32([0.3, 0.5]), [1, 1.5]),
+    ],
+)
+def test_actions_may_begin_at_any_number_and_a_part_of_them_may_have_one_value(monkeypatch, space, action, expected):
+    made = envs.make(register(monkeypatch, Odd, action_space=space))
+    np.testing.assert_array_equal(envs.as_declared(action, made.action_space), expected)
 
 
 @pytest.mark.parametrize("environment", ["GridWorld", "MazeGridWorld", "roundabout-paper-v0"])
@@ -114,7 +130,6 @@ def test_boxes_are_the_observation_spaces_where_they_are_bounded(monkeypatch):
         ({"observation_space": gymnasium.spaces.Box(-1, 1, (0,))}, "has an observation_space of shape (0,), without"),
         ({"observation_space": gymnasium.spaces.Discrete(3)}, f"has Discrete observations: {SUPPORTED}."),
         ({"action_space": gymnasium.spaces.MultiDiscrete([2, 2])}, f"has MultiDiscrete actions: {SUPPORTED}."),
-        ({"action_space": gymnasium.spaces.Discrete(2, start=1)}, "numbers its actions from 1: supported are"),
         ({"action_space": gymnasium.spaces.Box(-np.inf, np.inf, (2,))}, "has actions in Box(-inf, inf, (2,), float32)"),
     ],
 )

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,17 @@ def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(fake
     assert [path.name for path in Path().iterdir()] == ["x.checkpoint"]
     assert cli.main(train("--steps", "20")) == 0
     assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.json"]
+
+
+def test_the_next_command_that_is_printed_quotes_a_blank(fake_training, capsys):
+    assert cli.main([word.replace("x.csv", "my run.csv") for word in train("--steps", "20")]) == 0
+    command = capsys.readouterr().out.partition("next: ")[2]
+    assert shlex.split(command)[2:] == ["my run.csv", "--output", "my run.png"]
+
+
+def test_commands_need_no_docstrings_which_python_may_strip(monkeypatch):
+    monkeypatch.setattr(cli, "__doc__", None)
+    assert cli.main(["list", "goals"]) == 0
 
 
 def test_list_shows_only_lines_with_all_words(capsys):

@@ -117,8 +117,8 @@ def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, 
     assert len(drawn(figure)) == len(draw.panels_of(figure)[0])
     assert (ROOT / "figures" / "captions" / f"{figure}.rst").read_text().startswith("**")
     path = write_tables(figure, tmp_path)
-    curves, last = pd.read_csv(path), draw.panels_of(figure)[0][-1]
-    for column, value in (("curve", last.curves[-1]), ("panel", last.needs()[-1][0])):
+    curves, last = pd.read_csv(path), draw.panels_of(figure)[0][-1].needs()[-1]
+    for column, value in zip(("panel", "curve"), last, strict=False):
         curves[curves[column] != value].to_csv(path, index=False)
         assert f"{column} {value}" in refusal(figure, tmp_path, capsys)
 

@@ -9,10 +9,12 @@ import sys
 import time
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from dyna_td.pipeline import snakefile
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.results import run_csv
@@ -60,6 +62,12 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     lines = [line for line in refused.stderr.splitlines() if "error" in line.lower()]
     assert len(lines) == 1 and re.match(sentence, lines[0])
     assert "Traceback" not in refused.stderr
+
+
+def test_a_folder_with_braces_in_its_name_is_refused(monkeypatch):
+    monkeypatch.setattr(snakefile, "ROOT", Path("/home/{x}"))
+    with pytest.raises(SystemExit, match=r"^error: the name of /home/\{x\} has braces"):
+        snakefile.plan_of({})
 
 
 @pytest.mark.slow(10)

@@ -1,6 +1,7 @@
 """Training from Python brings the numbers of the command; an agent of your own needs no change of the package."""
 
 import io
+import multiprocessing
 import os
 import re
 import subprocess
@@ -11,6 +12,8 @@ from dataclasses import make_dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from files import sentence_of
+from helpers import run_of
 
 import dyna_td
 from dyna_td import cli, registry
@@ -20,6 +23,7 @@ from dyna_td.pipeline import arguments, own_agents
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.policy import load_policy
 from dyna_td.settings import DDPGSettings, DQNSettings, number
+from dyna_td.training import trainer
 
 USING = ROOT / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int64(2), "evaluate_every": 60}
@@ -55,6 +59,8 @@ def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp
         (("nowhere:Env-v0", "er"), "cannot import nowhere"),
         (("GridWorld", "er", -1), "seeds are"),
         (("GridWorld", "er", [0.5]), "seeds are"),
+        (("GridWorld", "er", True), "seeds are"),
+        (("GridWorld", "er", 0, True), "steps is True"),
         (("GridWorld", "er", 0, 0), "steps is 0"),
         (("GridWorld", "er", 0, 100.7), "steps is 100.7"),
         (("GridWorld", "er", 0, "100"), "steps is '100'"),
@@ -63,6 +69,19 @@ def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp
 def test_a_mistake_is_one_sentence(arguments, words):
     with pytest.raises(UserError, match=words):
         dyna_td.train(*arguments)
+
+
+def test_a_forked_process_refuses_to_train_after_its_parent():
+    run = run_of("CartPole-v1", "er")
+    trainer._Training([run], progress=None, checkpoint=None, measures=False)
+    code = "start it by multiprocessing's method spawn."
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: sys.exit(not sentence_of(trainer.execute, run).endswith(code))
+    )
+    child.start()
+    child.join(20)
+    child.kill()
+    assert child.exitcode == 0
 
 
 def settings_with(name, default):

@@ -47,7 +47,7 @@ def test_a_run_csv_has_one_sorted_row_a_number(csv):
     assert len(lines) == 1 + 3 * 3 * 2
 
 
-def test_every_float32_survives_the_file(tmp_path):
+def test_every_float32_survives_the_file_in_nine_digits(tmp_path):
     bits = np.random.default_rng(0).integers(0, 2**32, size=20_000, dtype=np.uint32)
     values = bits.view(np.float32)
     values = values[np.isfinite(values)]
@@ -55,6 +55,15 @@ def test_every_float32_survives_the_file(tmp_path):
     results.write(tmp_path / "x.csv", frame, {})
     read, _ = results.read(tmp_path / "x.csv", "")
     np.testing.assert_array_equal(read["value"].to_numpy(dtype=np.float32), values)
+    texts = [line.rsplit(",")[-1] for line in (tmp_path / "x.csv").read_text().splitlines()[1:]]
+    assert texts == [f"{value:.9g}" for value in values]
+
+
+def test_a_number_that_only_float64_holds_keeps_its_digits():
+    values = [2.0**24 + 1, 17_514_887.0, 1e12 + 1, 16_777_217.25, 1.5e300]
+    frame = pd.DataFrame({"seed": range(5), "step": 0, "metric": "return", "value": values})
+    written = [line.rsplit(",")[-1] for line in results.to_csv_text(frame).splitlines()[1:]]
+    assert written == ["16777217", "17514887", "1000000000001", "16777217.25", "1.5e+300"]
 
 
 def test_reading_gives_what_was_written_even_values_that_are_not_finite(tmp_path):

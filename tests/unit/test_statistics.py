@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy
+from files import sentence_of
 
 from dyna_td.evidence.statistics import (
     estimate,
@@ -25,6 +26,10 @@ SAMPLING_ERROR = 3.5 * np.sqrt(0.05 * 0.95 / DATASETS)  # of a rate of 5%
 
 def normal(seed, n, spread=1.0):
     return np.random.default_rng(seed).normal(scale=spread, size=(DATASETS, n))
+
+
+def test_runs_without_a_common_seed_are_not_compared():
+    assert sentence_of(estimate, []).startswith("the sample is empty, expected a value of one seed or more")
 
 
 def test_the_interval_is_that_of_all_possible_resamples():

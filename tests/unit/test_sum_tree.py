@@ -24,6 +24,16 @@ def test_random_operations_agree_with_a_cumulative_sum_when_compiled(capacity):
     compare_with_cumulative_sum(np.random.default_rng(capacity), tree, assign, draw, batch=30, rounds=20)
 
 
+def test_priorities_beyond_float32_are_drawn_evenly():
+    one_by_one, at_once = SumTree(1, 300), SumTree(1, 300)
+    one_by_one.assign(tf.constant([[3, 7, 290]]), tf.constant([[np.inf, 1.0, np.inf]]))
+    at_once.assign_all(tf.where(one_by_one.priorities > 1.0, np.inf, one_by_one.priorities))
+    for tree in (one_by_one, at_once):
+        leaves, priorities = tree.draw(tf.constant([[0.0, 0.49, 0.51, 0.99]]))
+        assert leaves.numpy().tolist() == [[3, 3, 290, 290]]
+        np.testing.assert_allclose(priorities / tree.total, 0.5)
+
+
 def compare_with_cumulative_sum(rng, tree, assign, draw, batch, rounds=4):
     seeds, capacity = tree.priorities.shape
     twin = np.zeros((seeds, capacity), np.float32)

@@ -18,6 +18,8 @@ import numpy as np
 import scipy  # loads its parts when they are used
 from numpy.typing import ArrayLike
 
+from dyna_td.errors import UserError
+
 RESAMPLES = 9_999  # (RESAMPLES + 1) * 2.5% is whole, so interval and p-value agree exactly
 LEVEL = 0.05  # tests are two-sided; intervals cover 1 - LEVEL
 FEW = 10  # seeds, below which `estimate_few` is used
@@ -91,8 +93,14 @@ class Estimate(OneSidedTests):
 
 
 def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
-    """The mean of a sample of finite values, shape [..., n]; `resamples` is one less than a multiple of 40."""
+    """The mean of a sample of finite values, shape [..., n]; `resamples` is one less than a multiple of 40.
+
+    Raises:
+      UserError: n is 0, for example because two runs have no seed in common.
+    """
     sample = np.asarray(sample, np.float64)
+    if not sample.size:
+        raise UserError("the sample is empty, expected a value of one seed or more: compare runs that share seeds.")
     shares, is_constant = _resamples(sample.shape[-1], resamples)
     freedom = max(sample.shape[-1] - 1, 1)  # a single value has no spread
     mean = sample.mean(axis=-1)

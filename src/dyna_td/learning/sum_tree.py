@@ -16,6 +16,7 @@ Parents are always recomputed from their children, never adjusted by increments,
 import tensorflow as tf
 
 WIDTH = 16  # children a node
+LARGEST = 2.0**100  # priority in a `SumTree`: beyond, as |delta|^10 may be, all count as this, so sums stay finite
 
 
 def build_levels(priorities: tf.Tensor) -> list[tf.Tensor]:
@@ -77,6 +78,7 @@ class SumTree(tf.Module):
     def assign(self, leaves: tf.Tensor, priorities: tf.Tensor) -> None:
         """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; of equal leaves, the last one counts."""
         seed = tf.broadcast_to(tf.range(leaves.shape[0])[:, None], leaves.shape)
+        priorities = tf.minimum(priorities, LARGEST)
         for level in self._levels:
             node, child = leaves // WIDTH, leaves % WIDTH
             place = tf.stack([seed, node, child], axis=-1)
@@ -86,7 +88,7 @@ class SumTree(tf.Module):
 
     def assign_all(self, priorities: tf.Tensor) -> None:
         """Sets every leaf: float32 [S, capacity] >= 0."""
-        for level, values in zip(self._levels, build_levels(priorities), strict=True):
+        for level, values in zip(self._levels, build_levels(tf.minimum(priorities, LARGEST)), strict=True):
             level.assign(values)
 
     def draw(self, uniforms: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -49,7 +49,6 @@ def fill() -> None:
             tables.what_to_use,
             tables.multiplicity,
             tables.controls,
-            tables.coin,
             tables.goal,
             tables.when,
             tables.by_warm_up,

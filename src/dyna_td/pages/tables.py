@@ -54,7 +54,6 @@ RANGES = {
     "Acrobot-v1": 500,
     "CartPole-v1": 500,
 }  # the width of returns
-_COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
 _DOUBTFUL = 0.4  # a sweep is shown if so many choices by five seeds would err
 
 
@@ -124,23 +123,6 @@ def controls(facts: Facts) -> str:
     curves = facts.plan.studies["controls"].panels["b"].curves
     rows = [[f"`{curve}`", _REPLACES.get(curve, ""), *(cell(curve, at) for at in panels.values())] for curve in curves]
     return table(["agent", "what it replaces", *panels], rows)
-
-
-def coin(facts: Facts) -> str:
-    """A line for each benchmark: what the coin costs Dyna-TD, and whether two one-sided tests call that nothing."""
-    rows = []
-    for panel in facts.plan.studies["controls"].panels.values():
-        if set(panel.curves) != {"dyna_td", "random_sign"}:
-            continue
-        mine, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in ("random_sign", "dyna_td"))
-        difference, environment = mine - other, panel.curves["dyna_td"].environment
-        margin = _COIN_MARGIN * RANGES[environment]
-        half = stats.t.ppf(1 - statistics.LEVEL, len(difference) - 1) * difference.sem()
-        low, high = difference.mean() - half, difference.mean() + half
-        verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
-        words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
-        rows.append([environment.partition("-")[0], str(len(difference)), words, f"{margin:.0f}", verdict])
-    return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
 
 
 def goal(facts: Facts) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
@@ -54,12 +55,22 @@ def provenance_json(csv: Path) -> Path:
 
 
 def to_csv_text(records: pd.DataFrame) -> str:
-    """`records` sorted by all columns but `value`, with numbers that survive a round trip through float32."""
+    """`records` sorted by all columns but `value`, with numbers that survive a round trip.
+
+    Nine digits are enough for a float32. What only float64 holds, such as a count beyond 2^24, has as many as it needs.
+    """
     keys = [column for column in SWEEP_COLUMNS[:-1] if column in records]
     ordered = records.sort_values(keys, kind="stable")[[*keys, "value"]]
     if "learning_rate" in keys:
         ordered = ordered.assign(learning_rate=ordered["learning_rate"].map(lambda rate: repr(float(rate))))
-    return ordered.assign(value=ordered["value"].map("{:.9g}".format)).to_csv(index=False, lineterminator="\n")
+    values = ordered["value"].to_numpy(np.float64)
+    with np.errstate(over="ignore"):
+        is_single = values.astype(np.float32) == values
+    texts = [
+        f"{value:.9g}" if single else repr(value).removesuffix(".0")
+        for value, single in zip(values.tolist(), is_single, strict=True)
+    ]
+    return ordered.assign(value=texts).to_csv(index=False, lineterminator="\n")
 
 
 def write(

@@ -28,6 +28,8 @@ _SECONDS_KEPT = 7 * 24 * 3600
 
 def plan_of(config: dict) -> Plan:
     """The plan at the scale of `--config`; a mistake in it or in the YAML files ends Snakemake with one sentence."""
+    if set("{}") & set(str(ROOT)):
+        sys.exit(f"error: the name of {ROOT} has braces, which Snakemake would fill in: rename or move the folder.")
     for key in config:
         in_one_sentence(require_choice, key, ["scale", "container"], "key of --config")
     return in_one_sentence(plans.load_plan, str(config.get("scale", "quick")))

@@ -8,6 +8,7 @@ statistics of visited states. `move` proposes a state, and `accepts` decides whe
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from dyna_td.search.visited import VisitedStates
@@ -140,7 +141,7 @@ class Langevin:
 
     def reflect(self, point):
         """Folds points [S, d] back into the box, as often as needed."""
-        place = (point - self.space.low) / self.width % 2.0
+        place = (point - self.space.low) / np.where(self.width > 0, self.width, 1) % 2.0  # a part may have one value
         return self.space.low + self.width * (1.0 - tf.abs(1.0 - place))
 
     def accepts(self, distance, state, step):

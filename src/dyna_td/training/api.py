@@ -61,11 +61,11 @@ def train(
     environment = registry.require_environment(env)
     agent = own_agents.require_agent(own_agents.adopt(agent) if isinstance(agent, type) else agent, environment)
     seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
-    is_good = all(isinstance(seed, Integral) and 0 <= seed < 10**6 for seed in seeds)
+    is_good = all(_is_whole(seed) and 0 <= seed < 10**6 for seed in seeds)
     if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MOST_SEEDS:
         raise UserError(f"seeds are {seeds!r}, expected whole numbers from 0 to 999999, each once.")
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
-        if not (isinstance(number, Integral) and 0 < number <= MOST_STEPS):
+        if not (_is_whole(number) and 0 < number <= MOST_STEPS):
             raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MOST_STEPS}.")
     made = plans.make_settings(environment, agent, settings)
     run = Run(environment, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
@@ -77,3 +77,7 @@ def train(
         outcome = trainer.execute(run)
     policy = Policy({**results.describe(run), **machine()}, outcome.weights) if outcome.weights else None
     return Result(outcome.records, policy, run.settings, outcome.cost)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)  # True counts as 1

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -77,7 +78,8 @@ def _train(options: argparse.Namespace) -> None:
     _train_and_write(run, options.output, {}, options)
     picture = options.output.with_suffix(".png")
     script = os.path.relpath(ROOT / "figures" / "runs.py")
-    draw = f"; next: python {script} {options.output} --output {picture}" if IS_CHECKOUT else ""
+    command = shlex.join(["python", script, str(options.output), "--output", str(picture)])
+    draw = f"; next: {command}" if IS_CHECKOUT else ""
     print(f"wrote {options.output}{draw}")
 
 

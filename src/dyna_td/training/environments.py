@@ -98,9 +98,8 @@ class EnvironmentStack:
         answer = self._guarded(s, step, "step", lambda environment: environment.step(made), c)
         parts = ("observation", "reward", "terminated", "truncated", "info")
         observation, *numbers, info = self._parts(answer, parts, "step", s, step)
-        expected = ("a finite number", "True or False", "True or False")
         reward, terminated, truncated = (
-            self._number(number, *words, s, step) for number, *words in zip(numbers, parts[1:4], expected, strict=True)
+            self._number(number, part, s, step) for number, part in zip(numbers, parts[1:4], strict=True)
         )
         is_over = bool(terminated or truncated)
         is_terminal = is_over if self._ends_are_terminal else bool(terminated)
@@ -181,15 +180,17 @@ class EnvironmentStack:
             )
         return answer
 
-    def _number(self, value, what: str, expected: str, s: int, step: int) -> float:
-        """A finite number, also from an array of one; anything else stops the training."""
+    def _number(self, value, what: str, s: int, step: int) -> float:
+        """A reward that is finite, or an end that is 0 or 1, also from an array of one; others stop the training."""
+        is_reward = what == "reward"
+        expected = "a finite number" if is_reward else "True or False"
         with contextlib.suppress(Exception):  # whatever a foreign value raises, such as a list of lists or a tensor
             number = np.asarray(value)
             if number.size == 1 and number.dtype.kind in "biuf":
                 value = float(number.item())
-                if abs(value) <= float(np.finfo(np.float32).max):  # the buffer's numbers
+                if abs(value) <= float(np.finfo(np.float32).max) if is_reward else value in (0.0, 1.0):
                     return value
-                if np.isfinite(value):
+                if is_reward and np.isfinite(value):  # the buffer's numbers are float32
                     expected += ", which float32 holds"
         raise UserError(f"{self._where(s, step)}: {what} is {_shown(value)}, expected {expected}; training stops.")
 
@@ -229,11 +230,12 @@ class EnvironmentStack:
 def impurity(environment: str, seed: int) -> str:
     """A sentence about an environment that the seed of `reset` does not determine; empty if none is seen.
 
-    Tries a copy of its own: an episode, another one, and the first again, each of at most `LONGEST_TRIAL` steps.
+    Tries copies of its own: an episode, another one, and the first again, now beside a second copy, with which it may
+    share random numbers. Each has at most `LONGEST_TRIAL` steps.
     """
-    with contextlib.closing(EnvironmentStack(environment, (seed,))) as stack:
+    with contextlib.closing(EnvironmentStack(environment, (seed,), copies=2)) as stack:
         try:
-            first, _, again = (_try(stack, step) for step in (-1, 0, -1))
+            first, _, again = (_try(stack, *trial) for trial in ((-1, 1), (0, 1), (-1, 2)))
         except UserError:  # training will meet it, and say where
             return ""
     if first == again:
@@ -241,14 +243,16 @@ def impurity(environment: str, seed: int) -> str:
     return f"environment {environment}: after two resets with one seed, the same actions gave other numbers"
 
 
-def _try(stack: EnvironmentStack, step: int) -> str:
-    """Takes random actions from a reset on; returns the digest of the answers."""
+def _try(stack: EnvironmentStack, step: int, copies: int) -> str:
+    """Takes random actions from a reset of the first copies on; returns the digest of the first one's answers."""
     random = np.random.default_rng(0)
-    stack.reset_one(0, 0, Purpose.RESET, step)
-    space = stack.space
+    for c in range(copies):
+        stack.reset_one(0, c, Purpose.RESET, step)
+    space, running = stack.space, [*range(copies)]
     for _ in range(LONGEST_TRIAL):
         action = random.integers(space.actions) if space.actions else random.uniform(-1, 1, space.action_dim)
-        if stack.step(0, 0, action, step)[3]:
+        running = [c for c in running if not stack.step(0, c, action, step)[3]]
+        if 0 not in running:
             break
     return stack.answers(0, 0)
 

@@ -178,7 +178,7 @@ class GymProgram(Program):
         metrics = {"return": total, "episode_length": length}
         if self.reports_driving:
             metrics |= {"speed": speed / length, "crashed": crashed}
-        means = {name: tf.constant(value.mean(axis=1)[self._rows], tf.float32) for name, value in metrics.items()}
+        means = {name: _recorded(value.mean(axis=1)[self._rows]) for name, value in metrics.items()}
         return {**means, **self._counters()}
 
     def remarks(self) -> dict[int, str]:
@@ -200,3 +200,10 @@ class GymProgram(Program):
     @xla_function
     def _counters(self) -> dict[str, tf.Tensor]:
         return self.agent.counters()
+
+
+def _recorded(means: np.ndarray) -> tf.Tensor:
+    """Means [S], rounded to float32 below 2^24; beyond, where float32 leaves out whole numbers, they stay float64."""
+    largest = 2.0**24
+    near, is_far = means.clip(-largest, largest).astype(np.float32), np.abs(means) > largest
+    return tf.constant(np.where(is_far, means, near) if is_far.any() else near)

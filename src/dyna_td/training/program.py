@@ -19,7 +19,7 @@ class Program(tf.Module):
     """The compiled training of S seeds of one run.
 
     Subclasses set `optimizer` and define two functions. `train(steps)` takes that many steps (int32 scalar).
-    `evaluate()` returns each metric as float32 [S], and changes nothing.
+    `evaluate()` returns each metric [S], in float64 where float32 does not hold it, and changes nothing.
 
     Attributes:
       step: steps taken so far.

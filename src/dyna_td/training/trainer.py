@@ -1,7 +1,9 @@
 """Trains a run: the loop around a compiled program, its evaluations and its clocks."""
 
 import contextlib
+import functools
 import itertools
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -11,6 +13,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from dyna_td.errors import UserError
 from dyna_td.pipeline.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import DDPGSettings, Run
@@ -60,6 +63,11 @@ class _Training:
     """The training of runs that share a program, one stack of seeds after the other, and in it run by run."""
 
     def __init__(self, runs, progress: Progress, checkpoint: Checkpoint | None, measures: bool, watch=None):
+        if _first_process() != os.getpid():
+            raise UserError(
+                "this process was forked from one that had trained, and would wait for threads that it does not have: "
+                "start it by multiprocessing's method spawn."
+            )
         self.runs = runs
         self.watch = watch or (lambda records: None)
         self.progress = progress
@@ -197,6 +205,12 @@ class _Training:
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
         self.checkpoint.save(arrays, facts, begun)
+
+
+@functools.cache
+def _first_process() -> int:
+    """The process that trained first; a fork has its memory, but not TensorFlow's threads."""
+    return os.getpid()
 
 
 def stack_seeds(seeds: tuple[int, ...], largest: int) -> list[tuple[int, ...]]:
