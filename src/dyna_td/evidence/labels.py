@@ -25,7 +25,6 @@ CURVES = {
     "dyna_td": "Dyna-TD",
     "dyna_td_learned": "Dyna-TD, learned model",
     "dyna_td_long": "Dyna-TD-Long",
-    "dyna_td_frozen": "Dyna-TD, frozen Q",
     "dyna_td_algorithm_4": "Dyna-TD, Algorithm 4",
     "dyna_td_langevin": "Dyna-TD, Langevin rule",
     "dyna_value": "Dyna-Value",
