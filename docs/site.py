@@ -36,7 +36,8 @@ def on_page_markdown(markdown, page, config, files):
         if path.endswith(".png") and bang:
             with PIL.Image.open(ROOT / path) as picture:
                 begin = f'<div class="picture" style="--pixels: {picture.width}" markdown>'
-                return f"{legends.as_html(picture)}\n\n{begin}\n\n![{text}]({path})\n\n</div>"
+                inside = f"{legends.as_html(picture)}\n\n{begin}\n\n![{text}]({path})\n\n</div>"
+                return f"<div markdown>\n\n{inside}\n\n</div>"  # beyond which the legend does not stick
         if path.endswith(".png"):
             return f"[{text}]({path})"
         return f"[{text}]({config.repo_url.rstrip('/')}/blob/main/{path})" if config.repo_url else f"{text} (`{path}`)"
