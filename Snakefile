@@ -34,6 +34,7 @@ AGGREGATING = [PACKAGE / f"{module}.py" for module in ("evidence/aggregate", "ev
 
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
+DRAWING += [PACKAGE / "evidence" / "labels.py"]  # names
 
 
 def published(figure):

@@ -1,11 +1,15 @@
-"""Makes links out of docs/, which work in the repository, work in the site too: pictures and the report go with it."""
+"""Makes links out of docs/, which work in the repository, work in the site too: pictures and the report go with it.
+
+On a phone a wide picture scrolls, and its legend stays in view above it.
+"""
 
 import re
 from pathlib import Path
 
+import PIL.Image
 from mkdocs.structure.files import File
 
-from dyna_td.pages import report
+from dyna_td.pages import legends, report
 from dyna_td.pipeline.plans import load_plan
 
 ROOT = Path(__file__).parents[1]
@@ -29,8 +33,13 @@ def on_page_markdown(markdown, page, config, files):
 
     def replace(match: re.Match) -> str:
         bang, text, path = match.groups()
+        if path.endswith(".png") and bang:
+            with PIL.Image.open(ROOT / path) as picture:
+                begin = f'<div class="picture" style="--pixels: {picture.width}" markdown>'
+                inside = f"{legends.as_html(picture)}\n\n{begin}\n\n![{text}]({path})\n\n</div>"
+                return f"<div markdown>\n\n{inside}\n\n</div>"  # beyond which the legend does not stick
         if path.endswith(".png"):
-            return f"{bang}[{text}]({path})"
+            return f"[{text}]({path})"
         return f"[{text}]({config.repo_url.rstrip('/')}/blob/main/{path})" if config.repo_url else f"{text} (`{path}`)"
 
     return _OUTSIDE.sub(replace, markdown)

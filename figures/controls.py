@@ -4,50 +4,40 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pandas as pd
-from dots import LEARNED, NO_CHAIN, NO_MODEL, Dots, few_ticks
+from dots import SCORES, Dots, few_ticks
 from matplotlib.axes import Axes
 from panels import Panel, seeds_words
-from style import CurveStyle
+from style import GREY, CurveStyle, style_of
 from tables import Tables
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "dyna_td"
 
-# One row an agent, from top to bottom; agents of one colour answer one question.
-CHAIN, RULE = "blue", "slategray"
-ROWS = {
-    BASELINE: CurveStyle("Dyna-TD", "black"),
-    "descend_td": CurveStyle("descend the TD error", CHAIN),
-    "random_sign": CurveStyle("random sign", CHAIN),
-    "random_sign_each_step": CurveStyle("random sign, each step", CHAIN),
-    "dyna_value": CurveStyle("ascend V (Dyna-Value)", CHAIN),
-    "descend_value": CurveStyle("descend V", CHAIN),
-    "random_direction": CurveStyle("random direction", CHAIN),
-    "noise_only": CurveStyle("noise only", CHAIN),
-    "uniform_states": CurveStyle("uniform states", NO_CHAIN),
-    "replayed_states": CurveStyle("states of ER", NO_CHAIN),
-    "ideal_states": CurveStyle("states from $p^*$", NO_CHAIN),
-    "dyna_td_algorithm_4": CurveStyle("rule of Algorithm 4", RULE),
-    "dyna_td_langevin": CurveStyle("Langevin rule", RULE),
-    "dyna_frequency": CurveStyle("Dyna-Frequency", RULE),
-    "dyna_td_learned": CurveStyle("learned: Dyna-TD", LEARNED),
-    "dyna_value_learned": CurveStyle("learned: Dyna-Value", LEARNED),
-    "dyna_frequency_learned": CurveStyle("learned: Dyna-Frequency", LEARNED),
-    "uniform_states_learned": CurveStyle("learned: uniform states", LEARNED),
-    "replayed_states_learned": CurveStyle("learned: states of ER", LEARNED),
-    "er": CurveStyle("ER", NO_MODEL),
-    "prioritized_er": CurveStyle("PrioritizedER", NO_MODEL),
-    "schaul_prioritized_er": CurveStyle("Schaul's PER", NO_MODEL),
-    "cubic_dqn": CurveStyle("ER, cubic loss", NO_MODEL),
-}
+# Rows from top to bottom: agents of one group answer one question.
 GROUPS = {
-    CHAIN: "other\ndirections",
-    NO_CHAIN: "no chains",
-    RULE: "other\nsteps",
-    LEARNED: "learned\nmodel",
-    NO_MODEL: "no model",
+    "": (BASELINE,),
+    "other\ndirections": (
+        "descend_td",
+        "random_sign",
+        "random_sign_each_step",
+        "dyna_value",
+        "descend_value",
+        "random_direction",
+        "noise_only",
+    ),
+    "no chains": ("uniform_states", "replayed_states", "ideal_states"),
+    "other\nsteps": ("dyna_td_algorithm_4", "dyna_td_langevin", "dyna_frequency"),
+    "learned\nmodel": (
+        "dyna_td_learned",
+        "dyna_value_learned",
+        "dyna_frequency_learned",
+        "uniform_states_learned",
+        "replayed_states_learned",
+    ),
+    "no model": ("er", "prioritized_er", "schaul_prioritized_er", "cubic_dqn"),
 }
+LINEAR = 100  # the axis of differences is linear to here, then logarithmic
 LABELS = {
     "return": "return minus Dyna-TD's",
     "distance_uniform": "distance to $p^*$, low is near",
@@ -64,6 +54,7 @@ class Ranking(Dots):
 
     is_named: bool = False  # whether the rows have names
 
+    height: ClassVar[float] = 3.5  # inches
     margins: ClassVar[tuple[float, float]] = (0.7, 0.7)
 
     @property
@@ -93,31 +84,38 @@ class Ranking(Dots):
         self.line = self.row(tables, BASELINE)["mean"]
         super().draw(axes, tables)
         if self.is_difference:
-            axes.set_xscale("symlog", linthresh=100)
-            axes.set_xticks([-1000, -100, 0, 100], ["-1000", "-100", "0", "100"])
+            axes.set_xscale("symlog", linthresh=LINEAR)
+            ticks = (-1000, -LINEAR, 0, LINEAR)
+            axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
         else:
             few_ticks(axes, self.metric)
-        if not self.is_named:
-            self._name_groups(axes)
+        self._part_groups(axes)
 
-    def _name_groups(self, axes: Axes) -> None:
-        """The question that the agents of one colour answer, beside their rows."""
-        rows = [style.colour for style in self.rows.values()]
-        for colour, words in GROUPS.items():
-            if colour in rows:
-                middle = -(rows.index(colour) + len(rows) - 1 - rows[::-1].index(colour)) / 2
-                look = {"color": colour, "ha": "left", "va": "center", "fontsize": 7}
-                axes.text(1.02, middle, words, transform=axes.get_yaxis_transform(), **look)
+    def _part_groups(self, axes: Axes) -> None:
+        """A line between groups, and beside the rows the question that a group answers."""
+        places = list(self.rows)
+        for words, agents in GROUPS.items():
+            here = [places.index(agent) for agent in agents if agent in places]
+            if here and min(here):
+                axes.axhline(0.5 - min(here), color="#DDDDDD", linewidth=0.8, zorder=0)
+            if here and not self.is_named:
+                look = {"color": GREY, "ha": "left", "va": "center", "fontsize": 7}
+                axes.text(1.02, -sum(here) / len(here), words, transform=axes.get_yaxis_transform(), **look)
 
-    def describe(self, tables: Tables) -> str:
+    def notes(self) -> tuple[str, ...]:
+        axis = f"Axes of differences are linear from -{LINEAR} to +{LINEAR}, then logarithmic."
+        return (SCORES, *([axis] if self.is_difference else []))
+
+    def facts(self, tables: Tables) -> tuple[str, ...]:
         rows = pd.DataFrame([self.row(tables, curve) for curve in self.shown if curve != BASELINE])
-        return f"{seeds_words(rows['n'])}, means over learning to environment step {rows['step'].max():,.0f}"
+        return seeds_words(rows["n"]), f"{rows['step'].max():,.0f} environment steps"
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     """The agents in the same rows of every panel, with their names at the left of two columns."""
     curves = [curve for panel in declared.values() for curve in panel.curves]
-    rows = ROWS | {curve: CurveStyle(curve, "gray") for curve in curves if curve not in ROWS}
+    order = dict.fromkeys((*(agent for agents in GROUPS.values() for agent in agents), *curves))
+    rows: dict[str, CurveStyle] = {curve: style_of(curve) for curve in order if curve in curves}
     return {
         letter: Ranking(*panel.basics, LABELS.get(panel.metric, panel.metric), rows, is_named=number % 2 == 0)
         for number, (letter, panel) in enumerate(declared.items())

@@ -22,7 +22,6 @@ from dyna_td.evidence.claims import ComputedTest
 from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
 from dyna_td.pages.facts import Facts
 
-GREY = "#6F6F6F"  # of all other verdicts
 ROW = 0.19  # inches
 
 
@@ -107,7 +106,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
 
 def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
     """An interval with its dot in the verdict's colour, its letter at the right, and any margin."""
-    colour = style.VERDICTS.get(test["verdict"], GREY)
+    colour = style.VERDICTS.get(test["verdict"], style.GREY)
     low, high, effect, margin = (float(test[key] or 0) for key in ("low95", "high95", "effect", "margin"))
     axes.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
     axes.plot(effect, y, "o", color=colour, markersize=4.5)

@@ -7,13 +7,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import METRIC_LABELS, Panel, seeds_words
-from style import FOREST_GREEN, CurveStyle
+from style import GREY, CurveStyle
 from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import OVER_LEARNING
 
-NO_CHAIN, LEARNED, NO_MODEL = "darkorange", "purple", FOREST_GREEN  # agents of one colour answer one question
-RATES = ", full dots: learning rate 0.001, hollow: swept"  # a note under pictures that show both
+RATES = ("learning rate 0.001", "the rate that a sweep chose")  # of full and hollow dots
+SCORES = "Dots: means over seeds of the mean over learning. Bars: 95% intervals over seeds."
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Dots(Panel):
     line: float | None = None
     x_scale: str = "linear"
 
+    metric_axis: ClassVar[str] = "x"
     margins: ClassVar[tuple[float, float]] = (0.4, 0.6)  # rows, below the last one and above the first one
 
     @property
@@ -74,9 +75,12 @@ class Dots(Panel):
         axes.set_ylim(1 - len(self.rows) - self.margins[0], self.margins[1])
         axes.set_xlabel(self.x_label)
 
-    def describe(self, tables: Tables) -> str:
+    def notes(self) -> tuple[str, ...]:
+        return ("Dots: means over seeds. Bars: one standard error to either side.",)
+
+    def facts(self, tables: Tables) -> tuple[str, ...]:
         row = self.row(tables, next(iter(self.rows)))
-        return f"{row['n']:.0f} seed{'s' if row['n'] > 1 else ''}, after {row['step']:,.0f} environment steps"
+        return f"{row['n']:.0f} seed{'s' if row['n'] > 1 else ''}", f"after {row['step']:,.0f} environment steps"
 
 
 def few_ticks(axes: Axes, metric: str) -> None:
@@ -95,13 +99,13 @@ class Levels(Dots):
 
     Attributes:
       places: by curve, the key of its row and whether its dot is hollow; by default each curve has its own row.
+      meanings: what a full and a hollow dot mean; none if the panel has full dots alone.
       is_named: whether the rows have names.
-      note: words that end the panel's description under the picture.
     """
 
     places: dict[str, tuple[str, bool]] = field(default_factory=dict, kw_only=True)
+    meanings: tuple[str, ...] = field(default=(), kw_only=True)
     is_named: bool = field(default=True, kw_only=True)
-    note: str = field(default="", kw_only=True)
 
     @property
     def height(self) -> float:
@@ -150,6 +154,16 @@ class Levels(Dots):
         axes.set_xlabel(f"crashes in {self.end(tables):,.0f} driving steps" if self.is_total else label, fontsize=8)
         few_ticks(axes, self.metric)
 
-    def describe(self, tables: Tables) -> str:
-        rows = pd.DataFrame([self.row(tables, curve) for curve in self.curves])
-        return f"{seeds_words(rows['n'])}{self.note}"
+    def facts(self, tables: Tables) -> tuple[str, ...]:
+        return (seeds_words(pd.DataFrame([self.row(tables, curve) for curve in self.curves])["n"]),)
+
+    def legend(self) -> tuple[CurveStyle, ...]:
+        return full_and_hollow(*self.meanings) if self.meanings else ()
+
+    def notes(self) -> tuple[str, ...]:
+        return ("Crashes: means over seeds with 95% intervals.",) if self.is_total else (SCORES,)
+
+
+def full_and_hollow(full: str, hollow: str) -> tuple[CurveStyle, CurveStyle]:
+    """A legend for dots of both kinds."""
+    return CurveStyle(full, GREY, marker="o"), CurveStyle(hollow, GREY, marker="o", is_hollow=True)

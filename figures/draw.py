@@ -12,7 +12,7 @@ from pathlib import Path
 
 from maps import heatmap
 from panels import CurvePanel, Panel, curves_panel
-from rendering import draw_figure, read_tables, save
+from rendering import draw_figure, legends_of, read_tables, save
 from tables import curve_rows, read_table
 
 from dyna_td.errors import UserError
@@ -71,7 +71,8 @@ def add_judged(figure: str, panels: Sequence[Panel], scale: str) -> None:
     for panel in panels:
         content = plan.drawn[figure].panels.get(panel.letter)
         counts = {curve: judged.get(f"{figure}/{panel.letter}/{curve}", 0) for curve in panel.curves}
-        panel.judged = {curve: n for curve, n in counts.items() if content and content.seeds and n > content.seeds}
+        drawn = content.seeds if content else None
+        panel.judged = {curve: (drawn, n) for curve, n in counts.items() if drawn and n > drawn}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,11 +85,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         panels, columns = panels_of(arguments.figure)
+        tables = read_tables(arguments.curves, panels)
+        for panel in panels:
+            if isinstance(panel, CurvePanel):
+                panel.fit_smoothing(tables)
         add_published(arguments.figure, panels, arguments.scale)
         add_judged(arguments.figure, panels, arguments.scale)
-        tables = read_tables(arguments.curves, panels)
         repeats = beginnings.in_five_words(beginnings.read(repeats_csv(arguments.curves)))
-        save(draw_figure(panels, tables, arguments.scale, columns, repeats), arguments.output)
+        legend = dict.fromkeys(style for styles in legends_of(panels).values() for style in styles)
+        save(draw_figure(panels, tables, arguments.scale, columns, repeats), arguments.output, list(legend))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

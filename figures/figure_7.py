@@ -2,16 +2,18 @@
 
 from matplotlib.axes import Axes
 from panels import Panel
+from style import BLACK, VERMILION, CurveStyle
 
 
 def mark_maximum(axes: Axes) -> None:
     """Marks the largest value of f, -1, where the error is 1."""
-    axes.plot(1.0, -1.0, "o", color="red", markersize=4, zorder=4)
-    axes.annotate("maximum $-1$ at $x=1$", (1.0, -1.0), xytext=(6, 6), textcoords="offset points", color="red")
+    axes.plot(1.0, -1.0, "o", color=VERMILION, markersize=4, zorder=4)
+    axes.annotate("maximum $-1$ at $x=1$", (1.0, -1.0), xytext=(6, 6), textcoords="offset points", color=VERMILION)
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     """The function with its maximum marked."""
     for panel in declared.values():
         panel.x_label, panel.decorate = "absolute error $x$", mark_maximum
+        panel.styles = {"f": CurveStyle("f(x)", BLACK)}
     return declared

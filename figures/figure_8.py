@@ -1,15 +1,15 @@
 """Figure 8: the cubic loss is steeper far from the target, so it usually gets near it sooner (Theorem 2)."""
 
+from dataclasses import replace
+
 from matplotlib.axes import Axes
 from panels import Panel
-from style import FOREST_GREEN, CurveStyle, graded
+from style import graded, style_of
 
+SQUARE, CUBIC = style_of("l2"), style_of("cubic")  # the looks of the losses in other figures
 STYLES = {
-    "loss": {"square": CurveStyle("square, $x^2$", "black"), "cubic": CurveStyle("cubic, $x^3$", FOREST_GREEN)},
-    "absolute_derivative": {
-        "square": CurveStyle("square, $2x$", "black"),
-        "cubic": CurveStyle("cubic, $3x^2$", FOREST_GREEN),
-    },
+    metric: {"square": replace(SQUARE, label=f"square, {square}"), "cubic": replace(CUBIC, label=f"cubic, {cubic}")}
+    for metric, square, cubic in (("loss", "$x^2$", "$x^3$"), ("absolute_derivative", "$2x$", "$3x^2$"))
 }
 
 

@@ -4,32 +4,32 @@ from dataclasses import dataclass
 
 from dots import Dots
 from panels import CurvePanel, Panel
-from style import FOREST_GREEN, CurveStyle
+from style import BLACK, BLUE, GREEN, GREY, ORANGE, CurveStyle
 from tables import Tables
 
 # From top to bottom: the chains, by the end of their metrics' names.
 KINDS = {
-    "ideal": CurveStyle(r"draws from $|\delta|$", FOREST_GREEN),
-    "langevin": CurveStyle("Langevin rule", "black"),
-    "langevin_constant_y": CurveStyle("the same, y constant", "gray"),
-    "langevin_small_steps": CurveStyle("Langevin, a / 100", "black"),
-    "algorithm_4": CurveStyle("Algorithm 4", "blue"),
-    "released": CurveStyle("released rule", "darkorange"),
+    "ideal": CurveStyle(r"draws from $|\delta|$", GREEN),
+    "langevin": CurveStyle("Langevin rule", BLACK),
+    "langevin_constant_y": CurveStyle("the same, y constant", GREY),
+    "langevin_small_steps": CurveStyle("Langevin, a / 100", BLACK),
+    "algorithm_4": CurveStyle("Algorithm 4", BLUE),
+    "released": CurveStyle("released rule", ORANGE),
 }
 BETAS = {f"beta_{kind}": style for kind, style in KINDS.items()}
 VARIATIONS = {f"variation_{kind}": style for kind, style in KINDS.items()}
-VARIATIONS["variation_uniform"] = CurveStyle("uniform", "slategray")
+VARIATIONS["variation_uniform"] = CurveStyle("uniform", GREY)
 COSINES = {
-    "cosine_uniform": CurveStyle("mean, uniform states", "black"),
-    "cosine_queue": CurveStyle("mean, queue's states", "blue"),
-    "cosine_positive_uniform": CurveStyle("above 0, uniform", "black"),
-    "cosine_positive_queue": CurveStyle("above 0, queue", "blue"),
-    "cosine_close_uniform": CurveStyle("above 0.9, uniform", "black"),
-    "cosine_close_queue": CurveStyle("above 0.9, queue", "blue"),
+    "cosine_uniform": CurveStyle("mean, uniform states", BLACK),
+    "cosine_queue": CurveStyle("mean, queue's states", BLUE),
+    "cosine_positive_uniform": CurveStyle("above 0, uniform", BLACK),
+    "cosine_positive_queue": CurveStyle("above 0, queue", BLUE),
+    "cosine_close_uniform": CurveStyle("above 0.9, uniform", BLACK),
+    "cosine_close_queue": CurveStyle("above 0.9, queue", BLUE),
 }
 SIDES = {
-    "bound_left": CurveStyle(r"$|p - \hat p|$", "black"),
-    "bound_right": CurveStyle("Theorem 3", "blue"),
+    "bound_left": CurveStyle(r"$|p - \hat p|$", BLACK),
+    "bound_right": CurveStyle("Theorem 3", BLUE),
 }
 
 

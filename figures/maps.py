@@ -77,12 +77,14 @@ class Heatmap(Panel):
         _frame(axes)
         _add_walls(axes, WALLS[self.environment], facecolor="none", edgecolor="black", linewidth=0.8)
 
-    def describe(self, tables: Tables) -> str:
+    def notes(self) -> tuple[str, ...]:
+        return ("±: one standard error over seeds.",) if self.metric.startswith(tuple(SUMMARIES)) else ()
+
+    def facts(self, tables: Tables) -> tuple[str, ...]:
         by_seed = state_rows(tables.states, self.letter, self.curves[0]).groupby("seed").size()
         step, seed = self.evaluation(tables)["step"], self.shown_seed(tables)
-        judged = f" (claims judge {max(self.judged.values())})" if self.judged else ""
-        shown = f"seed {seed} of {len(by_seed)} shown{judged}"
-        return f"{shown}, {by_seed[seed]:,} states at environment step {step:,.0f}"
+        states = f"{by_seed[seed]:,} states at environment step {step:,.0f}"
+        return tuple(filter(None, (f"seed {seed} of {len(by_seed)} shown", states, self.judged_words())))
 
     def shown_seed(self, tables: Tables) -> int:
         """The seed of the picture; of an even number of seeds the lower one of the two in the middle."""
@@ -114,7 +116,7 @@ def share_colours(figure: Figure) -> None:
     for image in images:
         image.set_norm(norm)
     ticks = [count for count in (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if count <= fullest]
-    bar = figure.colorbar(images[0], ax=axes, label="states per cell", pad=0.01, ticks=ticks, format="%d")
+    bar = figure.colorbar(images[0], ax=axes, label="states per cell (logarithmic)", pad=0.01, ticks=ticks, format="%d")
     bar.minorticks_off()
 
 

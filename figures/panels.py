@@ -5,7 +5,7 @@ A panel is declared in the figure's YAML file. The rules here add what follows f
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pandas as pd
@@ -32,6 +32,7 @@ METRIC_LABELS = {
     "loss": "objective",
     "hitting_time_ratio": "hitting time, square / cubic",
 }
+LINES = "Lines: means over seeds. Bands: one standard error to either side."
 SMOOTHED_METRICS = ("return", "speed")  # evaluations of single episodes, which vary much
 
 # The lowest and the highest return that an episode can have, with some room.
@@ -55,7 +56,8 @@ class Panel(ABC):
       metric: the rows of curves.csv to draw.
       curves: keys in curves.csv, in the legend's order.
       styles: the looks of curves in this panel alone, see style.py.
-      judged: by curve, the seeds that claims judge, where these are more than the panel shows.
+      judged: by curve, the seeds that are drawn and those that claims judge, where these are more.
+      comparable: the panels of one such key share their metric's axis, so that they compare by eye; empty for none.
     """
 
     letter: str
@@ -63,9 +65,11 @@ class Panel(ABC):
     metric: str = ""
     curves: tuple[str, ...] = ()
     styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
-    judged: dict[str, int] = field(default_factory=dict, kw_only=True)
+    judged: dict[str, tuple[int, int]] = field(default_factory=dict, kw_only=True)
+    comparable: str = field(default="", kw_only=True)
 
     shows_states: ClassVar[bool] = False
+    metric_axis: ClassVar[str] = "y"
 
     @property
     def basics(self) -> tuple[str, str, str, tuple[str, ...]]:
@@ -89,19 +93,24 @@ class Panel(ABC):
         """The title with what it says about the data."""
         return self.title
 
-    def describe(self, tables: Tables) -> str:
+    def facts(self, tables: Tables) -> tuple[str, ...]:
         """The data's seeds and steps, for the line under the picture; nothing if there are no data."""
-        return ""
+        return ()
+
+    def notes(self) -> tuple[str, ...]:
+        """What lines, bands and markers mean, for the line under the picture."""
+        return ()
 
     def judged_words(self) -> str:
-        """Such as " (claims judge 100 of ER, Dyna-TD)"; empty where the panel shows all of its seeds."""
+        """Such as "claims judge 100 of ER, Dyna-TD"; empty where the panel shows all of its seeds."""
         styles = self.style_table()
+        counts = {curve: count for curve, (_, count) in self.judged.items()}
         labels = {
-            count: [styles[curve].label for curve in self.judged if self.judged[curve] == count]
-            for count in sorted(set(self.judged.values()), reverse=True)
+            count: [styles[curve].label for curve in counts if counts[curve] == count]
+            for count in sorted(set(counts.values()), reverse=True)
         }
         words = ", ".join(f"{count:,} of {', '.join(names)}" for count, names in labels.items())
-        return f" (claims judge {words})" if words else ""
+        return f"claims judge {words}" if words else ""
 
     def style_table(self) -> dict[str, CurveStyle]:
         """The style of every curve, in drawing order."""
@@ -110,6 +119,12 @@ class Panel(ABC):
     def legend(self) -> tuple[CurveStyle, ...]:
         """The styles that a legend explains."""
         return ()
+
+    def legend_of_its_own(self) -> tuple[CurveStyle, ...]:
+        """The same, with seeds where claims judge more of them than are drawn, such as "ER, 30 of 100 seeds"."""
+        styles = self.style_table()
+        seeds = {styles[curve]: f", {drawn} of {count:,} seeds" for curve, (drawn, count) in self.judged.items()}
+        return tuple(replace(style, label=style.label + seeds.get(style, "")) for style in self.legend())
 
     def diverged_seeds(self, tables: Tables, curve: str) -> list[float]:
         """The seeds of `curve` whose training diverged."""
@@ -135,7 +150,6 @@ class CurvePanel(Panel):
       y_limits: lower and upper end of the y-axis, None where the data decide.
       x_scale, y_scale: matplotlib's names of the axes' scales.
       smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
-      comparable: the panels of one such key share their y-axis, so that they compare by eye; empty for none.
       trained: False if the curves are closed forms, which have neither seeds nor steps.
       references: lines that are no curves of the paper.
       decorate: draws more on the finished axes.
@@ -148,7 +162,6 @@ class CurvePanel(Panel):
     x_scale: str = "linear"
     y_scale: str = "linear"
     smoothed: bool = False
-    comparable: str = ""
     trained: bool = True
     references: tuple[ReferenceLine, ...] = ()
     decorate: Callable[[Axes], None] | None = None
@@ -184,15 +197,15 @@ class CurvePanel(Panel):
             rows, style = self.rows(tables, curve), styles[curve]
             mean, error = rows["mean"], rows["standard_error"]
             look = {"color": style.colour, "zorder": 2 + order.index(curve) / len(order)}
-            axes.plot(rows["x"], mean, linestyle=style.dash, label=style.label, **look)
+            axes.plot(rows["x"], mean, linestyle=style.linestyle, label=style.label, **look)
             if self.trained:
                 axes.fill_between(rows["x"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
         for curve, rows in self.published.items():
-            look = {"color": styles[curve].colour, "linestyle": styles[curve].dash, "alpha": 0.35, "zorder": 1.8}
+            look = {"color": styles[curve].colour, "linestyle": styles[curve].linestyle, "alpha": 0.35, "zorder": 1.8}
             axes.plot(rows["step"], rows["mean"], linewidth=0.9, label=f"_published {curve}", **look)
         for line in self.references:
             rows, style = curve_rows(tables.curves, self.letter, line.curve, line.metric), line.style
-            look = {"color": style.colour, "linestyle": style.dash, "linewidth": 0.9, "zorder": 1.9}
+            look = {"color": style.colour, "linestyle": style.linestyle, "linewidth": 0.9, "zorder": 1.9}
             axes.plot(rows["step"], rows["mean"], label=style.label, **look)
         self._label_axes(axes)
         if self.decorate:
@@ -210,15 +223,23 @@ class CurvePanel(Panel):
             if scale == "log":
                 _label_log_axis(axis)
 
-    def describe(self, tables: Tables) -> str:
+    def facts(self, tables: Tables) -> tuple[str, ...]:
         if not self.trained:
-            return "closed form: nothing is trained"
+            return ("closed form: nothing is trained",)
         rows = pd.concat([self.rows(tables, curve) for curve in self.curves])
-        smoothing = f", moving average of {SMOOTHING} evaluations" if self.smoothed else ""
+        smoothing = f"smoothed over {SMOOTHING} evaluations" if self.smoothed else ""
         behind = {int(rows["n"].max()) for rows in self.published.values()}
-        faint = f", faint: published, {max(behind)} seeds" if behind else ""
-        seeds = f"{seeds_words(rows['n'])}{self.judged_words()}"
-        return f"{seeds}, {rows['step'].max():,.0f} {self.x_label}{smoothing}{faint}"
+        faint = f"faint: published, {max(behind)} seeds" if behind else ""
+        steps = f"{rows['step'].max():,.0f} {self.x_label}"
+        return tuple(filter(None, (seeds_words(rows["n"]), steps, smoothing, faint, self.judged_words())))
+
+    def notes(self) -> tuple[str, ...]:
+        return (LINES, *([smoothing_words(SMOOTHING)] if self.smoothed else [])) if self.trained else ()
+
+    def fit_smoothing(self, tables: Tables) -> None:
+        """Draws evaluations as they are if the panel's runs have fewer than a moving average takes."""
+        evaluations = [curve_rows(tables.curves, self.letter, curve, self.metric)["step"].size for curve in self.curves]
+        self.smoothed = self.smoothed and max(evaluations) >= SMOOTHING
 
 
 def curves_panel(letter: str, declared: dict) -> CurvePanel:
@@ -262,6 +283,11 @@ def _log_label(value: float, lowest: float) -> str:
     mantissa, exponent = f"{value:.0e}".split("e")
     factor = "" if mantissa == "1" else rf"{mantissa}\cdot"
     return f"${factor}10^{{{int(exponent)}}}$"
+
+
+def smoothing_words(window: int) -> str:
+    """What the moving average over `window` evaluations is."""
+    return f"Smoothed: a point is the mean of an evaluation and the {window - 1} before it, at the start of fewer."
 
 
 def seeds_words(counts: pd.Series) -> str:

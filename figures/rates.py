@@ -2,11 +2,11 @@
 
 from dots import RATES, Levels
 from panels import Panel
-from style import CURVES, UNDASHED
+from style import style_of
 
-LEARNED = "dyna_td_learned"  # in the roundabout
-BENCHMARKS = ("dyna_td", "dyna_value", "dyna_frequency", "prioritized_er", "er")
+AGENTS = ("dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency", "prioritized_er", "er")
 COLUMNS = 3
+SWEPT_PANELS = "def"  # where Dyna-TD alone has 0.001
 
 
 def agent_and_rate(curve: str, curves: tuple[str, ...]) -> tuple[str, bool]:
@@ -23,11 +23,11 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     shown = {}
     for number, (letter, panel) in enumerate(declared.items()):
         places = {curve: agent_and_rate(curve, panel.curves) for curve in panel.curves}
-        agents = {agent for agent, _ in places.values()}
-        looks = CURVES | {LEARNED: UNDASHED}
-        order = [agent for agent in (LEARNED, *BENCHMARKS) if agent in agents]
-        rows = {agent: looks[agent] for agent in order}
+        if letter in SWEPT_PANELS:
+            places |= {curve: (curve, curve != "dyna_td_learned") for curve in panel.curves}
+        shown_agents = {agent for agent, _ in places.values()}
+        rows = {agent: style_of(agent) for agent in AGENTS if agent in shown_agents}
+        meanings = RATES if any(is_swept for _, is_swept in places.values()) else ()
         is_left = number % COLUMNS == 0
-        note = RATES if any(is_swept for _, is_swept in places.values()) else ""
-        shown[letter] = Levels(*panel.basics, rows=rows, places=places, is_named=is_left, note=note)
+        shown[letter] = Levels(*panel.basics, rows=rows, places=places, meanings=meanings, is_named=is_left)
     return shown

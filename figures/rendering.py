@@ -1,23 +1,30 @@
 """From panels to a picture: arranges them on a grid with titles, legends and a footer, and writes PNG and PDF."""
 
+import json
 import textwrap
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from maps import share_colours
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
-from panels import CurvePanel, Panel
-from style import DOTS_PER_INCH, PANEL_SIZE
+from panels import Panel
+from style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle
 from tables import REMEDY, Tables, curve_rows, read_table, states_beside
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
-LEGEND_ENTRY_WIDTH = 1.9  # inches, of the longest label
+SAMPLE_WIDTH, LETTER_WIDTH = (
+    0.62,
+    0.062,
+)  # inches, of a legend's sample with the gaps around it, and of a label's letters
 FOOTER_SIZE = 7  # points
 
 
@@ -37,7 +44,7 @@ def read_tables(path: Path, panels: Sequence[Panel]) -> Tables:
 
 
 def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: int, note: str = "") -> Figure:
-    """All panels on a grid, and under them the scale, the seeds, the steps and a `note`."""
+    """All panels on a grid, and under them what bands and markers mean, scale, seeds, steps and a `note`."""
     rows = -(-len(panels) // columns)
     heights = [max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows)]
     figure, grid = plt.subplots(
@@ -56,7 +63,8 @@ def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: in
         axes[panel.letter].set_title(letter + panel.heading(tables))
     _share_limits(axes, panels)
     _draw_legends(figure, axes, panels)
-    _draw_footer(figure, "\n".join(filter(None, [describe(panels, tables, scale), note])))
+    notes = " ".join(dict.fromkeys(words for panel in panels for words in panel.notes()))
+    draw_footer(figure, "\n".join(filter(None, [notes, describe(panels, tables, scale), note])))
     if any(panel.shows_states for panel in panels):
         share_colours(figure)
     return figure
@@ -64,42 +72,57 @@ def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: in
 
 def _share_limits(axes: dict[str, Axes], panels: Sequence[Panel]) -> None:
     """Gives comparable panels the limits that show all their curves."""
-    groups: dict[str, list[Axes]] = {}
+    groups: dict[tuple[str, str], list[Axes]] = {}
     for panel in panels:
-        if isinstance(panel, CurvePanel) and panel.comparable:
-            groups.setdefault(panel.comparable, []).append(axes[panel.letter])
-    for group in groups.values():
-        limits = [each.get_ylim() for each in group]
+        if panel.comparable:
+            groups.setdefault((panel.metric_axis, panel.comparable), []).append(axes[panel.letter])
+    for (axis, _), group in groups.items():
+        limits = [getattr(each, f"get_{axis}lim")() for each in group]
         for each in group:
-            each.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+            each.set(**{f"{axis}lim": (min(low for low, _ in limits), max(high for _, high in limits))})
 
 
-def _draw_footer(figure: Figure, text: str) -> None:
+def draw_footer(figure: Figure, text: str) -> None:
+    """Prints lines under the picture, wrapped to its width; it grows by all but the first."""
     letters_a_line = int(figure.get_figwidth() * 72 / (0.57 * FOOTER_SIZE))  # of the font's mean width
-    lines = [textwrap.fill(line, letters_a_line) for line in text.splitlines()]
-    figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.99, ha="right")
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, letters_a_line)]
+    figure.set_figheight(figure.get_figheight() + (len(lines) - 1) * 1.2 * FOOTER_SIZE / 72)
+    figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.01, ha="left")
+
+
+def legends_of(panels: Sequence[Panel]) -> dict[str, tuple[CurveStyle, ...]]:
+    """The legends of a figure by their panel; one alone, under "", if a look means the same in all panels."""
+    shared = list(dict.fromkeys(style for panel in panels for style in panel.legend()))
+    looks = {replace(style, label="") for style in shared}
+    if sum(bool(panel.legend()) for panel in panels) > 1 and len(looks) == len(shared):
+        return {"": tuple(shared)}
+    return {panel.letter: panel.legend_of_its_own() for panel in panels if len(panel.legend()) > 1}
 
 
 def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Panel]) -> None:
-    """One legend for the figure if a look means the same in all panels, else one under each; never over the data."""
-    legends = {panel.letter: panel.legend() for panel in panels if panel.legend()}
-    styles = list(dict.fromkeys(style for legend in legends.values() for style in legend))
-    looks = {(style.colour, style.dash) for style in styles}
-    if len(legends) > 1 and len(looks) == len(styles):
-        drawn = {line.get_label(): line for letter in legends for line in axes[letter].lines}
-        handles = [drawn[style.label] for style in styles]
-        ncols = min(len(handles), int(figure.get_figwidth() / LEGEND_ENTRY_WIDTH))
-        figure.legend(handles=handles, loc="outside upper center", ncols=ncols)
-        return
-    for letter, legend in legends.items():
-        if len(legend) > 1:
-            _draw_legend_below(axes[letter], ncols=1 if len(legend) < 4 else 2)
+    """One legend above the figure, or one under each panel; never over the data."""
+    for letter, styles in legends_of(panels).items():
+        handles = [handle(style) for style in styles]
+        if letter:
+            _draw_legend_below(axes[letter], handles, ncols=1 if len(styles) < 4 else 2)
+        else:
+            entry = SAMPLE_WIDTH + LETTER_WIDTH * max(len(style.label) for style in styles)
+            ncols = min(len(styles), int(figure.get_figwidth() / entry))
+            figure.legend(handles=handles, loc="outside upper center", ncols=ncols)
 
 
-def _draw_legend_below(axes: Axes, ncols: int) -> None:
+def handle(style: CurveStyle) -> Line2D:
+    """What stands for a style in a legend."""
+    marker = {"marker": style.marker, "markersize": 4, "mfc": "white" if style.is_hollow else style.colour}
+    look = {"linestyle": "none", **marker} if style.marker else {"linestyle": style.linestyle}
+    return Line2D([], [], color=style.colour, label=style.label, **look)
+
+
+def _draw_legend_below(axes: Axes, handles: Sequence[Line2D], ncols: int) -> None:
     """Hangs the legend a fixed length under the axes, clear of the tick labels and the axis label."""
     below = ScaledTranslation(0, -LEGEND_DROP / 72, axes.figure.dpi_scale_trans)
     axes.legend(
+        handles=handles,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=axes.transAxes + below,
@@ -111,14 +134,17 @@ def _draw_legend_below(axes: Axes, ncols: int) -> None:
 def describe(panels: Sequence[Panel], tables: Tables, scale: str) -> str:
     """The line under the picture: the scale, and the data's seeds and steps, for each panel where they differ.
 
-    For example "scale quick, 5 seeds, 20,000 mini-batch updates". A second line names the seeds that diverged, if any.
+    For example "Scale quick, 20,000 mini-batch updates; a: 5 seeds; b: 4 seeds." A second line names the seeds that
+    diverged, if any.
     """
-    facts = {panel.letter: fact for panel in panels if (fact := panel.describe(tables))}
-    if len(set(facts.values())) == 1:
-        line = f"scale {scale}, {next(iter(facts.values()))}"
-    else:
-        letters = {fact: [letter for letter in facts if facts[letter] == fact] for fact in facts.values()}
-        line = f"scale {scale}; " + "; ".join(f"{', '.join(letters[fact])}: {fact}" for fact in letters)
+    facts = {panel.letter: fact for panel in panels if (fact := panel.facts(tables))}
+    common = [fact for fact in next(iter(facts.values()), ()) if all(fact in others for others in facts.values())]
+    letters: dict[str, list[str]] = {}
+    for letter in facts:
+        if own := ", ".join(fact for fact in facts[letter] if fact not in common):
+            letters.setdefault(own, []).append(letter)
+    parts = [", ".join([f"Scale {scale}", *common]), *(f"{', '.join(of)}: {own}" for own, of in letters.items())]
+    line = f"{'; '.join(parts)}."
     return "\n".join(filter(None, [line, _describe_divergence(panels, tables)]))
 
 
@@ -134,13 +160,17 @@ def _describe_divergence(panels: Sequence[Panel], tables: Tables) -> str:
     return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
 
 
-def save(figure: Figure, output: Path) -> None:
+def save(figure: Figure, output: Path, legend: Sequence[CurveStyle] = ()) -> None:
     """Writes `output`, a PNG, and the PDF of the same stem, without dates inside.
+
+    The PNG has the `legend` as JSON inside, too. Pages show it beside a picture that is wider than a phone.
 
     Raises:
       UserError: if the place cannot be written.
     """
-    pictures = {output: {"Software": None}, output.with_suffix(".pdf"): {"CreationDate": None}}
+    entries = [asdict(style) | {"colour": to_hex(style.colour)} for style in legend]
+    words = {"Legend": json.dumps(entries)} if legend else {}
+    pictures = {output: {"Software": None, **words}, output.with_suffix(".pdf"): {"CreationDate": None}}
     try:
         for path, metadata in pictures.items():
             with write_whole(path, "wb") as file:

@@ -4,14 +4,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import pandas as pd
 from matplotlib import pyplot as plt
-from panels import thousands
-from rendering import save
+from matplotlib.axes import Axes
+from panels import LINES, smoothing_words, thousands
+from rendering import draw_footer, save
 from style import PANEL_SIZE, styles_of
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
+from dyna_td.evidence.labels import name_of
 from dyna_td.pipeline import results
 from dyna_td.pipeline.results import naming_damage
 from dyna_td.training import checkpoint
@@ -31,14 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.window < 1:
             raise UserError(f"--window is {arguments.window}, expected at least 1.")
         figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
-        metric = arguments.metric
-        for number, csv in enumerate(arguments.runs):
-            metric = _draw(axes, csv, metric, arguments.window, f"C{number}")
-        axes.set_xlabel("steps")
-        axes.set_ylabel(metric.replace("_", " "))
-        axes.xaxis.set_major_formatter(lambda value, _: thousands(value))
-        axes.margins(x=0)
-        axes.legend()
+        metric, drawn = arguments.metric, []
+        for csv in arguments.runs:
+            run = read(csv, metric)
+            metric = run.metric
+            drawn.append(run)
+        window = min(arguments.window, max(run.records["step"].nunique() for run in drawn))
+        draw(axes, drawn, window)
+        draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
         save(figure, arguments.output)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -46,8 +50,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _draw(axes: plt.Axes, csv: Path, metric: str | None, window: int, colour: str) -> str:
-    """Draws the line of one CSV and returns its metric: `metric`, or else the default."""
+class OwnRun(NamedTuple):
+    """A run as the picture shows it: its agent, its metric with the records of that, its label."""
+
+    agent: str
+    metric: str
+    records: pd.DataFrame
+    label: str
+
+
+def read(csv: Path, metric: str | None) -> OwnRun:
+    """The run at `csv`, or as much as there is of one under way, with its `metric`, or else the default."""
     if csv.suffix != ".csv":
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
     under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
@@ -57,15 +70,31 @@ def _draw(axes: plt.Axes, csv: Path, metric: str | None, window: int, colour: st
     found = sorted(set(records["metric"]))
     metric = metric or ("return" if "return" in found else "test_rmse")
     require_choice(metric, found, f"metric of {csv}")
-    rows = summarise(smoothed(records[records["metric"] == metric], window))
-    mean, error = rows["mean"], rows["standard_error"]
     with naming_damage(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
-        agent, seeds = details["agent"], details["seeds"]
-        name, plural = styles_of([agent])[agent].label, "s" if len(seeds) > 1 else ""
-        label = f"{name}, {details['environment']}, {len(seeds)} seed{plural}{' (under way)' if under_way else ''}"
-    axes.plot(rows["step"], mean, color=colour, label=label)
-    axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
-    return metric
+        is_learned = details.get("settings", {}).get("model") == "learned"
+        agent, seeds = details["agent"] + "_learned" * is_learned, details["seeds"]
+        plural = "s" if len(seeds) > 1 else ""
+        end = " (under way)" if under_way else ""
+        label = f"{name_of(agent)}, {details['environment']}, {len(seeds)} seed{plural}{end}"
+    return OwnRun(agent, metric, records[records["metric"] == metric], label)
+
+
+def draw(axes: Axes, runs: Sequence[OwnRun], window: int) -> None:
+    """A line a run in the look of its agent; a second run of an agent has the next free colour."""
+    keys: list[str] = []
+    for run in runs:
+        keys.append(run.agent if run.agent not in keys else f"{run.agent} {len(keys)}")
+    looks = styles_of(keys)
+    for key, run in zip(keys, runs, strict=True):
+        rows, colour = summarise(smoothed(run.records, window)), looks[key].colour
+        mean, error = rows["mean"], rows["standard_error"]
+        axes.plot(rows["step"], mean, color=colour, linestyle=looks[key].linestyle, label=run.label)
+        axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+    axes.set_xlabel("steps")
+    axes.set_ylabel(runs[0].metric.replace("_", " "))
+    axes.xaxis.set_major_formatter(lambda value, _: thousands(value))
+    axes.margins(x=0)
+    axes.legend()
 
 
 if __name__ == "__main__":

@@ -4,53 +4,56 @@ from dataclasses import replace
 
 from dots import Levels
 from panels import Panel
-from style import CURVES, REPLAY, CurveStyle, graded
+from style import CurveStyle, style_of
 
 
-def families(agents: dict[str, CurveStyle], values: dict[str, str]) -> dict[str, CurveStyle]:
+def families(agents: tuple[str, ...], values: dict[str, str]) -> dict[str, CurveStyle]:
     """Styles of each agent with each value, in the agent's colour.
 
     Args:
-      agents: style by agent.
-      values: the value's name in the legend, by the end of the curve's key.
+      agents: keys of agents.
+      values: the value's name in the row, by the end of the curve's key.
     """
     return {
-        f"{agent}{suffix}": replace(style, label=f"{style.label}, {text}")
-        for agent, style in agents.items()
-        for suffix, text in values.items()
+        f"{agent}{end}": replace(style_of(agent), label=", ".join(filter(None, [style_of(agent).label, text])))
+        for agent in agents
+        for end, text in values.items()
     }
 
 
-REGRESSION = {agent: CURVES[agent] for agent in ("l2", "prioritized_l2", "full_prioritized_l2")}
-QUEUES = graded({"queue_2000": "2,000", "queue_20000": "20,000", "queue_100000": "100,000", "dyna_td": "all (1M)"})
-EXPONENTS = graded({"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"})
-GOALS = {
-    f"{agent}{suffix}": replace(CURVES[agent], label=CURVES[agent].label + text)
-    for agent in ("dyna_td", "dyna_frequency", "dyna_value")
-    for suffix, text in (("", ""), ("_goals", ", queued"))
-}
-LEARNED = {"dyna_td_learned": CurveStyle("Dyna-TD", "black")}
-ENDS = LEARNED | {"dyna_td_to_the_end": CurveStyle("to the end, noise 0.05", "black")}
+def values(agent: str, labels: dict[str, str]) -> dict[str, CurveStyle]:
+    """Styles of one agent with several values, in its colour; the title names the agent."""
+    return {curve: replace(style_of(agent), label=label) for curve, label in labels.items()}
+
+
+QUEUES = values(
+    "dyna_td", {"queue_2000": "2,000", "queue_20000": "20,000", "queue_100000": "100,000", "dyna_td": "all (1M)"}
+)
+EXPONENTS = values(
+    "prioritized_er", {"exponent_03": "0.3", "exponent_06": "0.6", "prioritized_er": "1", "exponent_15": "1.5"}
+)
+NOISES = {"noise_0": "none", "noise_half": "half", "dyna_td": "as released", "noise_2": "twice", "noise_4": "4 times"}
+GOALS = families(("dyna_td", "dyna_frequency", "dyna_value"), {"": "", "_goals": "queued"})
+ENDS = values("dyna_td_learned", {"dyna_td_to_the_end": "to the end, noise 0.05"})
 STYLES = {
-    "a": families(REPLAY, {"_n1": "n = 1", "_n3": "n = 3", "": "n = 10"}),
+    "a": families(("er", "prioritized_er", "full_prioritized_er"), {"_n1": "n = 1", "_n3": "n = 3", "": "n = 10"}),
     "b": QUEUES,
     "c": QUEUES,
-    "d": graded(
-        {"noise_0": "none", "noise_half": "half", "dyna_td": "as released", "noise_2": "twice", "noise_4": "4 times"}
-    ),
+    "d": values("dyna_td", NOISES),
     "e": EXPONENTS,
     "f": EXPONENTS,
-    "g": families(REGRESSION, {"_b32": "b = 32", "": "b = 128", "_b512": "b = 512"}),
+    "g": families(
+        ("l2", "prioritized_l2", "full_prioritized_l2"), {"_b32": "b = 32", "": "b = 128", "_b512": "b = 512"}
+    ),
     "j": GOALS,
     "k": GOALS,
     "l": GOALS,
     "m": GOALS,
-    "n": graded({"acceptance_002": "0.02", "dyna_td": "the mean move's", "acceptance_01": "0.1"}),
-    "o": LEARNED | {"acceptance_01": CurveStyle("Dyna-TD, 0.1", "black")},
+    "n": values("dyna_td", {"acceptance_002": "0.02", "dyna_td": "the mean move's", "acceptance_01": "0.1"}),
+    "o": values("dyna_td_learned", {"acceptance_01": "the same, 0.1"}),
     "p": ENDS,
     "q": ENDS,
 }
-
 
 CURVES_TOO = "hi"  # what smoothing does is seen on lines
 
@@ -60,7 +63,7 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     shown = {}
     for letter, panel in declared.items():
         panel.styles = STYLES.get(letter, {})
-        rows = panel.style_table()
-        rows = {curve: rows[curve] for curve in panel.curves}
+        looks = panel.style_table()
+        rows = {curve: looks[curve] for curve in panel.curves}
         shown[letter] = panel if letter in CURVES_TOO else Levels(*panel.basics, rows=rows)
     return shown

@@ -1,13 +1,20 @@
-"""The look of every curve: label, colour, dash and drawing order; a new agent gets a line in `BEYOND`, if any."""
+"""The look of every curve: one colour and one dash an agent in all pictures; a new agent gets a line in `LOOKS`."""
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import matplotlib
 
-FOREST_GREEN = (34 / 255, 139 / 255, 34 / 255)  # the paper's value
+from dyna_td.evidence.labels import MODELS, name_of
 
-VERDICTS = {"supported": "#0072B2", "contradicted": "#C24F00"}  # colour-blind readers see the difference
+# The palette of Okabe and Ito (2008), which colour-blind readers can tell apart, without yellow, with a darker purple.
+BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#B4558F"
+PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY_BLUE, BLACK)
+GREY = "#6F6F6F"  # of all else
+
+VERDICTS = {"supported": BLUE, "contradicted": "#C24F00"}  # the latter as dark as white letters need
 
 PANEL_SIZE = (3.0, 3.0)  # inches, width and height with axis labels and legend
 DOTS_PER_INCH = 200  # of the PNG
@@ -21,7 +28,7 @@ matplotlib.rcParams.update(
         "axes.titlesize": 9,
         "legend.fontsize": 8,
         "legend.frameon": False,
-        "legend.handlelength": 1.6,
+        "legend.handlelength": 2.8,  # shows a whole period of each dash
         "lines.linewidth": 1.4,
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -29,73 +36,92 @@ matplotlib.rcParams.update(
     }
 )
 
+Dash = tuple[float, ...]  # lengths of strokes and gaps, in line widths; none for a solid line
+SOLID: Dash = ()
+DASHED: Dash = (3.7, 1.6)
+DOTTED: Dash = (1.3, 1.1)
+DASH_DOT: Dash = (6.4, 1.6, 1.0, 1.6)
+DASH_DOT_DOT: Dash = (5.0, 1.2, 1.0, 1.2, 1.0, 1.2)
+LONG: Dash = (7.0, 1.5)
+SHORT: Dash = (2.5, 1.0)
+
 
 @dataclass(frozen=True)
 class CurveStyle:
-    """The label in the legend, the colour of line and band, and the line's dash in matplotlib's words."""
+    """A legend's label, the colour of line and band, and the line's dash, or else a marker, perhaps hollow."""
 
     label: str
     colour: str | tuple[float, ...]
-    dash: str = "-"
+    dash: Dash = SOLID
+    marker: str = ""
+    is_hollow: bool = False
+
+    @property
+    def linestyle(self) -> str | tuple[float, Dash]:
+        """The dash in matplotlib's words."""
+        return (0.0, self.dash) if self.dash else "-"
 
 
-# The colours are the paper's. A curve covers those that stand above it in the table, in any order of the legend.
-CURVES = {
-    # Supervised task (figures 1a-b, 9, 10, 11)
-    "l2": CurveStyle("L2", "black"),
-    "prioritized_l2": CurveStyle("PrioritizedL2", "red"),
-    "power4": CurveStyle("Power4", "magenta"),
-    "full_prioritized_l2": CurveStyle("Full-PrioritizedL2", "blue"),
-    "cubic": CurveStyle("Cubic", FOREST_GREEN),
-    # Value learning
-    "er": CurveStyle("ER", "magenta"),
-    "prioritized_er": CurveStyle("PrioritizedER", FOREST_GREEN),
-    "full_prioritized_er": CurveStyle("Full-PrioritizedER", "blue"),
-    # Dyna
-    "dyna_value": CurveStyle("Dyna-Value", "blue"),
-    "dyna_frequency": CurveStyle("Dyna-Frequency", "red"),
-    "dyna_td_long": CurveStyle("Dyna-TD-Long", "orange"),
-    "dyna_td_learned": CurveStyle("Dyna-TD, learned model", "black", "--"),
-    "dyna_td": CurveStyle("Dyna-TD", "black"),
-    # Theorem 2 (figure 7)
-    "f": CurveStyle("f(x)", "black"),
+# A curve covers those above it, in any order of the legend. What draws by the same principle looks the same on
+# the sine task and in value learning. No two agents of a picture share a look.
+LOOKS: dict[str, tuple[str, Dash]] = {
+    # The sine task.
+    "l2": (PURPLE, DOTTED),
+    "prioritized_l2": (GREEN, DASH_DOT),
+    "power4": (BLUE, LONG),
+    "full_prioritized_l2": (SKY_BLUE, SOLID),
+    "cubic": (VERMILION, DASH_DOT_DOT),
+    # No model.
+    "er": (PURPLE, DOTTED),
+    "prioritized_er": (GREEN, DASH_DOT),
+    "full_prioritized_er": (SKY_BLUE, SOLID),
+    "schaul_prioritized_er": (SKY_BLUE, LONG),
+    "laber": (BLUE, SHORT),
+    "laber_unweighted": (BLUE, DASH_DOT_DOT),
+    "lap": (VERMILION, LONG),
+    "pal": (ORANGE, SHORT),
+    # A model.
+    "dyna_value": (BLUE, LONG),
+    "dyna_frequency": (VERMILION, DASH_DOT_DOT),
+    "uniform_states": (ORANGE, SHORT),
+    "dyna_td_long": (SKY_BLUE, SHORT),
+    "dyna_td": (BLACK, SOLID),
 }
 
-UNDASHED = CurveStyle("Dyna-TD, learned model", "black")  # where no true model stands beside it (figures 6, 13)
 
-# Agents beyond the paper. A line here changes no picture but those that show its agent.
-BEYOND = {
-    "laber": CurveStyle("LaBER", "darkorange"),
-    "lap": CurveStyle("LAP", "teal"),
-    "pal": CurveStyle("PAL", "darkviolet"),
-    "dyna_td_frozen": UNDASHED,
-}
+def agent_of(curve: str) -> str:
+    """The agent of a curve, whatever its model."""
+    for end in MODELS:
+        curve = curve.removesuffix(end)
+    return curve
 
-# The agents of figure 1c, which the paper paints in other colours than in figure 4.
-REPLAY = {
-    "er": CurveStyle("ER", "black"),
-    "prioritized_er": CurveStyle("PrioritizedER", "red"),
-    "full_prioritized_er": CurveStyle("Full-PrioritizedER", "blue"),
-}
+
+def style_of(curve: str, colour: str = GREY) -> CurveStyle:
+    """The style of a curve; of one without a look, the `colour`. A model that is not the true one is dashed."""
+    found, dash = LOOKS.get(agent_of(curve), (colour, SOLID))
+    return CurveStyle(name_of(curve), found, dash if agent_of(curve) == curve else DASHED)
 
 
 def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -> dict[str, CurveStyle]:
-    """The styles that a panel with these curves needs, in drawing order.
+    """The styles of a panel's curves, in drawing order.
 
-    A curve that stands in no table has its key as label, and the next colour of matplotlib's cycle.
+    A curve that stands in no table comes last, with its key as label and the next free colour of the palette.
 
     Args:
       curves: the panel's curves.
-      own: styles that count in this panel alone, perhaps of other curves too.
+      own: styles that count in this panel alone.
     """
-    table = CURVES
-    if "full_prioritized_er" in curves:
-        table = table | {curve: replace(CURVES[curve], colour=style.colour) for curve, style in REPLAY.items()}
-    if "dyna_td" not in curves:
-        table = table | {"dyna_td_learned": UNDASHED}
-    table = table | {curve: style for curve, style in (BEYOND | (own or {})).items() if curve in curves}
-    unknown = [curve for curve in curves if curve not in table]
-    return table | {curve: CurveStyle(curve, f"C{number}") for number, curve in enumerate(unknown)}
+    known = {curve: style_of(curve, "") for curve in curves} | (own or {})
+    used = {style.colour for style in known.values()}
+    free = itertools.cycle([colour for colour in PALETTE if colour not in used] or [GREY])
+    found = {curve: known[curve] if known[curve].colour else style_of(curve, next(free)) for curve in curves}
+    places = {agent: place for place, agent in enumerate(LOOKS)}
+    # The dashed line of a learned model lies below the line of its agent.
+    return dict(
+        sorted(
+            found.items(), key=lambda item: (places.get(agent_of(item[0]), len(places)), agent_of(item[0]) == item[0])
+        )
+    )
 
 
 def graded(labels: dict[str, str]) -> dict[str, CurveStyle]:

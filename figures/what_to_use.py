@@ -1,38 +1,38 @@
 """What to use, beyond the paper: each agent's return minus ER's on the panels of figures 4 and 12."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pandas as pd
-from dots import LEARNED, NO_CHAIN, NO_MODEL, RATES
+from dots import RATES, SCORES, full_and_hollow
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import Panel
-from style import CurveStyle, graded
+from style import GREY, CurveStyle, style_of
 from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "er"
 SWEPT = "_swept"  # ends the curves of agents at the rate of their own sweep
-LABELS = ("n = 5", "n = 10", "n = 30")  # updates a step
-ROWS = {
-    "prioritized_er": CurveStyle("PrioritizedER (the paper's)", NO_MODEL),
-    "schaul_prioritized_er": CurveStyle("PER (Schaul et al.)", NO_MODEL),
-    "laber": CurveStyle("LaBER", NO_MODEL),
-    "laber_unweighted": CurveStyle("LaBER without weights", NO_MODEL),
-    "uniform_states": CurveStyle("true model: uniform states", NO_CHAIN),
-    "dyna_td": CurveStyle("true model: Dyna-TD", NO_CHAIN),
-    "uniform_states_learned": CurveStyle("learned model: uniform states", LEARNED),
-    "dyna_td_learned": CurveStyle("learned model: Dyna-TD", LEARNED),
-}
+MARKERS = {"n = 5": "o", "n = 10": "s", "n = 30": "^"}  # by updates a step
+AGENTS = (
+    "prioritized_er",
+    "schaul_prioritized_er",
+    "laber",
+    "laber_unweighted",
+    "uniform_states",
+    "dyna_td",
+    "uniform_states_learned",
+    "dyna_td_learned",
+)
 
 
 @dataclass
 class Forest(Panel):
-    """A row for each agent: its return over learning minus ER's with a 95% interval, one dot for each n.
+    """A row for each agent: its return over learning minus ER's with a 95% interval, one marker for each n.
 
-    A hollow dot below has the agent and ER at their swept rates, where the figure has them.
+    A hollow marker below has the agent and ER at their swept rates, where the figure has them.
 
     Attributes:
       by_n: the panels of this environment as they are declared, by the label of their n.
@@ -49,7 +49,7 @@ class Forest(Panel):
         needed = []
         for panel in self.by_n.values():
             needed.append((panel.letter, BASELINE, self.metric + OVER_LEARNING))
-            for curve in {*ROWS, *panel.curves} - {BASELINE, BASELINE + SWEPT}:
+            for curve in {*AGENTS, *panel.curves} - {BASELINE, BASELINE + SWEPT}:
                 rate = SWEPT if curve.endswith(SWEPT) else ""
                 needed.append((panel.letter, curve, self.metric + LESS + BASELINE + rate))
         return needed
@@ -59,40 +59,39 @@ class Forest(Panel):
         return curve_rows(tables.curves, letter, curve + rate, self.metric + LESS + BASELINE + rate)
 
     def draw(self, axes: Axes, tables: Tables) -> None:
-        looks = self.style_table()
         for place, (label, panel) in enumerate(self.by_n.items()):
-            for height, curve in enumerate(ROWS):
-                y, colour = self.offset * (len(self.by_n) / 2 - place - 0.25) - height, looks[label].colour
+            for height, curve in enumerate(AGENTS):
+                y, colour = self.offset * (len(self.by_n) / 2 - place - 0.25) - height, style_of(curve).colour
                 for lower, rate in ((0.0, ""), (self.offset / 2, SWEPT)):
                     for _, row in self.rows(tables, panel.letter, curve, rate).iterrows():
                         axes.plot([row["low95"], row["high95"]], [y - lower, y - lower], color=colour, linewidth=1)
-                        fill = {"mfc": "white" if rate else colour, "label": label}
-                        axes.plot(row["mean"], y - lower, "o", markersize=4, color=colour, **fill)
+                        look = {"marker": MARKERS[label], "markersize": 4, "mfc": "white" if rate else colour}
+                        axes.plot(row["mean"], y - lower, color=colour, **look)
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
-        for height in range(len(ROWS) - 1):
+        for height in range(len(AGENTS) - 1):
             axes.axhline(-0.5 - height, color="#EEEEEE", linewidth=0.8, zorder=0)
-        axes.set_ylim(0.4 - len(ROWS), 0.6)
-        axes.set_yticks([-height for height in range(len(ROWS))], ["" for _ in ROWS])
+        axes.set_ylim(0.4 - len(AGENTS), 0.6)
+        axes.set_yticks([-height for height in range(len(AGENTS))], ["" for _ in AGENTS])
         axes.tick_params(axis="y", length=0)
         if self.is_named:
-            axes.set_yticklabels([style.label for style in ROWS.values()], fontsize=8)
-            for tick, style in zip(axes.get_yticklabels(), ROWS.values(), strict=True):
-                tick.set_color(style.colour)
+            axes.set_yticklabels([style_of(curve).label for curve in AGENTS], fontsize=8)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         metric = self.metric + OVER_LEARNING
         own = [curve_rows(tables.curves, panel.letter, BASELINE, metric) for panel in self.by_n.values()]
         levels = ", ".join(f"{rows['mean'].iloc[-1]:,.0f}" for rows in own)
         axes.set_xlabel(f"return minus ER's, 95% interval\n(ER: {levels}); right is better", fontsize=8)
 
-    def style_table(self) -> dict[str, CurveStyle]:
-        return graded({label: label for label in LABELS})
-
     def legend(self) -> tuple[CurveStyle, ...]:
-        return tuple(self.style_table()[label] for label in self.by_n)
+        full, hollow = full_and_hollow(*RATES)
+        by_n = [CurveStyle(f"{label}, {full.label}", GREY, marker=MARKERS[label]) for label in self.by_n]
+        return (*by_n, replace(hollow, label=f"hollow: {hollow.label}"))
 
-    def describe(self, tables: Tables) -> str:
-        row = self.rows(tables, self.letter, next(iter(ROWS))).iloc[-1]
-        return f"{row['n']:.0f} seeds, means over learning to environment step {row['step']:,.0f}{RATES}"
+    def notes(self) -> tuple[str, ...]:
+        return (SCORES,)
+
+    def facts(self, tables: Tables) -> tuple[str, ...]:
+        row = self.rows(tables, self.letter, AGENTS[0]).iloc[-1]
+        return f"{row['n']:.0f} seeds", f"{row['step']:,.0f} environment steps"
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:

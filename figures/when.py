@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from dots import SCORES, full_and_hollow
 from matplotlib.axes import Axes
 from panels import Panel
-from style import styles_of
+from style import CurveStyle, style_of
 from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import LESS
@@ -60,7 +61,7 @@ class Leads(Panel):
         return [(world, self.curve, self.metric + LESS + BASELINE) for world in self.worlds]
 
     def draw(self, axes: Axes, tables: Tables) -> None:
-        colour = styles_of(self.curves)[self.curve].colour
+        colour = style_of(self.curve).colour
         for height, dial, world in self.places():
             row = curve_rows(tables.curves, world, self.curve, self.metric + LESS + BASELINE).iloc[-1]
             mean, low, high = (100 * row[name] / RANGE for name in ("mean", "low95", "high95"))
@@ -78,9 +79,15 @@ class Leads(Panel):
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
         axes.set_xlabel("percent of the range of returns,\n95% interval; right is better", fontsize=8)
 
-    def describe(self, tables: Tables) -> str:
+    def legend(self) -> tuple[CurveStyle, ...]:
+        return full_and_hollow("the interval excludes zero", "it does not")
+
+    def notes(self) -> tuple[str, ...]:
+        return (SCORES,)
+
+    def facts(self, tables: Tables) -> tuple[str, ...]:
         rows = curve_rows(tables.curves, "base", self.curve, self.metric + LESS + BASELINE)
-        return f"{rows['n'].iloc[-1]:.0f} seeds, full dots: the interval excludes zero"
+        return (f"{rows['n'].iloc[-1]:.0f} seeds",)
 
 
 def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
@@ -88,7 +95,7 @@ def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
     shown = {}
     for curve in declared["base"].curves:
         if curve != BASELINE:
-            title = f"{styles_of((curve,))[curve].label} minus ER"
+            title = f"{style_of(curve).label} minus ER"
             leads = Leads("abc"[len(shown)], title, "return", (curve,), worlds=declared, is_named=not shown)
             shown[leads.letter] = leads
     return shown

@@ -16,11 +16,11 @@ from dyna_td.measures.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_ST
 CHAINS, STEPS = 256, 20_000  # behind each histogram
 MANY, TIME = 2_000, 0.04  # chains that may cross, and step size times steps
 RULES = {
-    "Metropolis-adjusted": (zero_crossing.metropolis_adjusted, style.FOREST_GREEN),
-    "Langevin": (zero_crossing.langevin, "black"),
-    "Langevin, a / 10": (partial(zero_crossing.langevin, a=LANGEVIN_STEP / 10), "gray"),
-    "Algorithm 4": (zero_crossing.algorithm_4, "blue"),
-    "released rule": (zero_crossing.released, "darkorange"),
+    "Metropolis-adjusted": (zero_crossing.metropolis_adjusted, style.GREEN, "-."),
+    "Langevin rule": (zero_crossing.langevin, style.BLACK, "-"),
+    "Langevin, a / 10": (partial(zero_crossing.langevin, a=LANGEVIN_STEP / 10), style.GREY, "--"),
+    "Algorithm 4": (zero_crossing.algorithm_4, style.BLUE, (0, style.LONG)),
+    "released rule": (zero_crossing.released, style.ORANGE, (0, style.SHORT)),
 }
 
 
@@ -31,16 +31,20 @@ def draw(path: Path) -> None:
     _draw_visits(axes[0, 1], CROSSING, r"(b) $\delta$ changes its sign")
     _draw_visits(axes[1, 0], JUMPING, r"(c) $|\delta|$ jumps")
     _draw_visits(axes[1, 1], RIPPLED, r"(d) $\delta$ changes its sign every few steps")
+    words = (
+        f"(a) {MANY:,} chains. (b to d) {CHAINS} chains of {STEPS:,} steps. Nothing is trained; lines have no bands."
+    )
+    figure.supxlabel(words, fontsize=8, color="dimgray", x=0.01, ha="left")
     figure.savefig(path, metadata={"Software": None})
     plt.close(figure)
 
 
 def _draw_crossings(axes: Axes) -> None:
     sizes = [1e-3, 1e-4, 1e-5, 1e-6]
-    for name in ("Langevin", "Metropolis-adjusted"):
-        rule, colour = RULES[name]
+    for name in ("Langevin rule", "Metropolis-adjusted"):
+        rule, colour, dash = RULES[name]
         shares = [zero_crossing.share_across(rule(CROSSING, a), round(TIME / a), MANY) for a in sizes]
-        axes.plot(sizes, shares, "o-", color=colour, label=name)
+        axes.plot(sizes, shares, "o", linestyle=dash, color=colour, label=name)
         print(f"{name}: across the zero {', '.join(f'{share:.1%}' for share in shares)}")
     axes.axhline(0.0, color="black", ls=":", label="the diffusion itself: none")
     axes.set(xscale="log", xlabel="step size a", ylabel="share across the zero", ylim=(-0.01, 0.2))
@@ -52,10 +56,10 @@ def _draw_crossings(axes: Axes) -> None:
 def _draw_visits(axes: Axes, error: TDError, title: str) -> None:
     middle, target = (np.arange(CELLS) + 0.5) / CELLS, error.target()
     axes.fill_between(middle, CELLS * target, step="mid", color="#DDDDDD", label=r"$|\delta|$, the claim: 1")
-    for name, (rule, colour) in RULES.items():
+    for name, (rule, colour, dash) in RULES.items():
         shares = zero_crossing.visits(rule(error), STEPS, CHAINS)
         beta = fitted_exponent(shares[None], target[None])[0]
-        axes.plot(middle, CELLS * shares, color=colour, lw=1.2, label=f"{name}: {beta:z.2f}")
+        axes.plot(middle, CELLS * shares, color=colour, ls=dash, lw=1.2, label=f"{name}: {beta:z.2f}")
         print(f"{title}, {name}: exponent {beta:z.2f}")
     axes.set(xlabel="state x", ylabel="density of visits", ylim=(0, 6.5), title=title)
     axes.legend(loc="upper center", fontsize=8, title=r"$\beta$ of $|\delta|^\beta$ that fits best", title_fontsize=8)

@@ -4,17 +4,22 @@ import functools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import draw
 import numpy as np
 import pandas as pd
 import pytest
 import rendering
+import style
+from dots import Dots
 from files import error_of
 from matplotlib.colors import to_rgba
+from PIL import Image
 from tables import Tables
 
 from dyna_td.measures.hitting_times import CLOSED_FORMS
+from dyna_td.pages import legends
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.pipeline.plans import load_plan
@@ -172,6 +177,37 @@ def test_a_line_is_the_mean_and_the_band_one_standard_error_to_either_side():
     corners = axes.collections[0].get_paths()[0].vertices
     at_start = corners[corners[:, 0] == 0, 1]
     assert (at_start.min(), at_start.max()) == pytest.approx((0.05, 0.15))
+    assert "Bands: one standard error to either side." in axes.figure.get_supxlabel()
+
+
+def test_an_agent_has_one_look_in_all_pictures_which_no_other_line_of_its_panel_has():
+    looks = {}
+    for panel in (panel for figure in PLAN.drawn for panel in draw.panels_of(figure)[0]):
+        rows = panel.rows.values() if isinstance(panel, Dots) else ()
+        for entry in (*panel.legend(), *rows):
+            looks.setdefault(entry.label, set()).add((entry.colour, entry.dash))
+        assert len({replace(entry, label="") for entry in panel.legend()}) == len(panel.legend())
+    assert {label: found for label, found in looks.items() if len(found) > 1} == {}
+
+
+def test_no_moving_average_is_longer_than_the_run():
+    for last, is_smoothed in ((14_000, False), (14_500, True)):
+        panel = draw.panels_of("figure_4")[0][0]
+        panel.fit_smoothing(Tables(made_up_curves("figure_4").query(f"step <= {last}")))
+        assert panel.smoothed == is_smoothed
+        assert any("Smoothed" in note for note in panel.notes()) == is_smoothed
+
+
+def test_the_panels_of_goal_share_their_axis_of_returns():
+    assert len({axes.get_xlim() for axes in drawn("goal", "ad").values()}) == 1
+
+
+def test_a_picture_has_its_legend_inside_for_pages_that_scroll_over_it(tmp_path):
+    write_tables("figure_3", tmp_path)
+    assert draw.main(options("figure_3", tmp_path)) == 0
+    with Image.open(tmp_path / "x.png") as picture:
+        html = str(legends.as_html(picture))
+    assert html.count("<li>") == 7 and "p* sampled, floor" in html and f'stroke="{style.PURPLE.lower()}"' in html
 
 
 def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():
@@ -186,8 +222,8 @@ def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():
 
 def test_a_dot_is_the_mean_over_learning_in_a_95_percent_interval_and_hollow_at_the_swept_rate():
     axes = drawn("rates", "h")["h"]
-    of_dyna_td = {dot[0].get_markerfacecolor(): dot for dot in axes.containers if dot[0].get_color() == "black"}
-    full, hollow = of_dyna_td["black"], of_dyna_td["white"]
+    of_dyna_td = {dot[0].get_markerfacecolor(): dot for dot in axes.containers if dot[0].get_color() == style.BLACK}
+    full, hollow = of_dyna_td[style.BLACK], of_dyna_td["white"]
     assert full[0].get_xdata()[0] == pytest.approx(0.2 + 1.0 * 6)  # the sixth curve's last step, of the second metric
     ends = full[2][0].get_segments()[0][:, 0]
     assert np.ptp(ends) == pytest.approx(2 * 3 * 0.05)  # from low95 to high95
@@ -199,16 +235,18 @@ def test_the_footer_says_which_seeds_diverged():
     diverged = [rows_of("b", "er", "diverged_seed", [7500], seed, n=1) for seed in (4, 1)]
     tables = Tables(pd.concat([curves, *diverged]), states)
     footer = rendering.describe(draw.panels_of("figure_13")[0], tables, "quick")
-    assert footer.startswith("scale quick; ") and "diverged: ER seeds 1, 4 (b)" in footer
+    assert footer.startswith("Scale quick, 5 seeds; ") and "diverged: ER seeds 1, 4 (b)" in footer
 
 
 def test_the_footer_says_how_many_seeds_claims_judge_where_they_are_more_than_drawn():
     panels = draw.panels_of("figure_1")[0]
     draw.add_judged("figure_1", panels, "paper")
-    shown = {panel.letter: panel.judged for panel in panels}
-    assert shown == {"a": {"l2": 1000}, "b": {}, "c": {"prioritized_er": 100, "full_prioritized_er": 100}}
+    of_c = {"prioritized_er": (30, 100), "full_prioritized_er": (30, 100)}
+    assert {panel.letter: panel.judged for panel in panels} == {"a": {"l2": (50, 1000)}, "b": {}, "c": of_c}
     footer = rendering.describe(panels, tables_of("figure_1"), "paper")
-    assert "5 seeds (claims judge 100 of PrioritizedER, Full-PrioritizedER), " in footer
+    assert "claims judge 100 of PrioritizedER, Full-PrioritizedER." in footer
+    labels = [entry.label for entry in rendering.legends_of(panels)["c"]]
+    assert labels == ["ER", "PrioritizedER, 30 of 100 seeds", "Full-PrioritizedER, 30 of 100 seeds"]
     draw.add_judged("figure_1", panels, "quick")
     assert not any(panel.judged for panel in panels)
 

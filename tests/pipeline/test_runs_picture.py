@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import runs
+import style
 from files import error_of
 
 from dyna_td.pipeline import results
@@ -22,6 +23,15 @@ def csv(tmp_path):
 def test_runs_are_drawn(csv, tmp_path):
     assert runs.main([str(csv), str(csv), "--metric", "speed", "--output", str(tmp_path / "x.png")]) == 0
     assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
+
+
+def test_an_agents_first_run_has_its_look_and_the_window_is_no_longer_than_the_runs(csv, tmp_path, monkeypatch):
+    pictures = []
+    monkeypatch.setattr(runs, "save", lambda figure, output: pictures.append(figure))
+    runs.main([str(csv), str(csv), "--window", "30", "--output", str(tmp_path / "x.png")])
+    first, second = (line.get_color() for line in pictures[0].axes[0].lines)
+    assert first == style.style_of("dyna_td").colour != second
+    assert "an evaluation and the 1 before it" in pictures[0].get_supxlabel()
 
 
 def test_the_supervised_task_is_drawn_by_its_own_metric(tmp_path):

@@ -5,20 +5,42 @@ from dyna_td.evidence.verdicts import VERDICTS
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")
 CURVES = {
-    "er": "ER",
-    "prioritized_er": "PrioritizedER",
-    "full_prioritized_er": "Full-PrioritizedER",
-    "dyna_td": "Dyna-TD",
-    "dyna_td_learned": "Dyna-TD, learned model",
-    "dyna_td_long": "Dyna-TD-Long",
-    "dyna_value": "Dyna-Value",
-    "dyna_frequency": "Dyna-Frequency",
+    # Learners of the sine task.
     "l2": "L2",
     "prioritized_l2": "PrioritizedL2",
     "full_prioritized_l2": "Full-PrioritizedL2",
     "cubic": "Cubic",
     "power4": "Power4",
+    # Agents without a model.
+    "er": "ER",
+    "prioritized_er": "PrioritizedER",
+    "full_prioritized_er": "Full-PrioritizedER",
+    "schaul_prioritized_er": "Schaul's PER",
+    "laber": "LaBER",
+    "laber_unweighted": "LaBER without weights",
+    "lap": "LAP",
+    "pal": "PAL",
+    "cubic_dqn": "ER, cubic loss",
+    # Agents with a model.
+    "dyna_td": "Dyna-TD",
+    "dyna_td_learned": "Dyna-TD, learned model",
+    "dyna_td_long": "Dyna-TD-Long",
+    "dyna_td_algorithm_4": "Dyna-TD, Algorithm 4",
+    "dyna_td_langevin": "Dyna-TD, Langevin rule",
+    "dyna_value": "Dyna-Value",
+    "dyna_frequency": "Dyna-Frequency",
+    "descend_td": "descend the TD error",
+    "descend_value": "descend V",
+    "random_sign": "random sign",
+    "random_sign_each_step": "random sign, each step",
+    "random_direction": "random direction",
+    "noise_only": "noise only",
+    "uniform_states": "uniform states",
+    "replayed_states": "states of ER",
+    "ideal_states": "states from p*",
 }
+
+MODELS = {"_learned": "learned model", "_blind": "blind"}  # end the curves of agents whose model is not the true one
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
 DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
@@ -27,3 +49,11 @@ DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
 def task(environment: str) -> str:
     """An environment without its version: MountainCar."""
     return environment.partition("-")[0]
+
+
+def name_of(curve: str) -> str:
+    """The name of a curve's agent, with its model if that is not the true one; an unknown key is its own name."""
+    for end, model in MODELS.items():
+        if curve.endswith(end) and curve not in CURVES:
+            return f"{name_of(curve.removesuffix(end))}, {model}"
+    return CURVES.get(curve, curve)

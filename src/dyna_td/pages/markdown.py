@@ -148,7 +148,7 @@ def figures(facts: Facts) -> str:
 
 
 def gallery(facts: Facts) -> str:
-    """A section for each published figure and study: its verdicts, its picture, its command and its cost."""
+    """A section for each published figure and study: its verdicts, command and cost, its picture and caption."""
     lines = []
     for name, figure in facts.plan.drawn.items():
         if not (ROOT / "reference" / name / f"{name}.png").exists():
@@ -157,8 +157,14 @@ def gallery(facts: Facts) -> str:
         cost = "Trains nothing" if cost == "none" else f"{cost} core-minutes"
         facts_line = ". ".join(filter(None, [verdicts_on(facts, name, "claims.md"), f"`make {name}`", cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
-        lines += [f"![{figure.title}](../reference/{name}/{name}.png)", ""]
+        lines += [f"![{figure.title}](../reference/{name}/{name}.png)", "", *caption_of(name), ""]
     return "\n".join(lines)
+
+
+def caption_of(figure: str) -> list[str]:
+    """What a figure's picture shows: the first part of its caption, whose few marks Markdown reads the same."""
+    text = (ROOT / "figures" / "captions" / f"{figure}.rst").read_text(encoding="utf-8")
+    return text.partition("\n\n")[0].splitlines()
 
 
 def verdicts_on(facts: Facts, figure: str, page: str = "") -> str:

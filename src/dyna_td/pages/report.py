@@ -24,7 +24,7 @@ from markupsafe import Markup
 from dyna_td.errors import UserError
 from dyna_td.evidence import labels, readings, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
-from dyna_td.pages import markdown
+from dyna_td.pages import legends, markdown
 from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pipeline import beginnings, costs, provenance, published, results
 from dyna_td.pipeline.files import ROOT
@@ -210,8 +210,8 @@ def _figure(name: str, plan: Plan, claims: Iterable[dict], found: Sources) -> di
 def _shown(png: Path, title: str, remedy: str, found: Sources) -> dict:
     """A picture as the page shows it: its title, its size, and its contents or its place."""
     with naming_damage(png, f"delete it and call `{remedy}`"), PIL.Image.open(png) as picture:
-        width, height = picture.size
-    return {"title": title, "source": found.link(png), "width": width, "height": height}
+        (width, height), legend = picture.size, legends.as_html(picture)
+    return {"title": title, "source": found.link(png), "width": width, "height": height, "legend": legend}
 
 
 def _picture(directory: Path, name: str) -> Path:
