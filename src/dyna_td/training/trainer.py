@@ -14,7 +14,7 @@ import tensorflow as tf
 from dyna_td.playing.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import Run
-from dyna_td.training import interruption
+from dyna_td.training import interruption, trial
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.log import Log, Outcome
 from dyna_td.training.memory import require_memory
@@ -81,6 +81,7 @@ class _Training:
 
     def outcomes(self) -> list[Outcome]:
         """Trains all that the checkpoint does not hold yet; a signal that ends this gets a note of the step."""
+        trial.require_sound(self.runs[0])
         try:
             return self._outcomes()
         except KeyboardInterrupt as signal:
@@ -129,7 +130,7 @@ class _Training:
         if len(run.seeds) == 1 and not (is_supervised(run.environment) or has_twin(run.environment)):
             stack = run.seeds * len(stack)  # the companion repeats the seed's data and needs no environment
         with contextlib.ExitStack() as opened:
-            with self.logs[0].clock("compile_seconds"):
+            with self.logs[0].clock("compile_seconds"), trial.in_one_sentence(run.agent):
                 program = make_program(replace(run, seeds=stack))
                 opened.callback(program.close)
                 program.compile(self.measures)
