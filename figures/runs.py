@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("runs", nargs="+", type=Path, metavar="CSV", help="what `python -m dyna_td train` wrote")
     parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF goes beside it")
     parser.add_argument("--metric", help="a metric of the CSVs (default: return, of the supervised task test_rmse)")
+    parser.add_argument("--title", default="", help="a line above the picture")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
     try:
@@ -34,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         metric = arguments.metric
         for number, csv in enumerate(arguments.runs):
             metric = _draw(axes, csv, metric, arguments.window, f"C{number}")
+        axes.set_title(textwrap.fill(arguments.title, 80), fontsize="small")
         axes.set_xlabel("steps")
         axes.set_ylabel(metric.replace("_", " "))
         axes.xaxis.set_major_formatter(lambda value, _: thousands(value))
@@ -48,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _draw(axes: plt.Axes, csv: Path, metric: str | None, window: int, colour: str) -> str:
     """Draws the line of one CSV and returns its metric: `metric`, or else the default."""
-    if csv.suffix != ".csv":
+    if not csv.name.endswith((".csv", ".csv.xz")):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
     under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
     records, details = under_way or results.read(csv, "python -m dyna_td train")

@@ -6,6 +6,7 @@ A CSV has one row a number, `seed,step,metric,value`, unsmoothed and sorted. Fil
 import hashlib
 import io
 import json
+import lzma
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -44,8 +45,8 @@ def repeats_csv(curves: Path) -> Path:
 
 
 def provenance_json(csv: Path) -> Path:
-    """The JSON file beside `csv`."""
-    return csv.with_suffix(".json")
+    """The JSON file beside `csv`, which may be compressed as published ones are."""
+    return csv.with_name(csv.name.removesuffix(".xz")).with_suffix(".json")
 
 
 def to_csv_text(records: pd.DataFrame) -> str:
@@ -152,6 +153,11 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
 
 def _read_bound(path: Path, expected: str | None, rebuild: str) -> pd.DataFrame:
     content = _read_bytes(path, rebuild)
+    if path.suffix == ".xz":
+        try:
+            content = lzma.decompress(content)
+        except (lzma.LZMAError, EOFError):
+            content = b""  # as of no checksum
     if checksum(content) != expected:
         raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
     return pd.read_csv(io.BytesIO(content))
