@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("runs", nargs="+", type=Path, metavar="CSV", help="what `python -m dyna_td train` wrote")
     parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF goes beside it")
     parser.add_argument("--metric", help="a metric of the CSVs (default: return, of the supervised task test_rmse)")
+    parser.add_argument("--title", default="", help="a line above the picture")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
     try:
@@ -42,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             drawn.append(run)
         window = min(arguments.window, max(run.records["step"].nunique() for run in drawn))
         draw(axes, drawn, window)
+        axes.set_title(textwrap.fill(arguments.title, 80), fontsize="small")
         draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
         save(figure, arguments.output)
     except UserError as error:
@@ -61,7 +64,7 @@ class OwnRun(NamedTuple):
 
 def read(csv: Path, metric: str | None) -> OwnRun:
     """The run at `csv`, or as much as there is of one under way, with its `metric`, or else the default."""
-    if csv.suffix != ".csv":
+    if not csv.name.endswith((".csv", ".csv.xz")):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
     under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
     records, details = under_way or results.read(csv, "python -m dyna_td train")

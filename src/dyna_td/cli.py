@@ -5,19 +5,21 @@ A mistake of the user is one sentence on standard error and exit status 2; Ctrl-
 
 import argparse
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.evidence import aggregate, claims, readings, scorecard, verify
+from dyna_td.evidence import aggregate, claims, comparison, readings, scorecard, verify
 from dyna_td.evidence.scores import published_reader, reader
 from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, published, results
-from dyna_td.pipeline.files import IS_CHECKOUT, require_writable, write_whole
+from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable, write_whole
 from dyna_td.pipeline.planned import Plan
 from dyna_td.playing import commands as playing
 from dyna_td.publishing import commands as publishing
+from dyna_td.publishing import store
 from dyna_td.training import commands as training
 from dyna_td.training import interruption
 
@@ -87,9 +89,12 @@ def _parser() -> argparse.ArgumentParser:
 def _add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
     curves.add_argument("figure", help=f"figure_1, ..., {', '.join(plans.STUDIES)}")
-    text = "do finished runs repeat the published numbers? To the last digit, or from which step on?"
+    text = "compare two trainings; or finished runs with the published numbers, digit by digit"
     compared = add("compare", _compare, text, parents=[plan])
-    compared.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
+    text = "two CSVs of trainings; or figures, figure_1, ... (default: all figures that are there)"
+    compared.add_argument("names", nargs="*", metavar="CSV or FIGURE", help=text)
+    text = "the picture of two trainings (default: their names joined, in this folder)"
+    compared.add_argument("--output", type=Path, metavar="PNG", help=text)
     listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
     listed.add_argument(
         "words", nargs="*", metavar="WORD", help="all lines with these words, also runs and the meaning of metrics"
@@ -171,8 +176,14 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
+    csvs = [Path(name) for name in options.names if name.endswith(comparison.ENDINGS)]
+    if csvs and not len(csvs) == len(options.names) == 2:
+        raise UserError(f"`compare {' '.join(options.names)}`: expected two CSVs of trainings, or figures alone.")
+    if csvs:
+        _compare_trainings(csvs, options.output)
+        return
     plan = plans.load_plan(options.scale)
-    figures = [plan.figure(name) for name in dict.fromkeys(options.figures)] or plan.drawn.values()
+    figures = [plan.figure(name) for name in dict.fromkeys(options.names)] or plan.drawn.values()
     seen = 0
     for figure in figures:
         there = [run for run in figure.runs if results.run_csv(plan.scale, run.name).exists()]
@@ -185,6 +196,18 @@ def _compare(options: argparse.Namespace) -> None:
         seen += len(there)
     if not seen:
         raise results.nothing_there("runs", plan.scale)
+
+
+def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
+    lines = comparison.compare(csvs)
+    print("\n".join(lines))
+    picture = picture or Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
+    script, paths = str(ROOT / "figures" / "runs.py"), map(str, csvs)
+    command = [sys.executable, script, *paths, "--title", f"{lines[0]} {lines[-1]}", "--output", str(picture)]
+    done = subprocess.run(command, env=store.environment(ROOT), stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise UserError(done.stderr.strip().removeprefix("error: "))
+    print(f"wrote {picture}")
 
 
 def _evidence(plan: Plan) -> str:

@@ -38,6 +38,8 @@ def train(*arguments, env="sin", agent="l2"):
         (train(env="Gridworld", agent="er"), "did you mean 'GridWorld'"),
         (train(agent="er"), "does not train on sin"),
         (train("--learning-rate", "0"), "--learning-rate is 0"),
+        (train("--learning-rate", "0.1,zero"), "learning_rate is 'zero', expected a number"),
+        (train("--learning-rate", "0.1,0.01", "--output", "mine.csv"), "mine.csv holds other results"),
         (train("--hidden", "32,32"), "32x32"),
         (train("--batch-size", "2.5"), "--batch-size"),
         (train("--chain-steps", "5", env="GridWorld", agent="er"), "--chain-steps does not apply to er"),
@@ -162,6 +164,27 @@ def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeyp
     assert details["train_seconds"] == 1.0 and details["peak_memory_mib"] == 10.0
     assert {"versions", "cpu", "git_dirty", "source_digest", "csv_sha256"} <= set(details)
     assert details["git_commit"] == "abc"
+
+
+def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_training, monkeypatch, capsys):
+    words = train("--learning-rate", "0.01,1e-3", "--seeds", "0-2", "--steps", "500")
+
+    def kill(runs, progress, checkpoint):
+        checkpoint.save({}, {})
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sys.modules["dyna_td.training.trainer"], "execute_sweep", kill)
+        assert cli.main(words) == 130
+    assert cli.main(words) == 0
+    first, second, chosen = fake_training  # the stand-in's error is the seed's last digit plus the rate
+    assert first.seeds == second.seeds and len(first.seeds) == 3 and min(first.seeds) >= 1000
+    assert chosen.seeds == (0, 1, 2) and chosen.settings.learning_rate == 0.001
+    assert "  learning rate 0.001: mean test_rmse " in (said := capsys.readouterr().out) and said.count("(chosen)") == 1
+    assert json.loads(Path("x.json").read_text())["learning_rate_selection"]["learning_rate"] == 0.001
+    assert cli.main(words) == 0 and len(fake_training) == 4, "the finished sweep stands"
+    assert cli.main(train("--learning-rate", "0.1,0.2", "--seeds", "0-2", "--steps", "500")) == 2
+    assert "x.selection.csv holds other results" in capsys.readouterr().err and len(fake_training) == 4
 
 
 def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training, smoke_runs):

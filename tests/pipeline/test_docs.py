@@ -14,7 +14,6 @@ from dyna_td.pipeline.plans import STUDIES
 from dyna_td.publishing import store
 
 ROOT = Path(__file__).parents[2]
-RUN = "n10-lr0.001.csv.xz"
 PAGES = [ROOT / "README.md", ROOT / "reference" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -90,12 +89,3 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     records = pd.read_csv(tmp_path / "recent.csv")
     assert set(records["seed"]) == {0, 1} and set(records["step"]) == {0, 100, 200}
     assert not records.loc[records["metric"] == "diverged", "value"].any()
-
-
-def test_the_comparison_of_two_agents_works_as_it_is_written(capsys):
-    (block,) = re.findall(r"```python\n(import pandas.*?)```", read(ROOT / "docs" / "using.md"), re.DOTALL)
-    for name, agent in (("td.csv", "dyna_td"), ("er.csv", "er")):
-        block = block.replace(f'"{name}"', repr(str(ROOT / "reference" / "runs" / "GridWorld" / agent / RUN)))
-    exec(block, {})
-    effect, low, high = map(float, capsys.readouterr().out.split())
-    assert 0 < low < effect < high  # GridWorld, one rate for all: Dyna-TD leads ER

@@ -85,6 +85,7 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("metric: test_rmse", "metric: test_rms", ["panels.a", "'test_rms'", "'test_rmse'"]),
         ("metric: test_rmse", "metric: return", ["panels.a", "'return'", "test_rmse"]),
         ("environment: sin", "environment: sine", ["panels.a", "'sine'"]),
+        ("environment: MountainCar-v0", "environment: nowhere:Env-v0", ["panels.c", "cannot import nowhere"]),
         ("prioritized_l2:", "prioritised_l2:", ["panels.a", "'prioritised_l2'", "'prioritized_l2'"]),
         ("      l2:", "      er:", ["panels.a", "'er' does not train on sin"]),
         ("seeds: 50", "seeds: 0", ["panels.a.seeds is 0", "minimum of 1"]),
@@ -104,6 +105,15 @@ def test_a_mistake_in_a_figure_is_refused_with_its_place_and_remedy(experiments_
     sentence = refusal(experiments_copy)
     assert "figure_1.yaml" in sentence
     assert [word for word in words if word not in sentence] == []
+
+
+def test_a_figure_may_name_an_environment_of_the_users_own(experiments_copy, tmp_path, monkeypatch):
+    own = "import gymnasium\n\ngymnasium.register('Own-v0', 'gymnasium.envs.classic_control:CartPoleEnv')\n"
+    (tmp_path / "own_environment.py").write_text(own)
+    monkeypatch.syspath_prepend(tmp_path)
+    edit(experiments_copy / "figure_1.yaml", "environment: MountainCar-v0", "environment: own_environment:Own-v0")
+    run = load_plan("quick", experiments_copy).figures["figure_1"].panels["c"].curves["er"]
+    assert run.name.startswith("own_environment:Own-v0/er/")
 
 
 @pytest.mark.parametrize("learning_rate", ["1e-3", "1E-3", ".001", "1.0e-03"])

@@ -12,12 +12,14 @@ from dataclasses import make_dataclass
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow as tf
 from files import sentence_of
 from helpers import run_of
 
 import dyna_td
 from dyna_td import cli, registry
 from dyna_td.agents.er import ER
+from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.errors import UserError
 from dyna_td.pipeline import arguments, own_agents
 from dyna_td.pipeline.files import ROOT
@@ -114,6 +116,46 @@ def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
     own = agent if is_agent else type("Own", (ER,), {"Settings": agent, "__module__": __name__})
     with pytest.raises(UserError, match=f"^agent {__name__}:.*{words}"):
         own_agents.adopt(own)
+
+
+class MixingSeeds(PrioritizedER):
+    def after_update(self, places, td_error):
+        self.priorities.assign(places, tf.abs(td_error) / tf.reduce_max(tf.abs(td_error)))
+
+
+class WithoutSeeds(PrioritizedER):
+    def priority(self, td_error):
+        return tf.reduce_max(tf.abs(td_error), axis=0)
+
+
+class Negative(PrioritizedER):
+    def priority(self, td_error):
+        return 1.0 - tf.abs(td_error)
+
+
+class Misspelt(PrioritizedER):
+    def priority(self, td_error):
+        return tf.abs(td_error) ** self.settings.priority_exponant
+
+
+class Branching(PrioritizedER):
+    def draw(self, step, k):
+        return super().draw(step, k) if step < 100 else ER.draw(self, step, k)
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        (MixingSeeds, "mixes seeds in `after_update`: seed 0 depends on its neighbours"),
+        (WithoutSeeds, r"`priority` returns shape \[9\], expected \[S, B\]; here \[3, 9\]"),
+        (Negative, "`priority` returns -99 for the TD error -100, expected a finite number, at least 0"),
+        (Misspelt, r"in `priority`, line \d+ of .*: there is no setting .*; the nearest is 'priority_exponent'"),
+        (Branching, r"in `draw`, line \d+ of .*cannot ask a tensor; write tf.where"),
+    ],
+)
+def test_a_faulty_agent_is_one_sentence_before_it_trains(agent, words):
+    with pytest.raises(UserError, match=f"^agent {__name__}:{agent.__name__}.*{words}"):
+        dyna_td.train("GridWorld", agent, **SHORT)
 
 
 def test_the_help_of_an_own_setting_may_have_a_percent_sign(tmp_path, monkeypatch):

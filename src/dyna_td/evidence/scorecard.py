@@ -103,12 +103,13 @@ def effect_words(row: pd.Series) -> str:
     if np.isnan(row["effect"]):
         return ""
     is_relative = row["unit"] == "relative"
-    effect, low, high = (_number(row[name], is_relative) for name in ("effect", "low95", "high95"))
+    effect, low, high = (number_words(row[name], is_relative) for name in ("effect", "low95", "high95"))
     interval = "" if np.isnan(row["low95"]) else f" [{low}, {high}]"
     return f"{effect}{interval}{'' if is_relative else ' ' + row['unit']}".rstrip()
 
 
-def _number(value: float, is_relative: bool) -> str:
+def number_words(value: float, is_relative: bool = False) -> str:
+    """A number with as many digits as a reader needs, or a relative one in per cent."""
     if is_relative:
         return f"{100 * value:+.3g}%"
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"

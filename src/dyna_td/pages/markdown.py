@@ -17,6 +17,7 @@ from dyna_td.pages import marked_text, tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.pipeline import costs as expense  # `costs` is a part of a page
+from dyna_td.pipeline import published
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Panel, Plan
 from dyna_td.pipeline.plans import load_plan
@@ -157,7 +158,13 @@ def gallery(facts: Facts) -> str:
         cost = "Trains nothing" if cost == "none" else f"{cost} core-minutes"
         facts_line = ". ".join(filter(None, [verdicts_on(facts, name, "claims.md"), f"`make {name}`", cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
-        lines += [f"![{figure.title}](../reference/{name}/{name}.png)", "", *caption_of(name), ""]
+        lines += [
+            f"![{figure.title}](../reference/{name}/{name}.png)",
+            "",
+            *caption_of(name),
+            "",
+            *_beside_paper(facts, figure),
+        ]
     return "\n".join(lines)
 
 
@@ -167,16 +174,59 @@ def caption_of(figure: str) -> list[str]:
     return text.partition("\n\n")[0].splitlines()
 
 
+def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
+    """The table of what the paper says of a figure, in our words, and of what was measured; nothing without claims."""
+    rows = []
+    for claim in claims_on(facts, figure.name):
+        tests = facts.tests(claim)
+        of_figure = tests["figure"].str.split().map(lambda shown: figure.name.removeprefix("figure_") in shown)
+        text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
+        rows.append([text, escaped(_measured(facts, tests[of_figure & (tests["row"] == "test")]))])
+    for number in read_checked(figure.source, "figure").get("paper", ()):
+        panel, _, curve = number["curve"].partition("/")
+        curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
+        last = curves.loc[panel, curve, figure.panels[panel].metric].iloc[-1]
+        rows.append([escaped(number["says"]), f"{last['mean']:.3g}"])
+    return table(["the paper", "here"], rows).split("\n") if rows else []
+
+
+def _measured(facts: Facts, tests: pd.DataFrame) -> str:
+    """The effects of tests: each of a few; of many the smallest, the largest, and how many have which verdict."""
+    if len(tests) <= 3:
+        return "; ".join(_in_short(facts, test) for _, test in tests.iterrows())
+    found = list(tests["verdict"])
+    counted = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
+    ordered = tests.iloc[tests["effect"].astype(float).argsort()]
+    ends = " to ".join(tables.signed(ordered.iloc[end], "effect") for end in (0, -1))
+    units = set(tests["unit"].replace("relative", ""))
+    return f"{len(tests)} tests{f', {ends} {units.pop()}'.rstrip() if len(units) == 1 else ''}: {counted}"
+
+
+def _in_short(facts: Facts, test: pd.Series) -> str:
+    """A test's effect behind its label or, where that is a panel, behind the curves."""
+    name, effect, *_ = test_cells(facts, test)
+    if test["expect"] == "computed":
+        return f"{test['test'].replace('_', ' ')}: {effect}"
+    panel, _, curves = name.partition(": ")
+    label = f"({panel.partition('/')[2][:1]}) {curves}" if "/" in test["test"] else test["test"]
+    return f"{label}: {effect.partition('; ')[0] or test['verdict']}"
+
+
 def verdicts_on(facts: Facts, figure: str, page: str = "") -> str:
     """The claims that are about a figure by their verdicts, perhaps as links to a `page`: "**S** 8 9, **C** 10"."""
-    shown = {claim.number: {*claim.figures, *(term.figure for term in claim.terms)} for claim in facts.stated.values()}
-    about = [number for number, figures in shown.items() if figure in figures]
+    about = claims_on(facts, figure)
     found = {verdict: [claim for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
     links = {
         verdict: " ".join(f"[{claim}]({page}#claim-{claim})" if page else str(claim) for claim in of)
         for verdict, of in found.items()
     }
     return ", ".join(f"**{labels.LETTERS[verdict]}** {of}" for verdict, of in links.items() if of)
+
+
+def claims_on(facts: Facts, figure: str) -> list[int]:
+    """The claims that are about a figure or a study."""
+    shown = {claim.number: {*claim.figures, *(term.figure for term in claim.terms)} for claim in facts.stated.values()}
+    return [number for number, figures in shown.items() if figure in figures]
 
 
 def themes(numbers: Collection[int]) -> dict[str, tuple[list[int], tuple[int | str, ...]]]:

@@ -84,7 +84,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     single = parser.add_argument_group("settings of single agents or environments")
     for name, meaning in registry.all_settings().items():
         group = common if name in model_free else of_dyna if name in dyna else single
-        text = f"{meaning} ({_defaults_text(name)})".replace("%", "%%")  # argparse fills in what follows one %
+        several = "; 0.001,0.0001 chooses one of them on other seeds" if name == "learning_rate" else ""
+        text = f"{meaning}{several} ({_defaults_text(name)})".replace("%", "%%")  # argparse fills in what follows one %
         group.add_argument(_option(name), metavar="X", help=text)
 
 
@@ -117,6 +118,16 @@ def _source(setting: Field) -> str:
 
 def _setting_text(value: object) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def sweep(environment: str, agent: str, options: argparse.Namespace) -> tuple[float, ...]:
+    """The learning rates of `--learning-rate 0.001,0.0001`, which is taken out of `options`; none for a single one."""
+    texts = (options.learning_rate or "").split(",")
+    if len(texts) < 2:
+        return ()
+    options.learning_rate = None
+    default = registry.settings_type(environment, agent).__dataclass_fields__["learning_rate"].default
+    return plans.make_sweep(registry.settings_type(environment, agent), [_value(text, default) for text in texts])
 
 
 def settings(environment: str, agent: str, options: argparse.Namespace):

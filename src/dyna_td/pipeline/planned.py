@@ -136,12 +136,8 @@ class Plan:
 
         Each sweep has seeds of its own, so that one odd seed cannot decide several sweeps.
         """
-        blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
-        drawn = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
-        first = self.scope.first_selection_seeds.get(run.name, drawn)
         count = self.scope.extents[kind_of(run.environment)]["selection_seeds"]
-        seeds = tuple(range(first, first + count))
-        return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
+        return selection_runs(run, count, self.scope.first_selection_seeds.get(run.name))
 
     def published_choice(self, run: Run) -> dict | None:
         """The published choice of a run's swept learning rate, from a sweep of the same settings and rates; or None."""
@@ -223,6 +219,14 @@ class Plan:
                 f"no figure shows a run {name!r} at scale {self.scale}: {hint}see `python -m dyna_td list`."
             )
         return self.all_runs[name]
+
+
+def selection_runs(run: Run, count: int, first: int | None = None) -> list[Run]:
+    """See `Plan.selection_runs`: with `count` seeds from `first` on, by default from one that the run's name gives."""
+    blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
+    drawn = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
+    seeds = tuple(range(first or drawn, (first or drawn) + count))
+    return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]
 
 
 def kind_of(environment: str) -> str:

@@ -122,7 +122,9 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
     kind = settings_type(environment, agent)
     bounds = {name: value for name, value in extent.get("settings", {}).items() if hasattr(kind, name)}
     numbers = {**panel.get("settings", {}), **curve.get("settings", {}), **bounds}
-    sweep = _sweep(kind, numbers.pop("learning_rate"), extent) if isinstance(numbers.get("learning_rate"), list) else ()
+    sweep: tuple[float, ...] = ()
+    if isinstance(numbers.get("learning_rate"), list):
+        sweep = make_sweep(kind, numbers.pop("learning_rate"))[: extent.get("learning_rates")]
     if len(sweep) == 1:
         numbers["learning_rate"], sweep = sweep[0], ()
     settings = make_settings(environment, agent, numbers)
@@ -132,12 +134,12 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
     return run
 
 
-def _sweep(kind: type[Settings], rates: list, extent: dict) -> tuple[float, ...]:
-    """The learning rates of a sweep, as many as the scale tries."""
+def make_sweep(kind: type[Settings], rates: list) -> tuple[float, ...]:
+    """The learning rates of a sweep; raises UserError for one that is no rate, and unless there are two that differ."""
     rates = [checked(kind.__dataclass_fields__["learning_rate"], rate) for rate in rates]
     if len(rates) < 2 or len(set(rates)) < len(rates):
         raise UserError(f"learning_rate is {rates}, expected one number, or two rates or more that differ.")
-    return tuple(rates[: extent.get("learning_rates")])
+    return tuple(rates)
 
 
 def make_settings(environment: str, agent: str, numbers: dict):

@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline import arguments, beginnings, own_agents, plans, provenance, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.pipeline.lock import workplace
-from dyna_td.pipeline.planned import Plan
+from dyna_td.pipeline.planned import Plan, selection_runs
 from dyna_td.pipeline.policy import Policy
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.pipeline.selection import select_learning_rate
@@ -66,6 +67,7 @@ def _train(options: argparse.Namespace) -> None:
     agent = own_agents.require_agent(options.agent, environment)
     if options.output.suffix != ".csv":
         raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
+    sweep = arguments.sweep(environment, agent, options)  # takes it out of the options
     run = Run(
         environment=environment,
         agent=agent,
@@ -73,14 +75,47 @@ def _train(options: argparse.Namespace) -> None:
         seeds=options.seeds,
         steps=options.steps,
         evaluate_every=options.evaluate_every,
+        sweep=sweep,
     )
+    facts = {}
+    if run.sweep:
+        facts["learning_rate_selection"] = choice = _choose_learning_rate(run, options)
+        run = run.with_learning_rate(choice["learning_rate"])
     outputs.require_own(options.output, run)
-    _train_and_write(run, options.output, {}, options)
+    _train_and_write(run, options.output, facts, options)
     picture = options.output.with_suffix(".png")
     script = os.path.relpath(ROOT / "figures" / "runs.py")
     command = shlex.join(["python", script, str(options.output), "--output", str(picture)])
     draw = f"; next: {command}" if IS_CHECKOUT else ""
     print(f"wrote {options.output}{draw}")
+
+
+def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
+    """The choice of a sweep by hand, on as many seeds as are reported; a finished sweep is not trained again."""
+    candidates = selection_runs(run, len(run.seeds))
+    tried = replace(run, seeds=candidates[0].seeds)
+    if set(tried.seeds) & set(run.seeds):
+        raise UserError(
+            f"seeds {tried.seeds[0]} to {tried.seeds[-1]} choose the learning rate: report others by --seeds."
+        )
+    csv = options.output.with_name(f"{options.output.stem}{results.SWEEP}.csv")
+    outputs.require_own(csv, tried, candidates)
+    refused = []  # now already, because the sweep takes long
+    for rate in run.sweep:
+        try:
+            outputs.require_own(options.output, run.with_learning_rate(rate))
+        except UserError as error:
+            refused.append(error)
+    if len(refused) == len(run.sweep):
+        raise refused[0]
+    if not results.provenance_json(csv).exists():
+        _sweep_and_write(tried, candidates, csv, options)
+    _, details = results.read(csv, "the same command, once it is deleted")
+    for rate, score in details["scores"].items():
+        words = "not finite" if score is None else f"{score:.4g}"
+        chosen = " (chosen)" if float(rate) == details["learning_rate"] else ""
+        print(f"  learning rate {rate}: mean {details['metric']} {words}{chosen}")
+    return {key: details[key] for key in _CHOICE}
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -149,6 +184,11 @@ def _select(options: argparse.Namespace) -> None:
     if not candidates:
         raise UserError(f"{run.name} has one learning rate, there is nothing to select.")
     csv = results.run_csv(plan.scale, run.name + results.SWEEP)
+    _sweep_and_write(replace(run, seeds=candidates[0].seeds), candidates, csv, options)
+
+
+def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argparse.Namespace) -> None:
+    """Trains `candidates`, one a learning rate of the swept `run`, and writes `csv`; its JSON file has the choice."""
     require_writable(csv)
     machine = provenance.machine()
     checkpoint = _checkpoint(csv, candidates, machine, options)
@@ -159,7 +199,7 @@ def _select(options: argparse.Namespace) -> None:
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)
         for candidate, outcome in zip(candidates, outcomes, strict=True)
     )
-    details = {**results.describe(run), "seeds": candidates[0].seeds, **select_learning_rate(run, sweep)}
+    details = {**results.describe(run), **select_learning_rate(run, sweep)}
     trainings = [outcome.cost for outcome in outcomes]
     numbers = [key for key, value in trainings[0].items() if isinstance(value, int | float)]
     cost = {key: sum(training[key] for training in trainings) for key in numbers}

@@ -1,6 +1,7 @@
 """The files that a training owns: it may replace these and no others."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from dyna_td.errors import UserError
@@ -31,8 +32,13 @@ def files_of(csv: Path) -> dict[str, Path]:
     }
 
 
-def require_own(csv: Path, run: Run) -> None:
+def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
     """Lets a training replace only its own files: those of the same run, trained with the present code.
+
+    Args:
+      csv: where the results of `run` go.
+      run: what is trained, or a sweep.
+      tried: the runs of that sweep, one a learning rate.
 
     Raises:
       UserError: one of `files_of` is another's, or `csv` has a name that another training needs.
@@ -43,7 +49,8 @@ def require_own(csv: Path, run: Run) -> None:
     asked = json.loads(json.dumps(results.describe(run)))
     files = files_of(csv)
     under_way = identity_of(files["checkpoint"])
-    if under_way and under_way["settings"] != settings_of([asked]):
+    described = [json.loads(json.dumps(results.describe(each))) for each in tried] or [asked]
+    if under_way and under_way["settings"] != settings_of(described):
         other = under_way["settings"][0]["run"]
         words = f"holds an unfinished training with other settings, {other}"
         raise UserError(f"{files['checkpoint']} {words}: {_REMEDY}.")

@@ -17,7 +17,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import DDPGSettings, Run
-from dyna_td.training import interruption
+from dyna_td.training import interruption, trial
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.log import Log, Outcome
 from dyna_td.training.memory import require_memory
@@ -90,6 +90,7 @@ class _Training:
 
     def outcomes(self) -> list[Outcome]:
         """Trains all that the checkpoint does not hold yet; a signal that ends this gets a note of the step."""
+        trial.require_sound(self.runs[0])
         try:
             return self._outcomes()
         except KeyboardInterrupt as signal:
@@ -139,7 +140,7 @@ class _Training:
             # A companion repeats the first seed's data and needs no environment.
             stack = tuple(seed if seed in run.seeds else stack[0] for seed in stack)
         with contextlib.ExitStack() as opened:
-            with self.logs[0].clock("compile_seconds"):
+            with self.logs[0].clock("compile_seconds"), trial.in_one_sentence(run.agent):
                 program = make_program(replace(run, seeds=stack))
                 opened.callback(program.close)
                 program.compile(self.measures)

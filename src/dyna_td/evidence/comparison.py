@@ -1,0 +1,97 @@
+"""Two trainings compared: `python -m dyna_td compare td.csv er.csv`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dyna_td.errors import UserError
+from dyna_td.evidence import statistics
+from dyna_td.evidence.scorecard import number_words
+from dyna_td.pipeline import results
+from dyna_td.pipeline.results import naming_damage
+from dyna_td.registry import is_supervised
+
+ENDINGS = (".csv", ".csv.xz")  # of a training's records, its own and published ones
+_REMEDY = "name a CSV that `python -m dyna_td train` wrote"
+
+
+def compare(csvs: Sequence[Path]) -> list[str]:
+    """The mean over learning of each of two trainings, and at last their difference, in lines.
+
+    A seed's mean is that of its return, of the supervised task its testing RMSE, over the evaluations that both have
+    from the end of the longer warm-up on. Ten seeds or more in common are compared seed by seed, by the claims'
+    bootstrap-t; otherwise all seeds of both, by Welch's interval.
+
+    Raises:
+      UserError: a file is no training's, or the two have other environments or no such evaluation in common.
+    """
+    sides = [_read(csv) for csv in csvs]
+    (environment, *others), names, runs, warm_ups = zip(*(facts for _, facts in sides), strict=True)
+    if environment not in others:
+        raise UserError(f"{csvs[0]} is of {environment}, {csvs[1]} of {others[0]}: compare runs of one environment.")
+    metric = "test_rmse" if is_supervised(environment) else "return"
+    tables = [
+        records[records["metric"] == metric].pivot(index="seed", columns="step", values="value") for records, _ in sides
+    ]
+    begin = max(1, *warm_ups)
+    steps = [step for step in tables[0].columns.intersection(tables[1].columns) if step >= begin]
+    if not steps:
+        both = " and ".join(map(str, csvs))
+        raise UserError(f"{both} have no evaluation in common from step {begin:,} on, where learning begins.")
+    if names[0] == names[1]:
+        names = tuple(csv.name.removesuffix(".xz").removesuffix(".csv") for csv in csvs)
+    scores = [table[steps].where(np.isfinite(table[steps])).mean(axis="columns", skipna=False) for table in tables]
+    lines = [f"mean {metric} on {environment}, evaluations from step {steps[0]:,} to {steps[-1]:,}:"]
+    lines += [f"  {name}: {_one(each)} ({run})" for name, each, run in zip(names, scores, runs, strict=True)]
+    return [*lines, _difference(names, [each.dropna() for each in scores], is_error=metric == "test_rmse")]
+
+
+def _read(csv: Path) -> tuple[pd.DataFrame, tuple[str, str, str, int]]:
+    """The records of a training, and its environment, agent, name and warm-up."""
+    records, details = results.read(csv, "python -m dyna_td train")
+    if list(records.columns) != results.COLUMNS:
+        raise UserError(f"{csv} is not the results of one run: {_REMEDY}.")
+    with naming_damage(results.provenance_json(csv), _REMEDY):
+        facts = (
+            *(details[key] for key in ("environment", "agent", "run")),
+            details["settings"].get("warm_up_steps", 0),
+        )
+    return records, facts
+
+
+def _one(scores: pd.Series) -> str:
+    """A training's mean over its seeds, with half of Student's interval."""
+    known = scores.dropna()
+    left_out = f", {len(scores) - len(known)} more not finite" if len(known) < len(scores) else ""
+    seeds = f"{len(known)} seed{'s' if len(known) != 1 else ''}{left_out}"
+    if len(known) < 2:
+        return f"{number_words(known.mean())}, {seeds}"
+    _, high = statistics.estimate(known).student(len(known))
+    return f"{number_words(known.mean())} ± {number_words(float(high) - known.mean())}, {seeds}"
+
+
+def _difference(names: Sequence[str], scores: list[pd.Series], is_error: bool) -> str:
+    """The difference of two trainings with its interval, what it shows, and the probability of improvement."""
+    common = scores[0].index.intersection(scores[1].index)
+    counts = [len(each) for each in scores]
+    if min(counts) < 2:
+        raise UserError(
+            f"{names[0]} and {names[1]} have {counts[0]} and {counts[1]} finite seeds: train two or more of each."
+        )
+    is_paired = len(common) >= statistics.FEW
+    plus, minus = ([each[common] for each in scores]) if is_paired else scores
+    found = statistics.estimate(plus - minus) if is_paired else statistics.estimate_few([plus], [minus])
+    low, high = (float(end) for end in found.interval())
+    how = f"{len(common)} seeds, paired" if is_paired else f"{counts[0]} and {counts[1]} seeds, not paired"
+    better, worse = names[::-1] if is_error else names
+    leader = better if low > 0 else worse if high < 0 else ""
+    improved = statistics.probability_of_improvement(*((minus, plus) if is_error else (plus, minus)))
+    effect, low_end, high_end = (
+        f"{'+' if end > 0 else ''}{number_words(end)}" for end in (float(found.effect), low, high)
+    )
+    return (
+        f"{names[0]} - {names[1]}: {effect}, 95% interval {low_end} to {high_end} ({how}); "
+        f"{f'{leader} leads' if leader else 'no lead is shown'}; P of improvement by {names[0]} {improved:.2f}"
+    )

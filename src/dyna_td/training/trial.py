@@ -1,0 +1,227 @@
+"""A trial of an agent of the user's own, before its training: shapes, signs, and whether seeds stay apart.
+
+The agent stores random transitions and learns for some steps, twice: with the same first seed and other neighbours.
+Nothing is compiled, so each call of its methods can be watched. It takes a second or two.
+"""
+
+import contextlib
+import difflib
+import functools
+import inspect
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from traceback import walk_tb
+from typing import Any, NoReturn
+
+import numpy as np
+import tensorflow as tf
+
+import envs
+from dyna_td.agents.er import ER
+from dyna_td.errors import UserError
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Streams
+from dyna_td.pipeline import sources
+from dyna_td.registry import AGENTS, has_twin, load, twin_of
+from dyna_td.settings import ControlSettings, Run
+from dyna_td.training.program import CannotResume, make_agent
+from envs.spaces import GymSpace, Space
+
+_COMPANIES = (0, 1, 2), (0, 3, 4)
+_STORED, _LEARNED, _UPDATES = 16, 2, 2  # transitions before learning, steps of learning, updates in each
+_MOST = {"queue_capacity": 1_000, "chain_steps": 4, "states_per_fill": 2}
+# Hooks that return a row for each seed.
+_HOOKS = {"draw", "mini_batch", "loss", "priority", "criterion_gradient", "start", "sample_states", "counters"}
+_ERRORS = np.linspace(-100, 100, 9, dtype=np.float32)  # TD errors with which priorities are tried
+
+
+def require_sound(run: Run) -> None:
+    """Tries the agent of `run`, if it is the user's own.
+
+    Raises:
+      UserError: a method fails, returns another shape or a negative priority, or a seed depends on its neighbours.
+    """
+    if not _own_classes(run.agent):
+        return
+    with in_one_sentence(run.agent):
+        first, second = (_Trial(run, seeds) for seeds in _COMPANIES)
+    differing = [
+        hook for (step, hook, k), found in first.calls.items() if second.calls.get((step, hook, k), found) != found
+    ]
+    if first.end == second.end and not _HOOKS & {*differing}:
+        return
+    mixing = f" in `{differing[0]}`" if differing else ""
+    raise UserError(
+        f"agent {run.agent} mixes seeds{mixing}: seed 0 depends on its neighbours, or on chance outside of "
+        "self.streams; keep the first axis, S, and reduce over later ones, as tf.reduce_mean(x, axis=1) does."
+    )
+
+
+@contextlib.contextmanager
+def in_one_sentence(agent: str) -> Iterator[None]:
+    """Turns an error that an agent of the user's own raises, while it is built, into a UserError with its place."""
+    try:
+        yield
+    except (UserError, CannotResume):
+        raise
+    except Exception as error:
+        own = _own_classes(agent)
+        if not own:
+            raise
+        files = {str(sources.file_of(kind.__module__)) for kind in own}
+        passed = [(frame.f_code, line) for frame, line in walk_tb(error.__traceback__)]
+        lines = [(code.co_name, line, code.co_filename) for code, line in passed if code.co_filename in files]
+        place = " in `{}`, line {} of {}".format(*lines[-1]) if lines else ""
+        raise UserError(f"agent {agent}{place}: {_fault(error)}.") from error
+
+
+def _own_classes(agent: str) -> list[type]:
+    """The classes outside of the package that make up an agent; none of one of the package's."""
+    if ":" not in agent:
+        return []
+    kinds = load(AGENTS[agent].path).__mro__
+    return [kind for kind in kinds if kind not in ER.__mro__ and kind.__module__.partition(".")[0] != "dyna_td"]
+
+
+def _fault(error: Exception) -> str:
+    """What an error says, without a full stop."""
+    words = re.sub(r"\{\{.*?\}\} *|\[Op:.*", "", " ".join(str(error).split())).rstrip(". ")  # without names of kernels
+    if isinstance(error, tf.errors.OperatorNotAllowedInGraphError) or "truth value" in words:
+        return (
+            "Python's if, while, and, or, not cannot ask a tensor; write tf.where(condition, a, b) for values, and "
+            "call_where of dyna_td.learning.xla for what changes variables"
+        )
+    if isinstance(error, AttributeError) and isinstance(error.obj, ControlSettings | tf.Module):
+        kind = "setting" if isinstance(error.obj, ControlSettings) else "attribute"
+        nearest = difflib.get_close_matches(error.name, dir(error.obj), n=1)
+        return f"there is no {kind} {error.name!r}{f'; the nearest is {nearest[0]!r}' if nearest else ''}"
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+class _Trial:
+    """An agent that learns a little in the company of some seeds.
+
+    Attributes:
+      calls: by step, method and number of the call in its step, a checksum of what the first seed has of its result,
+        and of all variables then.
+      end: the same of all that the first seed has in the end.
+    """
+
+    def __init__(self, run: Run, seeds: tuple[int, ...]):
+        self.calls: dict[tuple[int, str, int], int] = {}
+        self._counts: Counter[tuple[int, str]] = Counter()
+        self._run, self._seeds, self._space = run, seeds, _space(run.environment)
+        settings = run.settings
+        begins = max(settings.warm_up_steps, getattr(settings, "model_start", 0))
+        every = getattr(settings, "search_every", 1)
+        self._step = -(-begins // every) * every
+        # Small buffers, because all of them are looked at after each call; short chains, because they are slow here.
+        most = {"buffer_capacity": max(64, settings.warm_up_steps), **_MOST}
+        fewer = {name: min(size, getattr(settings, name)) for name, size in most.items() if hasattr(settings, name)}
+        steps = max(run.length, self._step + _LEARNED)
+        small = replace(run, settings=replace(settings, **fewer), steps=steps, of_steps=0)
+        self._agent: Any = make_agent(small, Streams(seeds), self._space)
+        own = {name: method for kind in _own_classes(run.agent) for name, method in vars(kind).items()}
+        for name in (name for name, method in own.items() if inspect.isfunction(method) and name != "__init__"):
+            setattr(self._agent, name, self._watched(name, getattr(self._agent, name)))
+        self.end = self._learn("priority" in own)
+
+    def _learn(self, has_priority: bool) -> int:
+        """Stores, learns and measures; returns what the first seed has in the end."""
+        if has_priority:
+            self._agent.priority(tf.tile(_ERRORS[None], [len(self._seeds), 1]))
+        met = [_transitions(self._space, seed) for seed in self._seeds]
+        stored = [tf.constant(np.stack(parts)) for parts in zip(*met, strict=True)]  # [S, count, ...]
+        for t in range(_STORED + _LEARNED):
+            self._agent.observe(Transition(*(part[:, t : t + 1] for part in stored)))
+            if t >= _STORED:
+                self._agent.learn(tf.constant(self._step, tf.int64), tf.constant(_UPDATES))
+                self._step += 1
+        states = self._agent.sample_states(tf.constant(self._step, tf.int64), 5)
+        return self._of_first((states, self._agent.counters()))
+
+    def _watched(self, hook: str, method: Callable) -> Callable:
+        """The method, which notes what the first seed has after each call, and checks what it returns."""
+
+        @functools.wraps(method)
+        def call(*given, **named):
+            result = method(*given, **named)
+            if not tf.executing_eagerly():  # within a function of TensorFlow's there are no numbers yet
+                return result
+            self._require_good(hook, [*given, *named.values()], result)
+            self._counts[self._step, hook] += 1
+            self.calls[self._step, hook, self._counts[self._step, hook]] = self._of_first(result)
+            return result
+
+        return call
+
+    def _of_first(self, result: Any) -> int:
+        """A checksum of what the first seed has of `result`, and of all variables of the agent."""
+        found = map(np.asarray, tf.nest.flatten((result, list(self._agent.variables))))
+        numbers = (part for part in found if part.dtype != object)  # not None
+        firsts = (part[0] if part.ndim and len(part) == len(self._seeds) else part for part in numbers)
+        return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in firsts))
+
+    def _require_good(self, hook: str, given: list, result: Any) -> None:
+        """Raises UserError if a hook returns another shape than agents need, or a priority that nothing is drawn by."""
+        seeds, d = len(self._seeds), self._space.state_dim
+        match hook:
+            case "priority" | "loss":
+                numbers = self._require_shape(hook, result, "[S, B]", (seeds, given[0].shape[1]))
+                bad = ~np.isfinite(numbers) | (numbers < 0)
+                if hook == "priority" and bad.any():
+                    words = f"{numbers[bad][0]:g} for the TD error {np.asarray(given[0])[bad][0]:g}"
+                    self._refuse(hook, f"{words}, expected a finite number, at least 0")
+            case "draw":
+                if not isinstance(result, tuple) or len(result) != 2:
+                    self._refuse(hook, f"{type(result).__name__}, expected places and weights")
+                places = self._require_shape(hook, result[0], "[S, b] of places", (seeds, None))
+                size = int(self._agent.replay.size)
+                if places.dtype != np.int32 or not ((places >= 0) & (places < size)).all():
+                    self._refuse(hook, f"places {places.min()} to {places.max()}, expected int32 from 0 to {size - 1}")
+                if tf.convert_to_tensor(result[1]).shape.rank:
+                    self._require_shape(hook, result[1], "[S, b] of weights, or one number", places.shape)
+            case "counters":
+                for number in result.values():
+                    self._require_shape(hook, number, "[S]", (seeds,))
+            case "sample_states":
+                self._require_shape(hook, result, "[S, count, d]", (seeds, None, d))
+            case "criterion_gradient" | "start":
+                self._require_shape(hook, result, "[S, d]", (seeds, d))
+            case "observe":
+                self._require_shape(hook, result, "[], the place of the transition", ())
+
+    def _require_shape(self, hook: str, result: Any, expected: str, shape: tuple) -> np.ndarray:
+        """The numbers that a hook returns, of this shape; None stands for any length."""
+        if result is None:
+            self._refuse(hook, f"nothing, expected {expected}")
+        numbers = np.asarray(result)
+        if not tf.TensorShape(shape).is_compatible_with(numbers.shape):
+            here = ["any" if length is None else length for length in shape]
+            self._refuse(hook, f"shape {list(numbers.shape)}, expected {expected}; here {here}".replace("'", ""))
+        return numbers
+
+    def _refuse(self, hook: str, words: str) -> NoReturn:
+        raise UserError(f"agent {self._run.agent}: `{hook}` returns {words}.")
+
+
+def _space(environment: str) -> Space:
+    """The space of an environment; its twin, if it has one."""
+    if has_twin(environment):
+        return load(twin_of(environment))()
+    with contextlib.closing(envs.make(environment)) as made:
+        return GymSpace(environment, made)
+
+
+def _transitions(space: Space, seed: int) -> Transition:
+    """Random transitions of one seed, arrays [count, ...]."""
+    random, count = np.random.default_rng(seed), _STORED + _LEARNED
+    low, high = (np.clip(bound, -10, 10) for bound in (space.low, space.high))
+    state, next_state = random.uniform(low, high, (2, count, space.state_dim)).astype(np.float32)
+    vectors = random.uniform(-1, 1, (count, space.action_dim)).astype(np.float32)
+    action = vectors if space.action_dim else random.integers(space.actions or 1, size=count, dtype=np.int32)
+    reward, is_last = random.normal(size=count), random.random(count) < 0.2
+    return Transition(state, action, reward.astype(np.float32), next_state, is_last.astype(np.float32))
