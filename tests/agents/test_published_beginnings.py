@@ -1,14 +1,13 @@
 """Golden numbers: the code that is here makes the published numbers, shown by beginnings of each kind of program.
 
 A beginning has a run's first four seeds, and its steps up to about a thousand after learning has begun. Its numbers
-equal the published ones to the last digit on the CPUs and with the versions that published runs had. Elsewhere the
-first evaluations after learning has begun are close.
+equal the published ones to the last digit on the CPUs and with the versions that published runs had. Elsewhere, such as
+on a CPU without AVX-512, the means of a beginning lie within what all published seeds show at the same steps.
 """
 
 import warnings
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from dyna_td.pipeline import beginnings, plans, provenance, published, results
@@ -24,7 +23,6 @@ QUICK = (
     "MountainCar-v0/dyna_frequency/n10-lrselected",
     "Hopper-v4/prioritized_er/n5-lr0.001",
 )
-CLOSE = 0.2  # of the numbers' spread
 
 
 def beginning_of(name):
@@ -54,8 +52,9 @@ def test_the_beginning_of_a_published_run_has_its_numbers(name):
         return
     other = provenance.differing(there, here)
     assert other, f"numbers changed: {found}"
-    warnings.warn(f"this machine does not repeat {name} ({other}): compared to a tolerance", stacklevel=1)
-    both = records.merge(published.read_records(name), on=["seed", "step", "metric"])
-    for metric, rows in both.groupby("metric"):
-        spread = max(np.nanstd(rows["value_y"]), 1e-6)
-        assert np.nanmean(np.abs(rows["value_x"] - rows["value_y"])) < CLOSE * spread + 1e-6, metric
+    warnings.warn(f"this machine does not repeat {name} ({other}): compared to the range of all seeds", stacklevel=1)
+    published_too = published.read_records(name)
+    published_too = published_too[published_too["step"].isin(records["step"])]
+    for metric, rows in records.groupby("metric"):
+        values = published_too.loc[published_too["metric"] == metric, "value"]
+        assert values.min() <= rows["value"].mean() <= values.max(), metric

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.pipeline import beginnings, plans, published, results
+from dyna_td.pipeline import beginnings, plans, provenance, published, results
 from dyna_td.pipeline.screen import Screen
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
@@ -36,6 +36,13 @@ def test_a_changed_sweep_is_trained_although_another_one_is_published():
     changed = [replace(run, sweep=(1e-3, 3e-4)), replace(run, settings=replace(run.settings, batch_size=16))]
     assert not QUICK.is_swept(run) and all(map(QUICK.is_swept, changed))
     assert [len(each.seeds) for each in QUICK.selection_runs(changed[0])] == [4, 4]
+
+
+def test_published_runs_are_from_a_cpu_with_avx_512_unless_they_say_otherwise():
+    here = {"cpu": "a", "vectors": "AVX2", "versions": {}}
+    assert provenance.differing(DETAILS, here) == "vector instructions AVX-512 there, AVX2 here"
+    assert provenance.differing(here, here) == provenance.differing(DETAILS, DETAILS) == ""
+    assert provenance.machine()["vectors"]
 
 
 @pytest.fixture

@@ -16,15 +16,21 @@ from dyna_td.pipeline.own_agents import modules_of
 from dyna_td.registry import entries_of
 from dyna_td.settings import Run
 
+# The vector instructions of published runs whose JSON file does not name them: their beginnings repeat on CPUs with
+# AVX-512, of Intel and AMD, and on none without.
+PUBLISHED_VECTORS = "AVX-512"
+
 
 def machine() -> dict:
-    """Date (UTC), versions, CPU model, commit and whether tracked files differ from it, for a result's JSON file."""
+    """Date (UTC), versions, CPU, commit and whether tracked files differ from it, for a result's JSON file."""
     changes = _git("status", "--porcelain", "--untracked-files=no")
     installed = versions("tensorflow", "numpy", "gymnasium", "mujoco", "highway-env")
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
-        "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),  # what can change a last digit
+        # What can change a last digit: XLA compiles for the widest vectors that the CPU has.
+        "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),
+        "vectors": _vectors(),
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
     }
@@ -33,6 +39,7 @@ def machine() -> dict:
 def differing(there: dict, here: dict) -> str:
     """The differences between the CPUs and versions of two JSON files, in words."""
     facts = {"cpu": (there.get("cpu"), here.get("cpu"))}
+    facts["vector instructions"] = there.get("vectors", PUBLISHED_VECTORS), here.get("vectors", PUBLISHED_VECTORS)
     facts |= {name: (each, here["versions"].get(name)) for name, each in there.get("versions", {}).items()}
     return "; ".join(f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other)
 
@@ -86,12 +93,21 @@ def _version(package: str) -> str | None:
 
 
 def _cpu_model() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    return _cpu_info("model name") or platform.processor() or platform.machine()
+
+
+def _vectors() -> str:
+    """The widest vector instructions of the CPU, where they are known."""
+    flags = _cpu_info("flags").split()
+    known = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX"}
+    return next((name for flag, name in known.items() if flag in flags), platform.machine())
+
+
+def _cpu_info(key: str) -> str:
+    """A line of Linux's description of the first CPU; empty elsewhere."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.partition(":")[0].strip() == key), "")
 
 
 def _git(*arguments: str) -> str | None:

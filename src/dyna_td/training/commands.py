@@ -216,6 +216,7 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         "cpu": machine["cpu"],
+        "vectors": machine["vectors"],
         "format": 3,  # the arrays' format; since 3 they say what environments answered
     }
     return Checkpoint(outputs.checkpoint_of(csv), identity, options.checkpoint_every)
