@@ -1,6 +1,6 @@
 """Tables of docs/claims.md and docs/beyond-the-paper.md, in Markdown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -159,7 +159,17 @@ def when(facts: Facts) -> str:
         others = [_difference(means.loc[(key, curve, "return_less_er")]) for curve in panel.curves if curve != "er"]
         rows.append([declared[key]["title"], f"{goals:.1f}", own, *others])
     curves = study.panels["base"].curves
+    for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
+        cells = [_won_and_lost(means, study.panels, curve, f"return_less_{other}") for curve in curves]
+        rows.append([words, "", *cells])
     return table(["world", "goals in the warm-up", *(f"`{curve}`" for curve in curves)], rows)
+
+
+def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric: str) -> str:
+    """In how many of the panels that have it a difference's 95% interval lies above 0, and in how many below."""
+    found = [means.loc[(key, curve, metric)] for key in panels if (key, curve, metric) in means.index]
+    won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
+    return f"**{won}, {lost}** of {len(found)}" if found else ""
 
 
 def _difference(row: pd.Series) -> str:
@@ -180,10 +190,7 @@ def what_to_use(facts: Facts) -> str:
         return means.loc[(key, curve, f"return_less_{other}")]
 
     def counts(curve: str, other: str = baseline) -> str:
-        measured = [key for key in panels if (key, curve, f"return_less_{other}") in means.index]
-        found = [difference(key, curve, other) for key in measured]
-        won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
-        return f"**{won}, {lost}** of {len(found)}" if found else ""
+        return _won_and_lost(means, panels, curve, f"return_less_{other}")
 
     def time(curve: str) -> str:
         runs = [(panel.curves[curve], panel.curves[baseline]) for panel in panels.values()]
