@@ -11,8 +11,9 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
 from dyna_td.evidence.labels import LETTERS
+from dyna_td.pages.claims_page import shown_in, themes
 from dyna_td.pages.facts import Facts
-from dyna_td.pages.markdown import counts, shown_in, themes
+from dyna_td.pages.markdown import counts
 
 PALE = "#D9D9D9"  # of all other verdicts
 INK, SOFT_INK = "#222222", "#555555"

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from dyna_td.errors import UserError
 from dyna_td.evidence import labels, readings, scorecard
 from dyna_td.evidence.claims import Claim, load_claims
-from dyna_td.pages import legends, markdown
+from dyna_td.pages import claims_page, legends, markdown
 from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pipeline import beginnings, costs, provenance, published, results
 from dyna_td.pipeline.files import ROOT
@@ -90,7 +90,7 @@ def _content(plan: Plan, stated: list[Claim], found: Sources) -> dict:
     missing = [(figure["heading"], figure["remedy"]) for figure in figures if not figure["pictures"]]
     if facts is None:
         missing.insert(0, ("verdicts", f"make claims SCALE={plan.scale}"))
-    of_theme = markdown.themes(claims) if claims else {}
+    of_theme = claims_page.themes(claims) if claims else {}
     themes = [(theme, [claims[number] for number in of]) for theme, (of, _) in of_theme.items()]
     return {
         "scale": plan.scale,
@@ -143,9 +143,9 @@ def _claim(claim: Claim, facts: Facts) -> dict:
         **{"verdict": verdict, "words": scorecard.verdict_words(row)},
         "note": row["note"] if row["note"] not in set(tests["note"]) else "",  # else its test has it
         "finding": [(head, _linked(text)) for head, text in finding.parts.items()] if finding and is_fitting else [],
-        "readings": markdown.readings_of(facts, claim.number),
+        "readings": claims_page.readings_of(facts, claim.number),
         "is_turned": claim.number in set(facts.turned["claim"]),
-        "tests": [(_bar(test), markdown.test_cells(facts, test), test["verdict"]) for _, test in tests.iterrows()],
+        "tests": [(_bar(test), claims_page.test_cells(facts, test), test["verdict"]) for _, test in tests.iterrows()],
     }
 
 
