@@ -41,7 +41,7 @@ def cases() -> dict[tuple[str, str], Run]:
             found[environment, name] = _run(environment, name.partition(",")[0], **chosen)
     for environment, agents in ELSEWHERE.items():
         for name in agents:
-            found[environment, name] = _run(environment, name)
+            found[environment, name] = _run(environment, name, model="learned")
     for name in registry.LEARNERS:
         kind = registry.settings_type(registry.SUPERVISED_TASK, name)
         found[registry.SUPERVISED_TASK, name] = Run(registry.SUPERVISED_TASK, name, kind(), (), STEPS, EVERY)
