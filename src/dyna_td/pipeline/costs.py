@@ -15,7 +15,7 @@ from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.settings import Run
 
 PUBLISHED = published.DIRECTORY / "runs"
-START = 15.0  # core-seconds in which a job imports TensorFlow and compiles, however little it trains
+START = 15.0  # core-seconds in which a job imports TensorFlow and reads its plan, however little it trains
 
 
 class Cost(NamedTuple):
@@ -27,6 +27,7 @@ class Cost(NamedTuple):
       seeds: that it trained, of all rates of a sweep together.
       steps: of each seed.
       clock: pairs of a step and the training seconds up to it; empty for a sweep.
+      compiling: seconds of compilation, of all stacks of seeds; part of `core_seconds`.
     """
 
     core_seconds: float
@@ -34,6 +35,7 @@ class Cost(NamedTuple):
     seeds: int
     steps: int
     clock: tuple[tuple[int, float], ...] = ()
+    compiling: float = 0.0
 
     @property
     def extent(self) -> int:
@@ -49,9 +51,18 @@ class Cost(NamedTuple):
         of_steps = seconds[steps] / seconds[self.steps] if {steps, self.steps} <= seconds.keys() else steps / self.steps
         return _with_stacks(seeds) / _with_stacks(self.seeds) * of_steps
 
+    def beginning(self, seeds: int, steps: int) -> float:
+        """The core-seconds of the same job with these seeds and steps; each stack compiles as long as before."""
+        compiling = self.compiling / _stacks(self.seeds) * _stacks(seeds)
+        return START + compiling + max(0.0, self.core_seconds - self.compiling) * self.share(seeds, steps)
+
+
+def _stacks(seeds: int) -> int:
+    return math.ceil(seeds / 20)
+
 
 def _with_stacks(seeds: int) -> int:
-    return seeds + 2 * math.ceil(seeds / 20)
+    return seeds + 2 * _stacks(seeds)
 
 
 UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # for a job unlike all measured ones: about the most that any took
@@ -85,7 +96,7 @@ def estimated(plan: Plan, job: str) -> Cost:
     run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
     own = read(PUBLISHED / f"{job}.json")
     if own:
-        return own._replace(core_seconds=START + own.core_seconds * own.share(seeds, steps), seeds=seeds, steps=steps)
+        return own._replace(core_seconds=own.beginning(seeds, steps), seeds=seeds, steps=steps)
     worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's dials stand behind "-"
     likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
@@ -155,6 +166,7 @@ def read(path: Path) -> Cost | None:
         seeds = len(details["seeds"]) * max(1, len(details["sweep"]))
         clock = tuple((int(step), float(seconds)) for step, seconds in details.get("train_seconds_at", ()))
         numbers = float(details["core_seconds"]), float(details["peak_memory_mib"])
-        return Cost(*numbers, seeds, int(details["steps"]), clock)
+        compiling = float(details.get("compile_seconds", 0.0))
+        return Cost(*numbers, seeds, int(details["steps"]), clock, compiling)
     except (OSError, ValueError, LookupError, TypeError):
         return None
