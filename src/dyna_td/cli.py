@@ -187,12 +187,8 @@ def _compare(options: argparse.Namespace) -> None:
     seen = 0
     for figure in figures:
         there = [run for run in figure.runs if results.run_csv(plan.scale, run.name).exists()]
-        repeats = [beginnings.read_and_repeat(plan.scale, run) for run in there]
-        for each in repeats:
-            if each.verdict == beginnings.DIFFERENT:
-                print(f"  {each}")
-        if repeats:
-            print(f"{figure.name}: {beginnings.sentence(repeats)}")
+        if repeats := [beginnings.read_and_repeat(plan.scale, run) for run in there]:
+            print("\n".join(beginnings.lines(figure.name, repeats)))
         seen += len(there)
     if not seen:
         raise results.nothing_there("runs", plan.scale)

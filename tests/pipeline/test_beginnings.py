@@ -84,6 +84,15 @@ def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
     assert beginnings.in_five_words([found]) == "differs from the published numbers"
 
 
+def test_a_cause_that_all_differing_runs_share_is_said_once(repeat):
+    found = repeat({(0, 0): 1.0}, {(0, 0): 2.0}, DETAILS | {"cpu": "b"})
+    assert beginnings.lines("figure_2", [found, found])[1:] == [
+        f"  {RUN.name}: from its first step return differs by at most 1",
+        "  The cause of all: cpu a there, b here.",
+        "figure_2: 0 of 2 runs repeat the published numbers of seeds 0 to 0 (0 of 50,000 steps)",
+    ]
+
+
 def test_a_run_that_is_not_published_is_compared_with_nothing(tmp_path):
     found = beginnings.repeat(RUN, pd.DataFrame(columns=results.COLUMNS), DETAILS, tmp_path)
     assert found.verdict == beginnings.NOT_PUBLISHED and beginnings.in_five_words([found]) == ""

@@ -50,8 +50,12 @@ class Repeat:
             return f"{self.run}: {self.verdict}"
         if self.verdict == EQUAL:
             return f"{self.run}: equal to the last digit up to step {self.last_step:,}"
+        return f"{self.difference()} ({self.cause})"
+
+    def difference(self) -> str:
+        """Where a run that differs begins to, and by how much."""
         start = f"equal up to step {self.equal_to:,}, then" if self.equal_to >= 0 else "from its first step"
-        return f"{self.run}: {start} {self.metric} differs by at most {self.largest:.3g} ({self.cause})"
+        return f"{self.run}: {start} {self.metric} differs by at most {self.largest:.3g}"
 
 
 def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = published.DIRECTORY) -> Repeat:
@@ -135,6 +139,17 @@ def sentence(repeats: list[Repeat]) -> str:
     extent = f"all {whole} steps" if steps == whole else f"{steps} of {whole} steps"
     ending = f"; {missing} more {'is' if missing == 1 else 'are'} not published" if missing else ""
     return f"{equal} of {len(compared)} runs repeat the published numbers of seeds 0 to {seeds} ({extent}){ending}"
+
+
+def lines(figure: str, repeats: list[Repeat]) -> list[str]:
+    """What a figure's runs repeat: a line for each that differs, a cause that they share, and `sentence`."""
+    differing = [each for each in repeats if each.verdict == DIFFERENT]
+    causes = {each.cause for each in differing}
+    if len(differing) > 1 and len(causes) == 1:
+        shown = [f"  {each.difference()}" for each in differing] + [f"  The cause of all: {causes.pop()}."]
+    else:
+        shown = [f"  {each}" for each in differing]
+    return [*shown, f"{figure}: {sentence(repeats)}"]
 
 
 def in_five_words(repeats: list[Repeat]) -> str:

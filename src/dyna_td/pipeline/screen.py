@@ -85,10 +85,7 @@ class Screen(logging.Handler):
             if picture.exists():
                 self._print(f"{figure}: {picture}")
             if self.plan.drawn[figure].runs and (repeats := beginnings.read(results.repeats_csv(curves))):
-                for each in repeats:
-                    if each.verdict == beginnings.DIFFERENT:
-                        self._print(f"  {each}")
-                self._print(f"{figure}: {beginnings.sentence(repeats)}")
+                self._print("\n".join(beginnings.lines(figure, repeats)))
 
     def stop(self) -> None:
         """Says how to go on after a failure or an interruption."""
