@@ -10,7 +10,7 @@ from scipy import stats
 
 from dyna_td.measures import frozen_q
 from dyna_td.measures.frozen_q import CHAINS, SIDE, SNAPSHOTS, FrozenQ, bound_metrics, chain_metrics
-from dyna_td.measures.long_chains import PAIRS, LongChains
+from dyna_td.measures.long_chains import LONG_KINDS, PAIRS, LongChains
 from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.registry import FROZEN_SOURCES
 from dyna_td.training import frozen_program
@@ -118,13 +118,13 @@ class Smooth:
 class SmoothQ(Smooth, FrozenQ):
     """The density of such chains is the root of `smooth_density`."""
 
-    kinds = {"langevin": FrozenQ.kinds["langevin"]}
+    kinds = {"langevin": frozen_q.KINDS["langevin"]}
 
 
 class SmoothLongChains(Smooth, LongChains):
     """Metropolis's acceptance gives them the whole density, whatever they climb."""
 
-    kinds = {kind: LongChains.kinds[kind] for kind in ("adjusted", "adjusted_uniform")}
+    kinds = {kind: LONG_KINDS[kind] for kind in ("adjusted", "adjusted_uniform")}
 
     def height(self, columns):
         return 1.5 * tf.cos(3.0 * columns[:, 0]) * tf.cos(2.0 * columns[:, 1])
@@ -152,7 +152,7 @@ def test_long_chains_are_compared_with_each_other():
     program = program_of((4, 9))
     metrics, _ = LongChains(program.agent, program.streams, program.sampling).measure(STEP)
     assert {name for name in FROZEN_METRICS if name.endswith(OF_LONG_CHAINS)} <= set(metrics) <= set(FROZEN_METRICS)
-    assert all((0 < metrics[f"variation_between_{pair}"]).all() for pair in PAIRS)
+    assert all((metrics[f"variation_between_{pair}"] > 0).all() for pair in PAIRS)
 
 
 def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb():

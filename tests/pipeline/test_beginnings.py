@@ -86,11 +86,13 @@ def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
 
 def test_a_cause_that_all_differing_runs_share_is_said_once(repeat):
     found = repeat({(0, 0): 1.0}, {(0, 0): 2.0}, DETAILS | {"cpu": "b"})
-    assert beginnings.lines("figure_2", [found, found])[1:] == [
-        f"  {RUN.name}: from its first step return differs by at most 1",
-        "  The cause of all: cpu a there, b here.",
+    runs = [f"  {RUN.name}: from its first step return differs by at most 1"] * 2
+    ending = [
         "figure_2: 0 of 2 runs repeat the published numbers of seeds 0 to 0 (0 of 50,000 steps)",
+        "  The cause of all differences: cpu a there, b here.",
     ]
+    assert beginnings.lines("figure_2", [found, found]) == ending
+    assert beginnings.lines("figure_2", [found, found], in_full=True) == runs + ending
 
 
 def test_a_run_that_is_not_published_is_compared_with_nothing(tmp_path):

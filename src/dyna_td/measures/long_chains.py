@@ -15,6 +15,13 @@ from dyna_td.measures import densities
 from dyna_td.measures.frozen_q import KINDS, FrozenQ, chain_metrics
 from dyna_td.search.rules import LANGEVIN_STEP
 
+LONG_KINDS = {
+    "adjusted": KINDS["langevin"],
+    "adjusted_uniform": KINDS["langevin"],
+    "longer": KINDS["langevin"],
+    "longer_uniform": KINDS["langevin"],
+    "longer_constant_y": KINDS["langevin_constant_y"],
+}
 ACCEPTANCE = 100  # added to a kind's number, for the draws that accept
 # By what two chains' visits are compared: the end of the metric's name, then both kinds.
 PAIRS = {
@@ -27,13 +34,7 @@ PAIRS = {
 class LongChains(FrozenQ):
     """Measures Langevin chains from states of B_er and from uniform ones; see `FrozenQ`."""
 
-    kinds = {
-        "adjusted": KINDS["langevin"],
-        "adjusted_uniform": KINDS["langevin"],
-        "longer": KINDS["langevin"],
-        "longer_uniform": KINDS["langevin"],
-        "longer_constant_y": KINDS["langevin_constant_y"],
-    }
+    kinds = LONG_KINDS
     chains = 16
 
     def measure(self, step: tf.Tensor) -> tuple[dict[str, np.ndarray], dict[str, tf.Tensor]]:

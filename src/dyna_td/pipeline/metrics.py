@@ -129,10 +129,8 @@ FROZEN_METRICS = {
     )
 }
 FROZEN_METRICS |= {
-    "variation_between_adjusted": Metric(
-        "total variation", "between adjusted chains from B_er and from uniform states"
-    ),
-    "variation_between_longer": Metric("total variation", "between longer chains from B_er and from uniform states"),
+    "variation_between_adjusted": Metric("total variation", "between adjusted chains from B_er and from uniform ones"),
+    "variation_between_longer": Metric("total variation", "between longer chains from B_er and from uniform ones"),
     "variation_between_constant_y": Metric("total variation", "between longer chains with y constant and not"),
     "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|"),
     "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|"),
