@@ -209,3 +209,11 @@ def test_the_70_seeds_of_figure_1c_that_are_not_drawn_show_nothing():
     lead = lead.dropna()
     says(19, f"first 30 seeds had {lead[:30].mean():.0f}", f"70 have {lead[30:].mean():.0f}")
     assert len(lead) == 100 and re.search(r"which 30 are\s+drawn", (ROOT / "figures/captions/figure_1.rst").read_text())
+
+
+def test_prioritized_er_leads_with_the_small_network_of_figure_1c():
+    for panel, n in (("c_n1", 1), ("c", 10)):
+        lead = by_seed("figure_1", panel, "prioritized_er", "return") - by_seed("figure_1", panel, "er", "return")
+        lead = lead.dropna()
+        low, high = (lead.mean() + sign * tables.half_width(lead) for sign in (-1, 1))
+        assert low > 0 and f"{lead.mean():+.0f} with n = {n} ({low:.0f} to {high:.0f})" in page("docs/advice.md")
