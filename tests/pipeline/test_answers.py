@@ -99,12 +99,33 @@ def test_long_chains_are_farther_from_the_ideal_than_short_ones():
     assert abs(gap["a"].mean()) < tables.half_width(gap["a"])
 
 
-def test_how_much_a_constant_target_changes_is_counted_without_signs():
-    change = by_seed("frozen", "f", "dyna_td_frozen", "variation_langevin_constant_y", "end")
-    change = (change - by_seed("frozen", "f", "dyna_td_frozen", "variation_langevin", "end")).abs()
+def test_chains_that_mix_follow_the_td_error_only_with_acceptance():
+    def of(metric):
+        return by_seed("frozen", "i", "dyna_td_frozen", metric, "end")
+
+    def distances(*names):
+        return tuple(f"{of(f'variation_{name}').mean():.3f}" for name in names)
+
+    adjusted = of("beta_adjusted")
+    ends = (adjusted.mean() + sign * tables.half_width(adjusted) for sign in (-1, 1))
+    says(45, "|delta|^{:.2f} ({:.2f} to {:.2f} over seeds)".format(adjusted.mean(), *ends))
+    says(45, f"From uniform states it is {of('beta_adjusted_uniform').mean():.2f}")
+    near, uniform, between = distances("adjusted", "uniform", "between_adjusted")
+    says(45, f"total variation {near} against {uniform}", f"two starts differ by {between}")
+    far, between = distances("longer", "between_longer")
+    says(
+        45, f"an exponent of {of('beta_longer').mean():.2f} and a distance of {far}", f"two starts differ by {between}"
+    )
+    (moved,) = distances("between_constant_y")
+    says(46, f"{moved} in total variation, where two starts of the same chains differ by {between}")
+    change = (of("variation_longer_constant_y") - of("variation_longer")).abs()
     row = rows_of(46).loc["total variation to |delta|, absolute change"]
     low, high = (f"{float(row[key]):.3f}" for key in ("low90", "high90"))
-    says(46, f"{(change > 0.05).sum()} of {len(change)} seeds", f"is {change.mean():.3f} (90%: {low} to {high})")
+    says(46, f"{change.mean():.3f} in the mean over seeds, without signs (90%: {low} to {high})")
+    says(46, f"In {(change > 0.05).sum()} of {len(change)} seeds")
+    beyond = page("docs/beyond-the-paper.md")
+    assert f"|delta\\|^{adjusted.mean():.2f}" in beyond and f"|delta\\|^{of('beta_longer').mean():.2f}" in beyond
+    assert f"total variation {moved}, where two starts differ by {between}" in beyond
 
 
 def test_ratios_in_findings_are_ratios_of_means():
