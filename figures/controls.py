@@ -1,5 +1,6 @@
 """Controls, beyond the paper: what helps Dyna-TD - the TD error, the model's fresh transitions, or coverage?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ import pandas as pd
 from dots import SCORES, Dots, few_ticks
 from matplotlib.axes import Axes
 from panels import Panel, seeds_words
-from style import GREY, CurveStyle, style_of
+from style import GREY, CurveStyle, Look, style_of
 from tables import Tables
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
@@ -96,10 +97,10 @@ class Ranking(Dots):
         places = list(self.rows)
         for words, agents in GROUPS.items():
             here = [places.index(agent) for agent in agents if agent in places]
-            if here and min(here):
+            if here and min(here) > 0:
                 axes.axhline(0.5 - min(here), color="#DDDDDD", linewidth=0.8, zorder=0)
             if here and not self.is_named:
-                look = {"color": GREY, "ha": "left", "va": "center", "fontsize": 7}
+                look: Look = {"color": GREY, "ha": "left", "va": "center", "fontsize": 7}
                 axes.text(1.02, -sum(here) / len(here), words, transform=axes.get_yaxis_transform(), **look)
 
     def notes(self) -> tuple[str, ...]:
@@ -111,7 +112,7 @@ class Ranking(Dots):
         return seeds_words(rows["n"]), f"{rows['step'].max():,.0f} environment steps"
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """The agents in the same rows of every panel, with their names at the left of two columns."""
     curves = [curve for panel in declared.values() for curve in panel.curves]
     order = dict.fromkeys((*(agent for agents in GROUPS.values() for agent in agents), *curves))

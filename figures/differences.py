@@ -43,6 +43,7 @@ def comparisons(facts: Facts) -> dict[Row, dict[str, pd.Series]]:
         if not {term.figure for term in test.terms} <= {"figure_4", "figure_12"}:
             continue
         run = test.terms[0].run
+        assert run  # a figure of trainings
         environment, n = task(run.environment), run.settings.planning_updates
         if test.is_within_panel:
             words = " minus ".join(CURVES[term.curve] for term in test.terms)
@@ -112,7 +113,13 @@ def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
     axes.plot(effect, y, "o", color=colour, markersize=4.5)
     if margin:
         axes.plot(-margin if test["expect"] == "not_less" else margin, y, "|", color="black", markersize=7)
-    letter = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "center", "fontsize": 8, "weight": "bold"}
+    letter: style.Look = {
+        "transform": axes.get_yaxis_transform(),
+        "ha": "left",
+        "va": "center",
+        "fontsize": 8,
+        "weight": "bold",
+    }
     axes.text(1.01, y, LETTERS[test["verdict"]], color=colour, **letter)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import METRIC_LABELS, Panel, seeds_words
-from style import GREY, CurveStyle
+from style import GREY, CurveStyle, Look
 from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import OVER_LEARNING
@@ -64,7 +64,8 @@ class Dots(Panel):
     def draw(self, axes: Axes, tables: Tables) -> None:
         heights = {key: -place for place, key in enumerate(self.rows)}
         for key in self.shown:
-            row, look = self.row(tables, key), {"color": self.rows[key].colour, "label": self.rows[key].label}
+            row = self.row(tables, key)
+            look: Look = {"color": self.rows[key].colour, "label": self.rows[key].label}
             bar = self.half_width(row) if row["n"] > 1 else 0.0
             axes.errorbar(row["mean"], heights[key], xerr=bar, fmt="o", markersize=4, **look)
         if self.line is not None:
@@ -88,7 +89,7 @@ def few_ticks(axes: Axes, metric: str) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(4))
     if metric.startswith("distance_"):
         axes.xaxis.set_major_formatter(lambda value, _: f"{1e4 * value:.3g}")
-        axes.set_xlabel(rf"{axes.get_xlabel()}, $\times 10^{{-4}}$", fontsize=axes.xaxis.label.get_size())
+        axes.set_xlabel(rf"{axes.get_xlabel()}, $\times 10^{{-4}}$", fontsize=axes.xaxis.label.get_fontsize())
 
 
 @dataclass
@@ -142,7 +143,12 @@ class Levels(Dots):
             height = heights[key] + (0.17 * (len(mates) - 1) - 0.34 * mates.index(curve))
             row, colour = self.row(tables, curve), self.rows[key].colour
             bar = self.half_width(row) if row["n"] > 1 else 0.0
-            look = {"color": colour, "mfc": "white" if is_hollow else colour, "markersize": 4, "fmt": "o"}
+            look: Look = {
+                "color": colour,
+                "mfc": "white" if is_hollow else colour,
+                "markersize": 4,
+                "fmt": "o",
+            }
             axes.errorbar(row["mean"], height, xerr=bar, **look)
         for height in heights.values():
             axes.axhline(height, color="#EEEEEE", linewidth=0.8, zorder=0)

@@ -1,11 +1,13 @@
 """Figure 13: crashes, speed and return of three agents that learn to drive through a roundabout (appendix)."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
-from panels import Panel
+from panels import CurvePanel, Panel
 from scenes import Scene
+from style import Look
 
 from dyna_td.pipeline.files import ROOT
 
@@ -13,7 +15,7 @@ from dyna_td.pipeline.files import ROOT
 def draw_always_slower(metric: str, axes: Axes) -> None:
     """Draws what the policy reaches that always chooses "slower", under the exploration of evaluations."""
     row = pd.read_csv(ROOT / "reference" / "always_slower.csv").iloc[0]
-    look = {"color": "dimgray", "linestyle": "-.", "linewidth": 1.0, "zorder": 1.9}
+    look: Look = {"color": "dimgray", "linestyle": "-.", "linewidth": 1.0, "zorder": 1.9}
     if metric == "crashes":
         axes.axline((0.0, 0.0), slope=row["crashed"] / row["episode_length"], **look)
         height = row["crashed"] / row["episode_length"] * axes.get_xlim()[1]
@@ -21,13 +23,19 @@ def draw_always_slower(metric: str, axes: Axes) -> None:
         height = row[metric]
         axes.axhline(height, **look)
         axes.set_ylim(bottom=min(axes.get_ylim()[0], 0.0))
-    place = {"xytext": (-2, 3), "textcoords": "offset points", "ha": "right", "color": "dimgray", "fontsize": 8}
+    place: Look = {
+        "xytext": (-2, 3),
+        "textcoords": "offset points",
+        "ha": "right",
+        "color": "dimgray",
+        "fontsize": 8,
+    }
     place["annotation_clip"] = True
     words = axes.annotate("always slower", (1.0, height), xycoords=axes.get_yaxis_transform(), **place)
     words.set_in_layout(False)  # a line above the panel must not take its room
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
     """The roundabout itself before the curves, and in each panel of curves a policy that only slows down."""
     for panel in declared.values():
         panel.decorate = partial(draw_always_slower, panel.metric)

@@ -1,9 +1,11 @@
 """Figure 14: Dyna variants in a maze in which model-free methods take long (appendix, MazeGridWorld)."""
 
+from collections.abc import Mapping
+
 from maps import World
 from panels import Panel
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """The maze itself before the curves."""
     return {"a": World("a", "MazeGridWorld")} | declared

@@ -1,10 +1,12 @@
 """Figure 2: where the states lie from which an agent learns, early in learning (Section 4.2)."""
 
+from collections.abc import Mapping
+
 from maps import Heatmap, World
 from panels import Panel
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """The world itself before the heatmaps, which all show a seed in the middle of those of panel b."""
     for panel in declared.values():
         if isinstance(panel, Heatmap):

@@ -1,7 +1,9 @@
 """Figure 7: the function whose maximum separates the square from the cubic loss (proof of Theorem 2)."""
 
+from collections.abc import Mapping
+
 from matplotlib.axes import Axes
-from panels import Panel
+from panels import CurvePanel, Panel
 from style import BLACK, VERMILION, CurveStyle
 
 
@@ -11,7 +13,7 @@ def mark_maximum(axes: Axes) -> None:
     axes.annotate("maximum $-1$ at $x=1$", (1.0, -1.0), xytext=(6, 6), textcoords="offset points", color=VERMILION)
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
     """The function with its maximum marked."""
     for panel in declared.values():
         panel.x_label, panel.decorate = "absolute error $x$", mark_maximum

@@ -1,10 +1,11 @@
 """Figure 8: the cubic loss is steeper far from the target, so it usually gets near it sooner (Theorem 2)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from matplotlib.axes import Axes
-from panels import Panel
-from style import graded, style_of
+from panels import CurvePanel, Panel
+from style import Look, graded, style_of
 
 SQUARE, CUBIC = style_of("l2"), style_of("cubic")  # the looks of the losses in other figures
 STYLES = {
@@ -17,12 +18,18 @@ def mark_equal_times(axes: Axes) -> None:
     """Draws the line above which the cubic loss reaches the target first, and says so on both sides."""
     axes.axhline(1.0, color="gray", linestyle=":", linewidth=1.0, zorder=1)
     for words, side in (("cubic loss sooner", 4), ("square loss sooner", -4)):
-        place = {"xytext": (-2, side), "textcoords": "offset points", "ha": "right", "color": "dimgray", "fontsize": 8}
+        place: Look = {
+            "xytext": (-2, side),
+            "textcoords": "offset points",
+            "ha": "right",
+            "color": "dimgray",
+            "fontsize": 8,
+        }
         place["va"] = "bottom" if side > 0 else "top"
         axes.annotate(words, (1.0, 1.0), xycoords=axes.get_yaxis_transform(), **place)
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
     """The two losses, their slopes, and the ratio of their hitting times by start and by target."""
     for panel in declared.values():
         panel.styles = STYLES.get(panel.metric, {})

@@ -1,19 +1,29 @@
 """Figure 9: high powers of the error under target noise (appendix)."""
 
+from collections.abc import Mapping
+
+import numpy as np
 from matplotlib.axes import Axes
-from panels import Panel
+from panels import CurvePanel, Panel
+from style import Look
 
 
 def mark_first_third(axes: Axes) -> None:
     """Marks the last evaluation of the first third of learning, until which claim 17 holds."""
-    steps = axes.lines[0].get_xdata()
-    end = max(step for step in steps if 3 * step <= max(steps))
+    steps = np.asarray(axes.lines[0].get_xdata())
+    end = steps[3 * steps <= steps.max()].max()
     axes.axvline(end, color="gray", linestyle=":", linewidth=1.0, zorder=1)
-    place = {"xytext": (3, -3), "textcoords": "offset points", "va": "top", "color": "dimgray", "fontsize": 8}
+    place: Look = {
+        "xytext": (3, -3),
+        "textcoords": "offset points",
+        "va": "top",
+        "color": "dimgray",
+        "fontsize": 8,
+    }
     axes.annotate(f"{end:,.0f} updates", (end, 1.0), xycoords=axes.get_xaxis_transform(), **place)
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
     """Panel b with the mark."""
     declared["b"].decorate = mark_first_third
     return declared

@@ -1,5 +1,6 @@
 """Frozen Q, beyond the paper: where long chains go, what a constant y costs, and how loose Theorem 3 is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dots import Dots
@@ -58,6 +59,6 @@ def dots(panel: Panel) -> Panel:
     return panel
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """Dots in all panels but the heatmaps."""
     return {letter: dots(panel) if isinstance(panel, CurvePanel) else panel for letter, panel in declared.items()}

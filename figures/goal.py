@@ -1,19 +1,26 @@
 """Goal, beyond the paper: agents whose warm-up hides the goal, or shows it once."""
 
+from collections.abc import Mapping
+
 from dots import Levels
 from panels import Panel
-from style import style_of
+from style import Look, style_of
 
 SHOWN = "_shown"  # ends the curves of agents that were shown the goal
 MEANINGS = ("goal shown once in the warm-up", "goal hidden")  # of full and hollow dots
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """The agents in the same rows of every panel, named at the left, on one axis of returns."""
-    shown = {}
+    shown: dict[str, Panel] = {}
     for number, (letter, panel) in enumerate(declared.items()):
         places = {curve: (curve.removesuffix(SHOWN), not curve.endswith(SHOWN)) for curve in panel.curves}
         rows = {agent: style_of(agent) for agent, _ in places.values()}
-        looks = {"places": places, "meanings": MEANINGS, "is_named": number % 2 == 0, "comparable": panel.metric}
+        looks: Look = {
+            "places": places,
+            "meanings": MEANINGS,
+            "is_named": number % 2 == 0,
+            "comparable": panel.metric,
+        }
         shown[letter] = Levels(*panel.basics, rows=rows, **looks)
     return shown

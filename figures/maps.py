@@ -111,7 +111,7 @@ def share_colours(figure: Figure) -> None:
     """
     axes = list(figure.axes)
     images = [image for each in axes for image in each.images]
-    fullest = max(image.get_array().max() for image in images)
+    fullest = max(np.asarray(image.get_array()).max() for image in images)
     norm = FuncNorm((np.log1p, np.expm1), vmin=0, vmax=fullest)
     for image in images:
         image.set_norm(norm)

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from style import PANEL_SIZE, CurveStyle, styles_of
+from style import PANEL_SIZE, CurveStyle, Look, styles_of
 from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
@@ -197,16 +197,26 @@ class CurvePanel(Panel):
         for curve in self.curves:
             rows, style = self.rows(tables, curve), styles[curve]
             mean, error = rows["mean"], rows["standard_error"]
-            look = {"color": style.colour, "zorder": 2 + order.index(curve) / len(order)}
+            look: Look = {"color": style.colour, "zorder": 2 + order.index(curve) / len(order)}
             axes.plot(rows["x"], mean, linestyle=style.linestyle, label=style.label, **look)
             if self.trained:
                 axes.fill_between(rows["x"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
         for curve, rows in self.published.items():
-            look = {"color": styles[curve].colour, "linestyle": styles[curve].linestyle, "alpha": 0.35, "zorder": 1.8}
+            look = {
+                "color": styles[curve].colour,
+                "linestyle": styles[curve].linestyle,
+                "alpha": 0.35,
+                "zorder": 1.8,
+            }
             axes.plot(rows["step"], rows["mean"], linewidth=0.9, label=f"_published {curve}", **look)
         for line in self.references:
             rows, style = curve_rows(tables.curves, self.letter, line.curve, line.metric), line.style
-            look = {"color": style.colour, "linestyle": style.linestyle, "linewidth": 0.9, "zorder": 1.9}
+            look = {
+                "color": style.colour,
+                "linestyle": style.linestyle,
+                "linewidth": 0.9,
+                "zorder": 1.9,
+            }
             axes.plot(rows["step"], rows["mean"], label=style.label, **look)
         self._label_axes(axes)
         if self.decorate:

@@ -1,5 +1,7 @@
 """Rates, beyond the paper: the agents of figures 13, 4 and 12 at equal learning rates."""
 
+from collections.abc import Mapping
+
 from dots import RATES, Levels
 from panels import Panel
 from style import style_of
@@ -18,9 +20,9 @@ def agent_and_rate(curve: str, curves: tuple[str, ...]) -> tuple[str, bool]:
     return curve.removesuffix("_fixed").removesuffix("_swept"), is_swept
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """A row for each agent in every panel, named at the left: full dots at 0.001, hollow ones at the swept rate."""
-    shown = {}
+    shown: dict[str, Panel] = {}
     for number, (letter, panel) in enumerate(declared.items()):
         places = {curve: agent_and_rate(curve, panel.curves) for curve in panel.curves}
         if letter in SWEPT_PANELS:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 from panels import Panel
-from style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle
+from style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle, Look
 from tables import REMEDY, Tables, curve_rows, read_table, states_beside
 
 from dyna_td.errors import UserError
@@ -114,7 +114,7 @@ def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Panel]
 def handle(style: CurveStyle) -> Line2D:
     """What stands for a style in a legend."""
     marker = {"marker": style.marker, "markersize": 4, "mfc": "white" if style.is_hollow else style.colour}
-    look = {"linestyle": "none", **marker} if style.marker else {"linestyle": style.linestyle}
+    look: Look = {"linestyle": "none", **marker} if style.marker else {"linestyle": style.linestyle}
     return Line2D([], [], color=style.colour, label=style.label, **look)
 
 
@@ -169,7 +169,7 @@ def save(figure: Figure, output: Path, legend: Sequence[CurveStyle] = ()) -> Non
       UserError: if the place cannot be written.
     """
     entries = [asdict(style) | {"colour": to_hex(style.colour)} for style in legend]
-    words = {"Legend": json.dumps(entries)} if legend else {}
+    words: Look = {"Legend": json.dumps(entries)} if legend else {}
     pictures = {output: {"Software": None, **words}, output.with_suffix(".pdf"): {"CreationDate": None}}
     try:
         for path, metadata in pictures.items():

@@ -23,7 +23,7 @@ class Scene(Panel):
         """The environment's own picture, the agent's vehicle named."""
         picture, position = render_scene()
         axes.imshow(picture, extent=(-REACH, REACH, REACH, -REACH))
-        axes.annotate("agent", position, (8, 0), textcoords="offset points", color="white", va="center")
+        axes.annotate("agent", tuple(position), (8, 0), textcoords="offset points", color="white", va="center")
         ticks = (-40, -20, 0, 20, 40)
         axes.set(xticks=ticks, yticks=ticks, xlabel="$x$ (m)", ylabel="$y$ (m)")
         axes.spines[["top", "right"]].set_visible(True)
@@ -45,6 +45,6 @@ def render_scene() -> tuple[np.ndarray, np.ndarray]:
             # The agent's place in the picture, as shares of its sides, so that the circle's centre is in the middle.
             centering_position=list((position + REACH) / (2 * REACH)),
         )
-        return environment.render(), position
+        return np.asarray(environment.render()), position
     finally:
         environment.close()

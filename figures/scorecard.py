@@ -48,12 +48,12 @@ def _draw_tile(
 ) -> None:
     colour = style.VERDICTS.get(verdict, PALE)
     ink, stripes = ("white", "#FFFFFF70") if verdict in style.VERDICTS else ("black", "#00000038")
-    shape = {"boxstyle": "round,pad=0,rounding_size=0.09", "linewidth": 0}
+    shape: style.Look = {"boxstyle": "round,pad=0,rounding_size=0.09", "linewidth": 0}
     axes.add_patch(FancyBboxPatch(corner, size, size, facecolor=colour, **shape))
     if is_turned:
         axes.add_patch(FancyBboxPatch(corner, size, size, facecolor="none", edgecolor=stripes, hatch="//", **shape))
     x, y = corner[0] + size / 2, corner[1]
-    words = {"ha": "center", "va": "center_baseline", "color": ink}
+    words: style.Look = {"ha": "center", "va": "center_baseline", "color": ink}
     words["path_effects"] = [withStroke(linewidth=3.5, foreground=colour)]  # keeps stripes off the words
     axes.text(x, y + size * (0.33 if number else 0.5), LETTERS[verdict], fontsize=13, weight="bold", **words)
     axes.text(x, y + size * 0.76, number, fontsize=9, **words)

@@ -1,5 +1,6 @@
 """Sensitivity, beyond the paper: does a number matter that the paper does not state? One at a time."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dots import Levels
@@ -58,7 +59,7 @@ STYLES = {
 CURVES_TOO = "hi"  # what smoothing does is seen on lines
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """A dot for each curve, in the looks above; lines where smoothing itself is shown."""
     shown = {}
     for letter, panel in declared.items():

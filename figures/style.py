@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib
 
@@ -36,6 +37,7 @@ matplotlib.rcParams.update(
     }
 )
 
+Look = dict[str, Any]  # keyword arguments of Matplotlib
 Dash = tuple[float, ...]  # lengths of strokes and gaps, in line widths; none for a solid line
 SOLID: Dash = ()
 DASHED: Dash = (3.7, 1.6)
@@ -51,7 +53,7 @@ class CurveStyle:
     """A legend's label, the colour of line and band, and the line's dash, or else a marker, perhaps hollow."""
 
     label: str
-    colour: str | tuple[float, ...]
+    colour: str | tuple[float, float, float] | tuple[float, float, float, float]
     dash: Dash = SOLID
     marker: str = ""
     is_hollow: bool = False

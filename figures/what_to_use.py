@@ -1,5 +1,6 @@
 """What to use, beyond the paper: each agent's return minus ER's on the panels of figures 4 and 12."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -8,7 +9,7 @@ from dots import RATES, SCORES, full_and_hollow
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from panels import Panel
-from style import GREY, CurveStyle, style_of
+from style import GREY, CurveStyle, Look, style_of
 from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
@@ -65,7 +66,11 @@ class Forest(Panel):
                 for lower, rate in ((0.0, ""), (self.offset / 2, SWEPT)):
                     for _, row in self.rows(tables, panel.letter, curve, rate).iterrows():
                         axes.plot([row["low95"], row["high95"]], [y - lower, y - lower], color=colour, linewidth=1)
-                        look = {"marker": MARKERS[label], "markersize": 4, "mfc": "white" if rate else colour}
+                        look: Look = {
+                            "marker": MARKERS[label],
+                            "markersize": 4,
+                            "mfc": "white" if rate else colour,
+                        }
                         axes.plot(row["mean"], y - lower, color=colour, **look)
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
         for height in range(len(AGENTS) - 1):
@@ -94,13 +99,13 @@ class Forest(Panel):
         return f"{row['n']:.0f} seeds", f"{row['step']:,.0f} environment steps"
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """One panel for each environment, with the dots of its n side by side."""
     by_environment: dict[str, dict[str, Panel]] = {}
     for panel in declared.values():
         environment, n = panel.title.split(", ")
         by_environment.setdefault(environment, {})[n] = panel
-    shown = {}
+    shown: dict[str, Panel] = {}
     for environment, by_n in by_environment.items():
         first = next(iter(by_n.values()))
         shown[first.letter] = Forest(first.letter, environment, "return", first.curves, by_n=by_n, is_named=not shown)

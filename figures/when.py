@@ -1,5 +1,6 @@
 """When, beyond the paper: the return of three agents minus ER's, with one dial turned at a time."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -90,9 +91,9 @@ class Leads(Panel):
         return (f"{rows['n'].iloc[-1]:.0f} seeds",)
 
 
-def adapt(declared: dict[str, Panel]) -> dict[str, Panel]:
+def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     """One panel for each agent, with all worlds in the same rows."""
-    shown = {}
+    shown: dict[str, Panel] = {}
     for curve in declared["base"].curves:
         if curve != BASELINE:
             title = f"{style_of(curve).label} minus ER"

@@ -1,8 +1,10 @@
 """Draws long chains in one dimension, where |delta| is known: `python figures/zero_crossing.py`."""
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import style  # sets up matplotlib
@@ -15,7 +17,7 @@ from dyna_td.measures.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_ST
 
 CHAINS, STEPS = 256, 20_000  # behind each histogram
 MANY, TIME = 2_000, 0.04  # chains that may cross, and step size times steps
-RULES = {
+RULES: dict[str, tuple[Callable, str, Any]] = {
     "Metropolis-adjusted": (zero_crossing.metropolis_adjusted, style.GREEN, "-."),
     "Langevin rule": (zero_crossing.langevin, style.BLACK, "-"),
     "Langevin, a / 10": (partial(zero_crossing.langevin, a=LANGEVIN_STEP / 10), style.GREY, "--"),
