@@ -145,10 +145,12 @@ def test_a_real_slurm_makes_the_bytes_that_this_machine_makes_alone(tmp_path):
     alone = snakemake(tmp_path / "alone", *FIGURES, *SMOKE)
     assert alone.returncode == 0, alone.stderr[-3000:]
     with slurm() as environment:
-        arguments = ("--profile", str(PROFILE), *FIGURES, *WITHOUT_ACCOUNTS, *SMOKE)
+        # Only with --verbose Snakemake says what it submits.
+        arguments = ("--verbose", "--profile", str(PROFILE), *FIGURES, *WITHOUT_ACCOUNTS, *SMOKE)
         through_slurm = snakemake(tmp_path / "slurm", *arguments, env=environment)
     assert through_slurm.returncode == 0, through_slurm.stderr[-3000:]
     expected = tables(tmp_path / "alone")
-    assert tables(tmp_path / "slurm") == expected and len(expected) == 2 + 6 + 6  # curves, runs, sweeps
+    assert tables(tmp_path / "slurm") == expected
+    assert len(expected) == 2 + 2 + 6 + 6  # curves, what they repeat, runs, sweeps
     jobs = through_slurm.stderr.count("has been submitted with SLURM jobid")
     assert jobs == 2 + 6 + 6  # aggregating and drawing a figure are one job
