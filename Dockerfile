@@ -1,6 +1,6 @@
 # The environment of requirements.lock with the project in it.
-#   docker build --build-arg COMMIT="$(git rev-parse HEAD)" --tag dyna_td:0.1.0 .
-#   docker run --rm --user "$(id -u)" --volume "$PWD/results:/dyna_td/results" dyna_td:0.1.0 figure_7
+#   docker build --build-arg COMMIT="$(git rev-parse HEAD)" --tag dyna_td:1.0.0 .
+#   docker run --rm --user "$(id -u)" --volume "$PWD/results:/dyna_td/results" dyna_td:1.0.0 figure_7
 FROM python:3.11-slim
 
 # Whatever number the user has, there is a name and a place for caches.

@@ -24,7 +24,7 @@ export IS_FREE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup install test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
-	readme gallery compare estimate benchmark benchmark-peers verify lint
+	readme gallery compare estimate benchmark benchmark-peers verify lint archive
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -116,6 +116,10 @@ readme: setup  ##! judge the claims by the published runs, and write the generat
 
 gallery: setup  ##! draw the published pictures again, from the published tables
 	@$(BIN)/python -m dyna_td gallery $(FIGURES)
+
+archive: setup  ##! the last commit, code and results, as one file with its checksum: for a release
+	@name=dyna_td-$$($(BIN)/python -c 'import dyna_td; print(dyna_td.__version__)'); mkdir -p dist; \
+	git archive --prefix=$$name/ --output dist/$$name.tar.gz HEAD && cd dist && sha256sum $$name.tar.gz | tee $$name.sha256
 
 benchmark: setup  ##! measure the speed of training, on one thread
 	$(BIN)/python benchmarks/speed.py --output results/benchmark/benchmark.csv

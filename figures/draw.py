@@ -86,10 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         panels, columns = panels_of(arguments.figure)
         tables = read_tables(arguments.curves, panels)
+        add_published(arguments.figure, panels, arguments.scale)  # smoothed, even if the fresh curves are too short
         for panel in panels:
             if isinstance(panel, CurvePanel):
                 panel.fit_smoothing(tables)
-        add_published(arguments.figure, panels, arguments.scale)
         add_judged(arguments.figure, panels, arguments.scale)
         repeats = beginnings.in_five_words(beginnings.read(repeats_csv(arguments.curves)))
         legend = dict.fromkeys(style for styles in legends_of(panels).values() for style in styles)

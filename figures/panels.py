@@ -166,6 +166,7 @@ class CurvePanel(Panel):
     references: tuple[ReferenceLine, ...] = ()
     decorate: Callable[[Axes], None] | None = None
     published: dict[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
+    is_too_short: bool = False  # to smooth the fresh curves
 
     @property
     def drawn_metric(self) -> str:
@@ -227,9 +228,11 @@ class CurvePanel(Panel):
         if not self.trained:
             return ("closed form: nothing is trained",)
         rows = pd.concat([self.rows(tables, curve) for curve in self.curves])
-        smoothing = f"smoothed over {SMOOTHING} evaluations" if self.smoothed else ""
+        smoothing = f"smoothed over {SMOOTHING} evaluations" if self.smoothed or self.is_too_short else ""
         behind = {int(rows["n"].max()) for rows in self.published.values()}
         faint = f"faint: published, {max(behind)} seeds" if behind else ""
+        if self.is_too_short:
+            smoothing, faint = "", f"{faint}, {smoothing}" if behind else ""
         steps = f"{rows['step'].max():,.0f} {self.x_label}"
         return tuple(filter(None, (seeds_words(rows["n"]), steps, smoothing, faint, self.judged_words())))
 
@@ -237,9 +240,10 @@ class CurvePanel(Panel):
         return (LINES, *([smoothing_words(SMOOTHING)] if self.smoothed else [])) if self.trained else ()
 
     def fit_smoothing(self, tables: Tables) -> None:
-        """Draws evaluations as they are if the panel's runs have fewer than a moving average takes."""
+        """Draws fresh evaluations as they are if the panel's runs have fewer than a moving average takes."""
         evaluations = [curve_rows(tables.curves, self.letter, curve, self.metric)["step"].size for curve in self.curves]
-        self.smoothed = self.smoothed and max(evaluations) >= SMOOTHING
+        self.is_too_short = self.smoothed and max(evaluations) < SMOOTHING
+        self.smoothed = self.smoothed and not self.is_too_short
 
 
 def curves_panel(letter: str, declared: dict) -> CurvePanel:

@@ -8,7 +8,7 @@ reference/, and `playing` shows what was trained.
 For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _PUBLIC = {name: "training.api" for name in ("train", "Result")}
 _PUBLIC |= {name: "pipeline.policy" for name in ("load_policy", "Policy")}

@@ -188,7 +188,7 @@ def _compare(options: argparse.Namespace) -> None:
     for figure in figures:
         there = [run for run in figure.runs if results.run_csv(plan.scale, run.name).exists()]
         if repeats := [beginnings.read_and_repeat(plan.scale, run) for run in there]:
-            print("\n".join(beginnings.lines(figure.name, repeats)))
+            print("\n".join(beginnings.lines(figure.name, repeats, in_full=True)))
         seen += len(there)
     if not seen:
         raise results.nothing_there("runs", plan.scale)

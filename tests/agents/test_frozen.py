@@ -10,6 +10,7 @@ from scipy import stats
 
 from dyna_td.measures import frozen_q
 from dyna_td.measures.frozen_q import CHAINS, SIDE, SNAPSHOTS, FrozenQ, bound_metrics, chain_metrics
+from dyna_td.measures.long_chains import LONG_KINDS, PAIRS, LongChains
 from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.registry import FROZEN_SOURCES
 from dyna_td.training import frozen_program
@@ -18,6 +19,7 @@ from dyna_td.training.twin_program import TwinProgram
 from envs.grid_world import GRID_WALLS, in_goal, transition
 
 STEP = tf.constant(900, tf.int64)
+OF_LONG_CHAINS = tuple(f"_{kind}" for kind in LongChains.kinds) + tuple(f"_between_{pair}" for pair in PAIRS)
 STORED = 400
 
 
@@ -61,7 +63,7 @@ def two_seeds():
 def fewer_kinds(monkeypatch):
     """Leaves out the two variants of `langevin`, which compile as it does."""
     kinds = {kind: value for kind, value in frozen_q.KINDS.items() if not kind.startswith("langevin_")}
-    monkeypatch.setattr(frozen_q, "KINDS", kinds)
+    monkeypatch.setattr(FrozenQ, "kinds", kinds)
 
 
 @functools.cache
@@ -71,7 +73,8 @@ def measured():
 
 def test_everything_is_measured_of_every_seed(fewer_kinds):
     metrics, states = measured()
-    assert set(metrics) == {name for name in FROZEN_METRICS if not name.endswith(("constant_y", "small_steps"))}
+    left_out = ("langevin_constant_y", "small_steps")
+    assert set(metrics) == {name for name in FROZEN_METRICS if not name.endswith((*left_out, *OF_LONG_CHAINS))}
     assert set(states) == set(FROZEN_SOURCES)
     assert all(value.shape == (2,) and np.isfinite(value).all() for value in metrics.values())
     for drawn in states.values():
@@ -99,8 +102,8 @@ def smooth_density(points):
     return np.exp(1.5 * np.cos(3.0 * points[..., 0]) * np.cos(2.0 * points[..., 1]))
 
 
-class SmoothQ(FrozenQ):
-    """Measures chains that climb half of log |delta| of `smooth_density`: their density is its square root."""
+class Smooth:
+    """Chains that climb half of log |delta| of `smooth_density`."""
 
     def slope(self, columns, through_y, online=False):
         x, y = columns[:, 0], columns[:, 1]
@@ -112,13 +115,48 @@ class SmoothQ(FrozenQ):
         return tf.tile(tf.constant(by_cell, tf.float32)[None], [self.streams.count, 1])
 
 
-def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb(monkeypatch):
-    monkeypatch.setattr(frozen_q, "KINDS", {"langevin": frozen_q.KINDS["langevin"]})
-    program = program_of((0, 1), probe_steps=4000)
-    probe = SmoothQ(program.agent, program.streams, program.sampling)
+class SmoothQ(Smooth, FrozenQ):
+    """The density of such chains is the root of `smooth_density`."""
+
+    kinds = {"langevin": frozen_q.KINDS["langevin"]}
+
+
+class SmoothLongChains(Smooth, LongChains):
+    """Metropolis's acceptance gives them the whole density, whatever they climb."""
+
+    kinds = {kind: LONG_KINDS[kind] for kind in ("adjusted", "adjusted_uniform")}
+
+    def height(self, columns):
+        return 1.5 * tf.cos(3.0 * columns[:, 0]) * tf.cos(2.0 * columns[:, 1])
+
+
+def chains_of(measures, probe_steps):
+    """The metrics of two seeds' chains, their visits and states."""
+    program = program_of((0, 1), probe_steps)
+    probe = measures(program.agent, program.streams, program.sampling)
     visits, shown = probe._run_chains()
-    error = smooth_density(probe.points).reshape(SIDE**2, -1).mean(axis=1)[None, probe.is_open].repeat(2, axis=0)
-    metrics = chain_metrics({kind: count.numpy()[:, probe.is_open] for kind, count in visits.items()}, error, error)
+    return chain_metrics(*probe._on_open_cells(visits)), visits, shown
+
+
+def test_chains_with_acceptance_have_the_density_itself_from_wherever_they_start():
+    metrics, visits, _ = chains_of(SmoothLongChains, 16_000)
+    for kind in ("adjusted", "adjusted_uniform"):
+        np.testing.assert_allclose(metrics[f"beta_{kind}"], 1.0, atol=0.1)
+        assert (metrics[f"variation_{kind}"] < 0.06).all()
+        np.testing.assert_array_equal(visits[kind].numpy().sum(axis=1), LongChains.chains * 16_000)
+    assert (visits["adjusted"] != visits["adjusted_uniform"]).numpy().any()
+
+
+@pytest.mark.thorough
+def test_long_chains_are_compared_with_each_other():
+    program = program_of((4, 9))
+    metrics, _ = LongChains(program.agent, program.streams, program.sampling).measure(STEP)
+    assert {name for name in FROZEN_METRICS if name.endswith(OF_LONG_CHAINS)} <= set(metrics) <= set(FROZEN_METRICS)
+    assert all((metrics[f"variation_between_{pair}"] > 0).all() for pair in PAIRS)
+
+
+def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb():
+    metrics, visits, shown = chains_of(SmoothQ, 4000)
     np.testing.assert_allclose(metrics["beta_langevin"], 0.5, atol=0.1)
     np.testing.assert_allclose(metrics["beta_ideal"], 1.0, atol=0.03)
     assert (metrics["variation_fitted_langevin"] < 0.05).all() and (metrics["variation_ideal"] < 0.02).all()
@@ -259,11 +297,13 @@ def test_the_two_models_are_compared_outcome_by_outcome():
 class FakeProbe:
     """Stands in for `FrozenQ`; seed number 1 has no number for `algorithm_4`."""
 
+    kinds = frozen_q.KINDS
+
     def __init__(self, agent, streams, sampling):
         self.count = streams.count
 
     def measure(self, step):
-        metrics = {f"variation_{kind}": np.full(self.count, 0.5) for kind in ("uniform", *frozen_q.KINDS)}
+        metrics = {f"variation_{kind}": np.full(self.count, 0.5) for kind in ("uniform", *self.kinds)}
         metrics["variation_algorithm_4"][1] = np.nan
         return metrics, {"langevin": tf.fill([self.count, 3, 2], float(step))}
 

@@ -86,12 +86,14 @@ def test_a_cause_that_all_differing_runs_share_is_said_once_also_after_reading_t
     found = [different, different, beginnings.Repeat("other", beginnings.NOT_PUBLISHED)]
     beginnings.as_table(found).to_csv(tmp_path / "repeats.csv", index=False)
     assert beginnings.read(tmp_path / "repeats.csv") == found and beginnings.read(tmp_path / "none.csv") == []
-    assert beginnings.lines("figure_2", found)[1:] == [
-        f"  {RUN.name}: from its first step return differs by at most 1",
-        "  The cause of all: cpu a there, b here.",
+    runs = [f"  {RUN.name}: from its first step return differs by at most 1"] * 2
+    ending = [
         "figure_2: 0 of 2 runs repeat the published numbers of seeds 0 to 0 (0 of 50,000 steps); "
         "1 more is not published",
+        "  The cause of all differences: cpu a there, b here.",
     ]
+    assert beginnings.lines("figure_2", found) == ending
+    assert beginnings.lines("figure_2", found, in_full=True) == runs + ending
 
 
 def test_a_run_that_is_not_published_is_compared_with_nothing(tmp_path):

@@ -108,6 +108,12 @@ class FrozenSettings(DynaSettings):
 
     model: str = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
     probe_steps: int = number(5_000, "steps of a chain on the last Q", "ours", 100, 1e6)
+    probe: str = number(
+        "rules",
+        "what is measured on the last Q: chains of each rule, gradients and Theorem 3, or chains that mix",
+        "ours",
+        choices=("rules", "long_chains"),
+    )
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,13 @@ class FrozenQ(tf.Module):
       agent: Dyna-TD with a learned model.
       streams: the S seeds.
       sampling: the program's sampling distributions, on GridWorld's twin.
+
+    Attributes:
+      kinds, chains: the kinds of chains, as `KINDS`, and how many of each a seed runs.
     """
+
+    kinds = KINDS
+    chains = CHAINS
 
     def __init__(self, agent, streams: Streams, sampling: SamplingDistributions):
         super().__init__()
@@ -75,9 +81,7 @@ class FrozenQ(tf.Module):
           The metrics `pipeline.metrics.FROZEN_METRICS`, each [S], and some states by kind of chain, each [S, 2000, 2].
         """
         counts, shown = self._run_chains()
-        counts = {kind: visits.numpy()[:, self.is_open] for kind, visits in counts.items()}
-        error, online_error = (each.numpy()[:, self.is_open] for each in self._cell_errors())
-        metrics = chain_metrics(counts, error, online_error)
+        metrics = chain_metrics(*self._on_open_cells(counts))
         metrics |= {name: value.numpy() for name, value in self._compare_gradients(step).items()}
         metrics |= bound_metrics(*(each.numpy() for each in self._compare_models()), self._largest_value())
         return metrics, {kind: shown[kind] for kind in FROZEN_SOURCES}
@@ -96,11 +100,17 @@ class FrozenQ(tf.Module):
 
     # Claim 45: long chains.
 
+    def _on_open_cells(self, counts: dict[str, tf.Tensor]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """The arguments of `chain_metrics`: visits by kind, and |delta| with both targets, without the goal's cell."""
+        visits = {kind: count.numpy()[:, self.is_open] for kind, count in counts.items()}
+        error, online_error = (each.numpy()[:, self.is_open] for each in self._cell_errors())
+        return visits, error, online_error
+
     @xla_function
     def _run_chains(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """Visits of each cell, [S, SIDE^2], and states, [S, 2000, 2], both by kind of chain."""
-        both = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(KINDS)}
-        both["ideal"] = self._visit(self._ideal_draws(), len(KINDS))
+        both = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(self.kinds)}
+        both["ideal"] = self._visit(self._ideal_draws(), len(self.kinds))
         return {kind: visits for kind, (visits, _) in both.items()}, {kind: shown for kind, (_, shown) in both.items()}
 
     @with_tensor_loops
@@ -117,7 +127,7 @@ class FrozenQ(tf.Module):
         state = self._starts(tf.constant(-1), number)
         last = state  # the last states that count
         visits = tf.zeros([seeds, SIDE**2])
-        shown = tf.zeros([SNAPSHOTS, seeds, CHAINS, d])
+        shown = tf.zeros([SNAPSHOTS, seeds, self.chains, d])
         t = tf.constant(0)
         while t < burn_in + steps:
             state, counts = advance(state, t)
@@ -127,20 +137,20 @@ class FrozenQ(tf.Module):
             shown = tf.tensor_scatter_nd_update(shown, [[snapshot]], last[None])
             t += 1
         by_seed = tf.transpose(shown, [1, 0, 2, 3])
-        return visits, tf.reshape(by_seed, [seeds, SNAPSHOTS * CHAINS, d])[:, :SHOWN]
+        return visits, tf.reshape(by_seed, [seeds, SNAPSHOTS * self.chains, d])[:, :SHOWN]
 
     def _chain(self, kind: str, number: int) -> Callable:
         """A function that takes a step of `kind` by its rule.
 
         Every state counts, except where the chain starts anew. Parts of a gradient that are not finite become 0.
         """
-        name, step_size, through_y = KINDS[kind]
+        name, step_size, through_y = self.kinds[kind]
         rule, d = self._rule(name, step_size), self.twin.state_dim
 
         def advance(state, t):
             slope = as_rows(self.slope(as_columns(state), through_y, online=name == "algorithm_4"))
             slope = tf.where(tf.math.is_finite(slope), slope, 0.0)
-            normals = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (CHAINS, 2 * d), step=t, inner=number)
+            normals = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (self.chains, 2 * d), step=t, inner=number)
             noise, restart_noise = _flat(normals[..., :d]), _flat(normals[..., d:])
             moved, restarts, _ = rule.move(_flat(state), _flat(slope), noise)
             fresh = rule.first(_flat(self._starts(t, number)), restart_noise)
@@ -154,7 +164,7 @@ class FrozenQ(tf.Module):
         visited = self.agent.search_control.visited
         spread = SimpleNamespace(
             **{
-                statistic: tf.repeat(getattr(visited, statistic), CHAINS, axis=0)
+                statistic: tf.repeat(getattr(visited, statistic), self.chains, axis=0)
                 for statistic in ("covariance", "mean_move", "recent_move")
             }
         )
@@ -163,7 +173,7 @@ class FrozenQ(tf.Module):
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts its chains too: [S, C, d]."""
         replay = self.agent.replay
-        places = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (CHAINS,), replay.size, step=t, inner=number)
+        places = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (self.chains,), replay.size, step=t, inner=number)
         return replay.gather(places).state
 
     def _ideal_draws(self) -> Callable:
@@ -172,7 +182,7 @@ class FrozenQ(tf.Module):
         levels = build_levels(error)
 
         def advance(state, t):
-            uniforms = self.streams.uniform(Purpose.FROZEN_IDEAL_STATES, (CHAINS, 3), step=t)
+            uniforms = self.streams.uniform(Purpose.FROZEN_IDEAL_STATES, (self.chains, 3), step=t)
             cells, _ = draw_leaves(levels, uniforms[..., 0])
             corner = tf.cast(tf.stack([cells // SIDE, cells % SIDE], axis=-1), tf.float32)
             return (corner + uniforms[..., 1:]) / SIDE, tf.ones(state.shape[:2], tf.bool)

@@ -141,15 +141,19 @@ def sentence(repeats: list[Repeat]) -> str:
     return f"{equal} of {len(compared)} runs repeat the published numbers of seeds 0 to {seeds} ({extent}){ending}"
 
 
-def lines(figure: str, repeats: list[Repeat]) -> list[str]:
-    """What a figure's runs repeat: a line for each that differs, a cause that they share, and `sentence`."""
+def lines(figure: str, repeats: list[Repeat], in_full: bool = False) -> list[str]:
+    """What a figure's runs repeat, `sentence`, after a line for each that differs.
+
+    Where several differ for the same cause, such as another CPU, the cause is said once. Then the runs are named only
+    `in_full`.
+    """
     differing = [each for each in repeats if each.verdict == DIFFERENT]
     causes = {each.cause for each in differing}
-    if len(differing) > 1 and len(causes) == 1:
-        shown = [f"  {each.difference()}" for each in differing] + [f"  The cause of all: {causes.pop()}."]
-    else:
-        shown = [f"  {each}" for each in differing]
-    return [*shown, f"{figure}: {sentence(repeats)}"]
+    whole = f"{figure}: {sentence(repeats)}"
+    if len(differing) < 2 or len(causes) > 1:
+        return [*(f"  {each}" for each in differing), whole]
+    shown = [f"  {each.difference()}" for each in differing] if in_full else []
+    return [*shown, whole, f"  The cause of all differences: {causes.pop()}."]
 
 
 def in_five_words(repeats: list[Repeat]) -> str:

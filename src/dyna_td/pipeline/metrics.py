@@ -103,6 +103,11 @@ _KINDS = {
     "langevin": "long chains of the Langevin rule",
     "langevin_constant_y": "the same with y held constant in the gradient",
     "langevin_small_steps": "long chains of the Langevin rule whose steps are a hundredth as large",
+    "adjusted": "chains long enough to mix, by the Langevin rule with Metropolis's acceptance, from B_er",
+    "adjusted_uniform": "the same from uniform states",
+    "longer": "chains long enough to mix, by the Langevin rule, from B_er",
+    "longer_uniform": "the same from uniform states",
+    "longer_constant_y": "the same from B_er, with y held constant in the gradient",
     "ideal": "as many independent draws from |delta| itself: no sampler can be expected to fit better",
 }
 _PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
@@ -124,6 +129,9 @@ FROZEN_METRICS = {
     )
 }
 FROZEN_METRICS |= {
+    "variation_between_adjusted": Metric("total variation", "between adjusted chains from B_er and from uniform ones"),
+    "variation_between_longer": Metric("total variation", "between longer chains from B_er and from uniform ones"),
+    "variation_between_constant_y": Metric("total variation", "between longer chains with y constant and not"),
     "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|"),
     "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|"),
     "bound_right": Metric("probability", "mean over 50x50 states of its right side"),

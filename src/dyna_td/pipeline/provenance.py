@@ -37,10 +37,15 @@ def machine() -> dict:
 
 
 def differing(there: dict, here: dict) -> str:
-    """The differences between the CPUs and versions of two JSON files, in words."""
-    facts = {"cpu": (there.get("cpu"), here.get("cpu"))}
-    facts["vector instructions"] = there.get("vectors", PUBLISHED_VECTORS), here.get("vectors", PUBLISHED_VECTORS)
-    facts |= {name: (each, here["versions"].get(name)) for name, each in there.get("versions", {}).items()}
+    """The differences between the CPUs and libraries of two JSON files, in words.
+
+    A CPU's name counts where its vectors do not differ. `changed_sources` has what differs in the sources.
+    """
+    published, own = (details.get("vectors", PUBLISHED_VECTORS) for details in (there, here))
+    same = {"cpu": [there.get("cpu"), here.get("cpu")]}
+    facts = same if published == own else {"vector instructions": [published, own]}
+    libraries = {name: each for name, each in there.get("versions", {}).items() if name != "dyna_td"}
+    facts |= {name: [each, here["versions"].get(name)] for name, each in libraries.items()}
     return "; ".join(f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other)
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.measures.frozen_q import KINDS, FrozenQ
+from dyna_td.measures.frozen_q import FrozenQ
+from dyna_td.measures.long_chains import LongChains
 from dyna_td.settings import Run
 from dyna_td.training.twin_program import TwinProgram
 
@@ -22,9 +23,11 @@ class FrozenProgram(TwinProgram):
         metrics, states = super().measure()
         if self.step.numpy() < self.last_step:
             return metrics, states
-        numbers, visited = FrozenQ(self.agent, self.streams, self.sampling).measure(self.step.read_value())
+        measures = LongChains if self.agent.settings.probe == "long_chains" else FrozenQ
+        probe = measures(self.agent, self.streams, self.sampling)
+        numbers, visited = probe.measure(self.step.read_value())
         is_trained = np.isfinite(numbers["variation_uniform"])
-        for kind in KINDS:
+        for kind in probe.kinds:
             for place in (is_trained & np.isnan(numbers[f"variation_{kind}"])).nonzero()[0]:
                 self.restless.setdefault(self.seeds[place], []).append(kind)
         return metrics | {name: tf.constant(value, tf.float32) for name, value in numbers.items()}, states | visited

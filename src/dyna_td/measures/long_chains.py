@@ -1,0 +1,94 @@
+"""Chains that are long enough to mix, on the final Q of a training (claims 45 and 46).
+
+They start at two kinds of places, so their distance shows whether they have mixed. Metropolis's acceptance removes the
+error of a finite step: what such chains miss of |delta|, they miss for want of time.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from dyna_td.learning.networks import as_columns, as_rows
+from dyna_td.learning.streams import Purpose
+from dyna_td.measures import densities
+from dyna_td.measures.frozen_q import KINDS, FrozenQ, chain_metrics
+from dyna_td.search.rules import LANGEVIN_STEP
+
+LONG_KINDS = {
+    "adjusted": KINDS["langevin"],
+    "adjusted_uniform": KINDS["langevin"],
+    "longer": KINDS["langevin"],
+    "longer_uniform": KINDS["langevin"],
+    "longer_constant_y": KINDS["langevin_constant_y"],
+}
+ACCEPTANCE = 100  # added to a kind's number, for the draws that accept
+# By what two chains' visits are compared: the end of the metric's name, then both kinds.
+PAIRS = {
+    "adjusted": ("adjusted", "adjusted_uniform"),
+    "longer": ("longer", "longer_uniform"),
+    "constant_y": ("longer", "longer_constant_y"),
+}
+
+
+class LongChains(FrozenQ):
+    """Measures Langevin chains from states of B_er and from uniform ones; see `FrozenQ`."""
+
+    kinds = LONG_KINDS
+    chains = 16
+
+    def measure(self, step: tf.Tensor) -> tuple[dict[str, np.ndarray], dict[str, tf.Tensor]]:
+        """See `FrozenQ.measure`; there are no states to show."""
+        visits, error, online_error = self._on_open_cells(self._run_chains()[0])
+        shares = {kind: counts / counts.sum(axis=1, keepdims=True) for kind, counts in visits.items()}
+        between = {
+            f"variation_between_{name}": densities.total_variation(shares[one], shares[other])
+            for name, (one, other) in PAIRS.items()
+        }
+        return chain_metrics(visits, error, online_error) | between, {}
+
+    def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
+        """States of B_er, or uniform in the square: [S, C, d]."""
+        if (*self.kinds, "ideal")[number].endswith("_uniform"):
+            return self.streams.uniform(Purpose.FROZEN_CHAIN_STARTS, (self.chains, self.twin.state_dim), t, number)
+        return super()._starts(t, number)
+
+    def _chain(self, kind: str, number: int) -> Callable:
+        return self._adjusted(number) if kind.startswith("adjusted") else super()._chain(kind, number)
+
+    def _adjusted(self, number: int) -> Callable:
+        """The Metropolis-adjusted Langevin algorithm in the square, whose sides have length 1; see `FrozenQ._chain`.
+
+        A proposal outside of the square is rejected, and the chain stays where it is. Either state counts.
+        """
+        a, d = LANGEVIN_STEP, self.twin.state_dim
+
+        def advance(state, t):
+            noise = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (self.chains, d), step=t, inner=number)
+            chance = self.streams.uniform(Purpose.FROZEN_CHAIN_NOISE, (self.chains,), t, number + ACCEPTANCE)
+            h, slope = self._h_and_slope(state)
+            proposed = state + a * slope + (2.0 * a) ** 0.5 * noise
+            h_there, slope_there = self._h_and_slope(proposed)
+            # log q(s' | s) and log q(s | s'): both are normal, with variance 2 a around a step along the gradient.
+            there = -total_square(noise) / 2.0
+            back = -total_square(state - proposed - a * slope_there) / (4.0 * a)
+            is_inside = tf.reduce_all((proposed >= 0.0) & (proposed <= 1.0), axis=-1)
+            accepted = is_inside & (tf.math.log(chance) < h_there - h + back - there)
+            return tf.where(accepted[..., None], proposed, state), tf.ones(state.shape[:2], tf.bool)
+
+        return advance
+
+    def _h_and_slope(self, state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """h and its gradient through y: [S, C, d] -> [S, C] and [S, C, d]; parts that are not finite become 0."""
+        columns = as_columns(state)
+        slope = as_rows(self.slope(columns, through_y=True))
+        return self.height(columns), tf.where(tf.math.is_finite(slope), slope, 0.0)
+
+    def height(self, columns: tf.Tensor) -> tf.Tensor:
+        """h = log |delta|: [S, d, B] -> [S, B]."""
+        return self.agent.h(columns, self.targets(columns))
+
+
+def total_square(rows: tf.Tensor) -> tf.Tensor:
+    """The squared length of each row: [S, C, d] -> [S, C]."""
+    return tf.reduce_sum(tf.square(rows), axis=-1)
