@@ -1,8 +1,13 @@
 """What tests of several folders do with files; imports no TensorFlow."""
 
+import subprocess
+import sys
+
 import pytest
 
 from dyna_td.errors import UserError
+from dyna_td.pipeline.files import ROOT
+from dyna_td.publishing import store
 
 
 def edit(path, old, new):
@@ -33,3 +38,14 @@ def sentence_of(load, *arguments):
     sentence = str(error.value)
     assert "\n" not in sentence and sentence.endswith(".")
     return sentence
+
+
+def python(*arguments, **options):
+    """The finished Python of this environment, which imports the sources of this checkout."""
+    options = {"env": store.environment(ROOT), "capture_output": True, "text": True} | options
+    return subprocess.run([sys.executable, *arguments], **options)
+
+
+def snakemake(folder, *arguments, **options):
+    """The finished Snakemake on this project, with results in `folder`."""
+    return python("-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments, cwd=folder, **options)

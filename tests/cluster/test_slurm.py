@@ -1,56 +1,138 @@
-"""The Slurm profile: its resources reach every rule, and a real Slurm makes the same bytes as this machine alone."""
+"""The Slurm profile: a real Slurm makes the same bytes as this machine alone.
 
+Its one node is this machine, in a temporary folder, for as long as a command runs. It needs Debian's packages munge and
+slurm-wlm, no configuration, no database and no root: its daemons belong to the person who starts it and run jobs for
+that person alone.
+"""
+
+import getpass
 import importlib.util
 import os
-import re
+import secrets
+import shutil
+import socket
 import subprocess
-import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
-import single_node_slurm
-import yaml
+from files import files_of, snakemake
 
 from dyna_td.pipeline.files import ROOT
+from dyna_td.publishing import store
 
 PROFILE = ROOT / "profiles" / "slurm"
 FIGURES = ("figure_7", "figure_9")  # closed forms, and sweeps with runs
+SMOKE = ("--config", "scale=smoke")
 # The test's Slurm keeps no accounts, so that its queue is what tells a job's state, and a short job is soon over.
 WITHOUT_ACCOUNTS = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2")
+DAEMONS = ("munged", "slurmctld", "slurmd")
+SECONDS_TO_START = 30
+
+CONFIGURATION = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+ReturnToService=2
+SchedulerParameters=sched_interval=1
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={memory}
+PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def missing():
+    """The programs that this machine lacks."""
+    return [name for name in (*DAEMONS, "sbatch", "srun", "squeue") if not program(name)]
+
+
+def program(name):
+    """The path of a program; daemons are not on everybody's PATH."""
+    return shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/sbin")
+
+
+@contextmanager
+def slurm(cores=2):
+    """Runs the three daemons, and yields the environment in which Slurm's commands find them."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-")))
+        host = socket.gethostname().partition(".")[0]
+        configuration = configure(folder, host, cores)
+        srun = folder / "bin" / "srun"  # knows the configuration: the steps of Snakemake's jobs drop SLURM_CONF
+        srun.parent.mkdir()
+        srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec {program("srun")} "$@"\n')
+        srun.chmod(0o755)
+        path = f"{srun.parent}{os.pathsep}{os.environ['PATH']}"
+        environment = store.environment(ROOT) | {"SLURM_CONF": str(configuration), "PATH": path}
+        files = {"socket": "munge.socket", "pid-file": "munge.pid", "key-file": "munge.key", "seed-file": "munge.seed"}
+        munged = ["munged", "--foreground", *(f"--{option}={folder / name}" for option, name in files.items())]
+        for name, *arguments in (munged, ["slurmctld", "-D"], ["slurmd", "-D", "-N", host]):
+            output = stack.enter_context(open(folder / f"{name}.out", "w"))
+            process = subprocess.Popen([program(name), *arguments], env=environment, stdout=output, stderr=output)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)  # before it is waited for
+        wait_until_idle(environment, folder)
+        yield environment
+
+
+def configure(folder, host, cores):
+    """Writes the daemons' folders, key and configuration; returns the path of the last."""
+    folder.chmod(0o711)  # the socket's clients must reach it; the key is readable to its owner alone
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    key = folder / "munge.key"
+    key.touch(0o600)
+    key.write_bytes(secrets.token_bytes(64))
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
+        ports = [each.getsockname()[1] for each in sockets]  # free ones
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 - 512  # MiB
+    facts = {"folder": folder, "host": host, "ports": ports, "cores": cores, "memory": memory}
+    configuration = folder / "slurm.conf"
+    configuration.write_text(CONFIGURATION.format(user=getpass.getuser(), **facts))
+    return configuration
+
+
+def wait_until_idle(environment, folder):
+    deadline = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < deadline:
+        state = subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, capture_output=True, text=True).stdout
+        if state.strip() == "idle":
+            return
+        time.sleep(0.2)
+    logs = "\n".join(f"== {path.name}\n{path.read_text()[-2000:]}" for path in folder.glob("*.out"))
+    raise RuntimeError(f"Slurm's node is not idle after {SECONDS_TO_START} s\n{logs}")
 
 
 def reason_to_skip():
-    if lacking := single_node_slurm.missing():
+    if lacking := missing():
         return f"Slurm is not installed ({', '.join(lacking)}): apt-get install munge slurm-wlm"
     if not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
         return "snakemake-executor-plugin-slurm is not installed: pip install the extra `cluster`"
     return ""
 
 
-def snakemake(folder, *arguments, environment=os.environ):
-    """The finished Snakemake of this project with results in `folder`."""
-    folder.mkdir(exist_ok=True)
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments]
-    command += ["--config", "scale=smoke"]
-    return subprocess.run(command, cwd=folder, env={**environment, "PYTHONPATH": path}, capture_output=True, text=True)
-
-
 def tables(folder):
     """The bytes of every CSV of the results, by its place in them."""
-    results = folder / "results"
-    return {str(path.relative_to(results)): path.read_bytes() for path in results.rglob("*.csv")}
-
-
-def test_every_job_on_a_cluster_has_one_core_memory_and_an_end(tmp_path):
-    profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
-    assert profile.pop("executor") == "slurm"  # whose plugin is not installed everywhere
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(profile))
-    dry_run = snakemake(tmp_path, "--dry-run", "--profile", str(tmp_path), "figure_5", "figure_9")
-    assert dry_run.returncode == 0, dry_run.stderr
-    jobs = re.findall(r"^ *rule (\w+):\n(?: +.*\n)*? +resources: (.*)$", dry_run.stdout, re.MULTILINE)
-    rules = {rule for rule, found in jobs if "mem_mb=" in found and "runtime=" in found}
-    assert rules >= {"select_learning_rate", "train_run", "train_sampled_run", "aggregate_figure", "draw_figure_9"}
-    assert "threads:" not in dry_run.stdout and "exclusive" not in (PROFILE / "config.yaml").read_text()
+    return {path: content for path, content in files_of(folder / "results").items() if path.suffix == ".csv"}
 
 
 @pytest.mark.thorough
@@ -58,13 +140,17 @@ def test_every_job_on_a_cluster_has_one_core_memory_and_an_end(tmp_path):
 @pytest.mark.timeout(1800)
 @pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip())
 def test_a_real_slurm_makes_the_bytes_that_this_machine_makes_alone(tmp_path):
-    alone = snakemake(tmp_path / "alone", *FIGURES)
+    for name in ("alone", "slurm"):
+        (tmp_path / name).mkdir()
+    alone = snakemake(tmp_path / "alone", *FIGURES, *SMOKE)
     assert alone.returncode == 0, alone.stderr[-3000:]
-    with single_node_slurm.running() as environment:
-        arguments = ("--profile", str(PROFILE), *FIGURES, *WITHOUT_ACCOUNTS)
-        through_slurm = snakemake(tmp_path / "slurm", *arguments, environment=environment)
+    with slurm() as environment:
+        # Only with --verbose Snakemake says what it submits.
+        arguments = ("--verbose", "--profile", str(PROFILE), *FIGURES, *WITHOUT_ACCOUNTS, *SMOKE)
+        through_slurm = snakemake(tmp_path / "slurm", *arguments, env=environment)
     assert through_slurm.returncode == 0, through_slurm.stderr[-3000:]
     expected = tables(tmp_path / "alone")
-    assert tables(tmp_path / "slurm") == expected and len(expected) == 2 + 6 + 6  # curves, runs, sweeps
+    assert tables(tmp_path / "slurm") == expected
+    assert len(expected) == 2 + 2 + 6 + 6  # curves, what they repeat, runs, sweeps
     jobs = through_slurm.stderr.count("has been submitted with SLURM jobid")
     assert jobs == 2 + 6 + 6  # aggregating and drawing a figure are one job

@@ -94,42 +94,23 @@ def test_environments_that_drive_together_are_as_each_alone_to_the_last_bit():
         while running:
             actions = rng.integers(5, size=len(running)).tolist()
             together[0].drive_ahead([together[k] for k in running], actions)
-            over = []
-            for k, action in zip(running, actions, strict=True):
-                answers = [environments[k].step(action) for environments in (together, alone)]
-                assert answers[0][0].tobytes() == answers[1][0].tobytes()
-                assert answers[0][1:4] == answers[1][1:4]
-                assert scene(together[k]) == scene(alone[k])
-                over += [k] if any(answers[0][2:4]) else []
-            running = [k for k in running if k not in over]
+            for k, action in zip(list(running), actions, strict=True):
+                if assert_same_step(together[k], alone[k], action):
+                    running.remove(k)
 
 
-def two_alike(seed):
-    environments = [Roundabout(), Roundabout()]
+def test_driving_ahead_refuses_another_action_and_ends_with_a_reset():
+    ahead, plain = environments = Roundabout(), Roundabout()
     for environment in environments:
-        environment.reset(seed=seed)
-    return environments
-
-
-def assert_same_end(environments, action):
-    first, second = (environment.step(action)[0].tobytes() for environment in environments)
-    assert first == second and scene(environments[0]) == scene(environments[1])
-
-
-def test_driving_ahead_ends_with_a_reset():
-    environments = two_alike(3)
-    environments[0].drive_ahead(environments[:1], [FASTER])
+        environment.reset(seed=3)
+    ahead.drive_ahead([ahead], [FASTER])
+    with pytest.raises(ValueError, match="action 4 of Roundabout, which was driven ahead with action 3: step it with"):
+        ahead.step(SLOWER)
+    assert_same_step(ahead, plain, FASTER)
+    ahead.drive_ahead([ahead], [FASTER])
     for environment in environments:
         environment.reset(seed=4)
-    assert_same_end(environments, SLOWER)
-
-
-def test_another_action_than_the_one_driven_ahead_is_refused_and_the_right_one_still_counts():
-    environments = two_alike(3)
-    environments[0].drive_ahead(environments[:1], [FASTER])
-    with pytest.raises(ValueError, match="action 4 of Roundabout, which was driven ahead with action 3: step it with"):
-        environments[0].step(SLOWER)
-    assert_same_end(environments, FASTER)
+    assert_same_step(ahead, plain, SLOWER)
 
 
 def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_after_the_other():

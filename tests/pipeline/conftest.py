@@ -1,12 +1,13 @@
 """Fixtures of the pipeline's tests: a stand-in for training, and copies of the project that a test may edit."""
 
 import shutil
-import subprocess
 import sys
 import types
 import zlib
+from functools import partial
 from pathlib import Path
 
+import files
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +16,6 @@ from dyna_td import cli
 from dyna_td.pipeline import plans, results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.selection import select_learning_rate
-from dyna_td.publishing import store
 
 COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50, "core_seconds": 4.5}
 
@@ -50,20 +50,12 @@ def fake_training(monkeypatch):
             for step in steps
             for seed in reversed(run.seeds)
         ]
+        records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+        states = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
+        cost = {"train_seconds": 1.0, "compile_seconds": 0.5, "peak_memory_mib": 10.0}
+        cost |= {"train_seconds_at": [[run.steps, 1.0]], "diverged_seeds": {}, "remarks": {}}
         progress(run.steps, run.steps)
-        return types.SimpleNamespace(
-            records=pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]),
-            states=pd.DataFrame(columns=["seed", "step", "source", "x", "y"]),
-            cost={
-                "train_seconds": 1.0,
-                "compile_seconds": 0.5,
-                "peak_memory_mib": 10.0,
-                "train_seconds_at": [[run.steps, 1.0]],
-                "diverged_seeds": {},
-                "remarks": {},
-            },
-            weights={},
-        )
+        return types.SimpleNamespace(records=records, states=states, cost=cost, weights={})
 
     def execute_sweep(runs, progress, checkpoint):
         return [execute(run, progress) for run in runs]
@@ -88,58 +80,41 @@ def smoke_runs(fake_training, tmp_path, monkeypatch):
 @pytest.fixture
 def snakemake(tmp_path):
     """Calls Snakemake on the project with results in a temporary folder; returns the finished process."""
-
-    def call(*arguments):
-        command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments]
-        environment = store.environment(ROOT)
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-
-    return call
+    return partial(files.snakemake, tmp_path)
 
 
 @pytest.fixture(scope="session")
 def finish():
     """What writes a run of the paper's scale, as its training would leave it, with random numbers; returns the CSV."""
-    return _finish
-
-
-def _finish(run, directory, digest=None, level=0.0, also=()):
-    """Writes what training `run` would leave below `directory`: its sweep, numbers around `level`, states.
-
-    Its metrics are those that figures show, and `also`.
-    """
     plan = plans.load_plan("paper")
-    rng = np.random.default_rng(zlib.crc32(run.name.encode()))
-    steps = sorted({0, run.steps // 2, *run.moments.values()})
     panels = [panel for figure in plan.drawn.values() for panel in figure.panels.values()]
-    metrics = {*also, *(panel.metric for panel in panels if run in panel.curves.values())}
-    rows = pd.MultiIndex.from_product([run.seeds, steps, sorted(metrics)], names=["seed", "step", "metric"])
-    records = rows.to_frame(index=False)
-    records["value"] = rng.normal(level, size=len(records)).astype(np.float32).astype(float)
-    trained, details = run, {}
-    if run.sweep:
-        candidates = plan.selection_runs(run)
-        sweep = pd.concat(
-            pd.DataFrame(
-                {"learning_rate": rate, "seed": candidates[0].seeds, "step": 0, "metric": metric, "value": rate}
-            )
-            for rate in run.sweep
-            for metric in ("test_rmse", "return")
-        )
-        choice = select_learning_rate(run, sweep)
-        asked = results.describe(run) | {"seeds": candidates[0].seeds}
-        asked["source_digest"] = digest or asked["source_digest"]
-        results.write(results.run_csv(plan.scale, run.name + results.SWEEP, directory), sweep, asked | choice | COST)
-        trained = run.with_learning_rate(choice["learning_rate"])
-        details = {"learning_rate_selection": choice}
-    asked = results.describe(trained) | {"run": run.name}
-    asked["source_digest"] = digest or asked["source_digest"]
-    states = None
-    if run.environment == "GridWorld":
-        places = [
-            (seed, step, source) for seed in run.seeds for step in run.moments.values() for source in ("own", "buffer")
-        ]
-        states = pd.DataFrame(places, columns=["seed", "step", "source"]).assign(x=0.25, y=0.75)
-    csv = results.run_csv(plan.scale, run.name, directory)
-    results.write(csv, records, asked | details | COST | {"diverged_seeds": {"1": 500}, "date": "2026-01-02"}, states)
-    return csv
+
+    def call(run, directory):
+        rng = np.random.default_rng(zlib.crc32(run.name.encode()))
+        steps = sorted({0, run.steps // 2, *run.moments.values()})
+        metrics = sorted({panel.metric for panel in panels if run in panel.curves.values()})
+        rows = pd.MultiIndex.from_product([run.seeds, steps, metrics], names=["seed", "step", "metric"])
+        records = rows.to_frame(index=False).assign(value=rng.normal(size=len(rows)).astype(np.float32).astype(float))
+        details = COST | {"run": run.name, "diverged_seeds": {"1": 500}, "date": "2026-01-02"}
+        trained = run
+        if run.sweep:
+            seeds = plan.selection_runs(run)[0].seeds
+            of_sweep = pd.MultiIndex.from_product(
+                [run.sweep, seeds, [0], ["test_rmse", "return"]], names=["learning_rate", "seed", "step", "metric"]
+            ).to_frame(index=False)
+            sweep = of_sweep.assign(value=of_sweep["learning_rate"])
+            choice = select_learning_rate(run, sweep)
+            asked = results.describe(run) | {"seeds": seeds} | choice | COST
+            results.write(results.run_csv(plan.scale, run.name + results.SWEEP, directory), sweep, asked)
+            trained = run.with_learning_rate(choice["learning_rate"])
+            details["learning_rate_selection"] = choice
+        states = None
+        if run.environment == "GridWorld":
+            places = [run.seeds, list(run.moments.values()), ["own", "buffer"]]
+            states = pd.MultiIndex.from_product(places, names=["seed", "step", "source"]).to_frame(index=False)
+            states = states.assign(x=0.25, y=0.75)
+        csv = results.run_csv(plan.scale, run.name, directory)
+        results.write(csv, records, results.describe(trained) | details, states)
+        return csv
+
+    return call

@@ -49,17 +49,15 @@ def test_published_runs_are_from_a_cpu_with_avx_512_unless_they_say_otherwise():
 def repeat(tmp_path):
     """Holds records against published ones, both as values by seed and step."""
 
+    def table(values):
+        rows = [(seed, step, "return", value) for (seed, step), value in values.items()]
+        return pd.DataFrame(rows, columns=results.COLUMNS)
+
     def call(here, there, details=DETAILS):
-        tables = [
-            pd.DataFrame(
-                [(seed, step, "return", value) for (seed, step), value in each.items()], columns=results.COLUMNS
-            )
-            for each in (here, there)
-        ]
         csv = tmp_path / "runs" / f"{RUN.name}.csv"
-        results.write(csv, tables[1], DETAILS | {"steps": 50_000})
+        results.write(csv, table(there), DETAILS | {"steps": 50_000})
         csv.with_name(f"{csv.name}.xz").write_bytes(lzma.compress(csv.read_bytes()))
-        return beginnings.repeat(RUN, tables[0], details, tmp_path)
+        return beginnings.repeat(RUN, table(here), details, tmp_path)
 
     return call
 
@@ -67,9 +65,8 @@ def repeat(tmp_path):
 def test_numbers_that_are_equal_repeat_the_published_ones_and_a_gap_equals_a_gap(repeat):
     found = repeat({(0, 0): 1.5, (0, 500): np.nan}, {(0, 0): 1.5, (0, 500): np.nan, (0, 1000): 3.0, (1, 0): 9.0})
     assert (found.verdict, found.seeds, found.last_step, found.of_steps) == ("equal", 1, 500, 50_000)
-    assert (
-        beginnings.sentence([found]) == "1 of 1 runs repeat the published numbers of seeds 0 to 0 (500 of 50,000 steps)"
-    )
+    said = beginnings.sentence([found])
+    assert said == "1 of 1 runs repeat the published numbers of seeds 0 to 0 (500 of 50,000 steps)"
 
 
 def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
@@ -84,28 +81,25 @@ def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
     assert beginnings.in_five_words([found]) == "differs from the published numbers"
 
 
-def test_a_cause_that_all_differing_runs_share_is_said_once(repeat):
-    found = repeat({(0, 0): 1.0}, {(0, 0): 2.0}, DETAILS | {"cpu": "b"})
+def test_a_cause_that_all_differing_runs_share_is_said_once_also_after_reading_them_from_a_table(repeat, tmp_path):
+    different = repeat({(0, 0): 1.0}, {(0, 0): 2.0}, DETAILS | {"cpu": "b"})
+    found = [different, different, beginnings.Repeat("other", beginnings.NOT_PUBLISHED)]
+    beginnings.as_table(found).to_csv(tmp_path / "repeats.csv", index=False)
+    assert beginnings.read(tmp_path / "repeats.csv") == found and beginnings.read(tmp_path / "none.csv") == []
     runs = [f"  {RUN.name}: from its first step return differs by at most 1"] * 2
     ending = [
-        "figure_2: 0 of 2 runs repeat the published numbers of seeds 0 to 0 (0 of 50,000 steps)",
+        "figure_2: 0 of 2 runs repeat the published numbers of seeds 0 to 0 (0 of 50,000 steps); "
+        "1 more is not published",
         "  The cause of all differences: cpu a there, b here.",
     ]
-    assert beginnings.lines("figure_2", [found, found]) == ending
-    assert beginnings.lines("figure_2", [found, found], in_full=True) == runs + ending
+    assert beginnings.lines("figure_2", found) == ending
+    assert beginnings.lines("figure_2", found, in_full=True) == runs + ending
 
 
 def test_a_run_that_is_not_published_is_compared_with_nothing(tmp_path):
     found = beginnings.repeat(RUN, pd.DataFrame(columns=results.COLUMNS), DETAILS, tmp_path)
     assert found.verdict == beginnings.NOT_PUBLISHED and beginnings.in_five_words([found]) == ""
     assert "nothing to compare" in beginnings.sentence([found])
-
-
-def test_a_table_of_repeats_is_read_as_it_was_written(repeat, tmp_path):
-    found = [repeat({(0, 0): 1.0}, {(0, 0): 2.0}), beginnings.Repeat("other", beginnings.NOT_PUBLISHED)]
-    path = tmp_path / "repeats.csv"
-    beginnings.as_table(found).to_csv(path, index=False)
-    assert beginnings.read(path) == found and beginnings.read(tmp_path / "none.csv") == []
 
 
 class Job(types.SimpleNamespace):
@@ -118,15 +112,11 @@ class Job(types.SimpleNamespace):
 def screen(tmp_path, monkeypatch):
     """A screen of figure 2's two trainings, and what it has written."""
     monkeypatch.chdir(tmp_path)
+    rule, figure = (types.SimpleNamespace(name=name) for name in ("train_sampled_run", "figure_2"))
     runs = QUICK.figure("figure_2").runs
-    jobs = [
-        Job(rule=types.SimpleNamespace(name="train_sampled_run"), wildcards=types.SimpleNamespace(run=run.name))
-        for run in runs
-    ]
-    target = Job(rule=types.SimpleNamespace(name="figure_2"), wildcards=())
-    dag = types.SimpleNamespace(
-        jobs=[*jobs, target], targetjobs=[target], jobid=[*jobs, target].index, needrun=lambda job: True
-    )
+    jobs = [Job(rule=rule, wildcards=types.SimpleNamespace(run=run.name)) for run in runs]
+    jobs.append(Job(rule=figure, wildcards=()))
+    dag = types.SimpleNamespace(jobs=jobs, targetjobs=jobs[-1:], jobid=jobs.index, needrun=lambda job: True)
     return Screen(QUICK, types.SimpleNamespace(dag=dag, cores=2), io.StringIO())
 
 

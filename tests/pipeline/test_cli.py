@@ -1,4 +1,4 @@
-"""The command line does what its help says, and tells every mistake in one sentence."""
+"""The command line does what its help says, tells every mistake in one sentence, and replaces its own files alone."""
 
 import errno
 import json
@@ -6,16 +6,18 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from files import error_of, files_of
+from files import error_of, files_of, python
 
 from dyna_td import cli
+from dyna_td.errors import UserError
 from dyna_td.pipeline import provenance
-from dyna_td.pipeline.files import ROOT
-from dyna_td.publishing import store
+from dyna_td.pipeline.lock import workplace
+from dyna_td.pipeline.results import curves_csv
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
@@ -48,13 +50,9 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--steps", "99999999999"), "--steps"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--output", "x.txt"), "ends in .csv"),
-        (
-            train("--output", "mine.csv"),
-            "mine.csv holds other results, not written by a training: name another",
-        ),
-        (train("--output", "package.csv"), "package.json was not written by a training: name another --output"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
         (["restore"], "reference holds no published results"),
+        (["compare", "--scale", "paper"], "results/paper holds no finished runs"),
         (train("--output", "file/x.csv"), "file is not a folder"),
         (train("--output", f"{'é' * 114}.csv"), "232 bytes"),
         (["estimate", "figure_99"], "unknown figure 'figure_99'"),
@@ -67,7 +65,6 @@ def train(*arguments, env="sin", agent="l2"):
 def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(arguments, words, fake_training, capsys):
     Path("file").write_text("")
     Path("mine.csv").write_text("a,b\n")
-    Path("package.json").write_text("{}")
     Path("folder.policy.npz").mkdir()
     before = files_of(Path())
     message = error_of(cli.main, arguments, capsys)
@@ -75,42 +72,109 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
     assert fake_training == [] and files_of(Path()) == before
 
 
+def is_refused(arguments, words, capsys):
+    """Whether the command says one sentence with these words, and leaves every file as it was."""
+    before = files_of(Path())
+    message = error_of(cli.main, arguments, capsys)
+    return words in message and files_of(Path()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("x.csv", "x.csv holds other results, not written by a training: name another"),
+        ("x.json", "x.json was not written by a training: name another"),
+        ("x.states.csv", "x.states.csv"),
+        ("x.policy.npz", "x.policy.npz"),
+    ],
+)
+@pytest.mark.parametrize("finished_before", [False, True])
+def test_a_file_at_a_place_of_a_training_that_is_not_its_own_is_kept(
+    name, words, finished_before, fake_training, capsys
+):
+    if finished_before:  # without states or policy
+        assert cli.main(train("--steps", "20")) == 0
+        if name in ("x.csv", "x.json"):
+            Path("x.json").unlink()
+    Path(name).write_bytes(b"another's")
+    assert is_refused(train("--steps", "20"), words, capsys)
+    Path(name).rename("elsewhere")
+    Path("x.csv").unlink(missing_ok=True)
+    assert cli.main(train("--steps", "20")) == 0
+
+
+def test_no_training_takes_the_place_of_anothers_states(fake_training, capsys):
+    words = f"the place of the sampled states of {Path('r/x.csv')}"
+    assert is_refused(train("--output", "r/x.states.csv"), words, capsys)
+    assert fake_training == []
+
+
+def test_two_trainings_share_no_folder_of_events(fake_training, capsys):
+    first, second = (train("--output", f"{place}/run.csv", "--tensorboard", "events") for place in "xy")
+    assert cli.main(first) == cli.main(first) == 0
+    assert is_refused(second, "holds the evaluations of", capsys)
+    assert len(fake_training) == 2
+    Path("others/run").mkdir(parents=True)
+    Path("others/run/notes").touch()
+    assert is_refused(train("--output", "x/run.csv", "--tensorboard", "others"), "files of other programs", capsys)
+    Path("file").touch()
+    assert is_refused(train("--output", "x/run.csv", "--tensorboard", "file"), "choose another --tensorboard", capsys)
+
+
+def test_temporary_files_are_beside_the_result_and_go_with_its_maker(tmp_path):
+    csv, elsewhere = tmp_path / "x.csv", tempfile.gettempdir()
+    left = tmp_path / ".x.csv.work" / "left by a killed process"
+    left.parent.mkdir()
+    left.write_text("")
+    with workplace(csv):
+        assert not left.exists()
+        with tempfile.NamedTemporaryFile(delete=False) as generated:
+            assert generated.name.startswith(str(left.parent))
+        with pytest.raises(UserError, match=r"another process is making .*x\.csv"), workplace(csv):
+            pass
+        with workplace(tmp_path / "y.csv"):
+            pass
+    assert not list(tmp_path.iterdir()) and tempfile.gettempdir() == elsewhere
+
+
 def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monkeypatch, capsys):
     assert cli.main(train("--steps", "20")) == cli.main(train("--steps", "20")) == 0
     before = Path("x.csv").read_bytes()
     Path("x.checkpoint").touch()  # of a repetition that was interrupted
-    assert cli.main(train("--steps", "40")) == 2
-    assert (
-        "x.csv holds other results, those of sin/l2/" in capsys.readouterr().err
-        and Path("x.csv").read_bytes() == before
-    )
-    monkeypatch.setattr(provenance, "run_digest", lambda run: "changed")
-    assert cli.main(train("--steps", "20")) == 2
-    assert (
-        ", trained with an earlier version of the code: name another" in capsys.readouterr().err
-        and Path("x.csv").read_bytes() == before
-    )
-
-
-def test_a_finished_training_is_repeated_when_a_setting_is_new_since(fake_training):
-    assert cli.main(train("--steps", "20")) == 0
+    assert "x.csv holds other results, those of sin/l2/" in error_of(cli.main, train("--steps", "40"), capsys)
+    with monkeypatch.context() as patched:
+        patched.setattr(provenance, "run_digest", lambda run: "changed")
+        words = ", trained with an earlier version of the code: name another"
+        assert words in error_of(cli.main, train("--steps", "20"), capsys)
+    assert Path("x.csv").read_bytes() == before
     details = json.loads(Path("x.json").read_text())
-    del details["settings"]["examples"]
+    del details["settings"]["examples"]  # as if this setting were new since
     Path("x.json").write_text(json.dumps(details))
-    assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 2
+    assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 3
 
 
-def test_a_checkpoint_of_other_settings_is_kept(fake_training, monkeypatch, capsys):
-    def kill(run, progress, checkpoint, watch):
+@pytest.fixture
+def killed(monkeypatch):
+    """Trains until after the first checkpoint."""
+
+    def kill(runs, progress, checkpoint, watch=None):
         checkpoint.save({}, {})
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(sys.modules["dyna_td.training.trainer"], "execute", kill)
-        assert cli.main(train("--steps", "40")) == 130
+    def call(words):
+        with monkeypatch.context() as patched:
+            patched.setattr(sys.modules["dyna_td.training.trainer"], "execute", kill)
+            patched.setattr(sys.modules["dyna_td.training.trainer"], "execute_sweep", kill)
+            assert cli.main(words) == 130
+
+    return call
+
+
+def test_a_checkpoint_of_other_settings_is_kept(fake_training, killed, capsys):
+    killed(train("--steps", "40"))
     before = Path("x.checkpoint").read_bytes()
-    assert cli.main(train("--steps", "20")) == 2
-    assert "x.checkpoint holds an unfinished training with other settings, sin/l2/" in capsys.readouterr().err
+    words = "x.checkpoint holds an unfinished training with other settings, sin/l2/"
+    assert words in error_of(cli.main, train("--steps", "20"), capsys)
     assert Path("x.checkpoint").read_bytes() == before and not fake_training
     assert cli.main(train("--steps", "40")) == 0 and not Path("x.checkpoint").exists()
 
@@ -136,12 +200,8 @@ def test_the_next_command_that_is_printed_quotes_a_blank(fake_training, capsys):
     assert shlex.split(command)[2:] == ["my run.csv", "--output", "my run.png"]
 
 
-def test_commands_need_no_docstrings_which_python_may_strip(monkeypatch):
-    monkeypatch.setattr(cli, "__doc__", None)
-    assert cli.main(["list", "goals"]) == 0
-
-
-def test_list_shows_only_lines_with_all_words(capsys):
+def test_list_shows_only_lines_with_all_words(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "__doc__", None)  # as Python does when it strips docstrings
     assert cli.main(["list", "maze", "GOALS", "n30"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines and all("MazeGridWorld/dyna_" in line and "/n30-" in line and "queuegoals" in line for line in lines)
@@ -166,16 +226,9 @@ def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeyp
     assert details["git_commit"] == "abc"
 
 
-def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_training, monkeypatch, capsys):
+def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_training, killed, capsys):
     words = train("--learning-rate", "0.01,1e-3", "--seeds", "0-2", "--steps", "500")
-
-    def kill(runs, progress, checkpoint):
-        checkpoint.save({}, {})
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(sys.modules["dyna_td.training.trainer"], "execute_sweep", kill)
-        assert cli.main(words) == 130
+    killed(words)
     assert cli.main(words) == 0
     first, second, chosen = fake_training  # the stand-in's error is the seed's last digit plus the rate
     assert first.seeds == second.seeds and len(first.seeds) == 3 and min(first.seeds) >= 1000
@@ -183,8 +236,8 @@ def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_tr
     assert "  learning rate 0.001: mean test_rmse " in (said := capsys.readouterr().out) and said.count("(chosen)") == 1
     assert json.loads(Path("x.json").read_text())["learning_rate_selection"]["learning_rate"] == 0.001
     assert cli.main(words) == 0 and len(fake_training) == 4, "the finished sweep stands"
-    assert cli.main(train("--learning-rate", "0.1,0.2", "--seeds", "0-2", "--steps", "500")) == 2
-    assert "x.selection.csv holds other results" in capsys.readouterr().err and len(fake_training) == 4
+    others = train("--learning-rate", "0.1,0.2", "--seeds", "0-2", "--steps", "500")
+    assert "x.selection.csv holds other results" in error_of(cli.main, others, capsys) and len(fake_training) == 4
 
 
 def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training, smoke_runs):
@@ -203,12 +256,22 @@ def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_t
     assert details["learning_rate_selection"]["seeds"] == choice["seeds"] != [0, 1]
 
 
-@pytest.mark.parametrize("command", [["list"], ["estimate", "--scale", "paper"], ["train", "--help"]])
-def test_planning_and_publishing_do_not_import_tensorflow(command):
-    code = f"import sys\nfrom dyna_td import cli\nfrom dyna_td.pages import markdown\ntry: cli.main({command})\n"
-    code += "except SystemExit: pass\nsys.exit('tensorflow' in sys.modules)"
-    environment = store.environment(ROOT)
-    finished = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsys):
+    cli.main(["select", L2, "--scale", "paper"])
+    Path("results/paper").rename("results/smoke")
+    words = "is not the sweep that the plan asks for"
+    assert words in error_of(cli.main, ["run", L2, "--scale", "smoke"], capsys)
+
+
+def test_planning_and_publishing_do_not_import_tensorflow():
+    code = """import contextlib, sys
+from dyna_td import cli
+from dyna_td.pages import markdown
+for words in (["list"], ["estimate", "--scale", "paper"], ["train", "--help"]):
+    with contextlib.suppress(SystemExit):
+        cli.main(words)
+sys.exit("tensorflow" in sys.modules)"""
+    finished = python("-c", code)
     assert finished.returncode == 0, finished.stderr
 
 
@@ -216,14 +279,61 @@ def test_planning_and_publishing_do_not_import_tensorflow(command):
 def test_a_reader_who_has_had_enough_is_no_error(words):
     reads, writes = os.pipe()
     os.close(reads)
-    command = [sys.executable, "-m", "dyna_td", *words]
-    process = subprocess.run(command, env=store.environment(ROOT), stdout=writes, stderr=subprocess.PIPE, text=True)
+    process = python("-m", "dyna_td", *words, capture_output=False, stdout=writes, stderr=subprocess.PIPE)
     os.close(writes)
     assert (process.returncode, process.stderr) == (141, "")
 
 
-def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsys):
-    cli.main(["select", L2, "--scale", "paper"])
-    Path("results/paper").rename("results/smoke")
-    assert cli.main(["run", L2, "--scale", "smoke"]) == 2
-    assert "is not the sweep that the plan asks for" in capsys.readouterr().err
+def verify(capsys):
+    capsys.readouterr()
+    status = cli.main(["verify", "--scale", "smoke"])
+    output = capsys.readouterr()
+    return status, output.out, output.err
+
+
+def test_untouched_results_are_as_they_were_written(smoke_runs, capsys):
+    status, report, _ = verify(capsys)
+    assert status == 0 and f" {2 * len(smoke_runs) + 2}, all as they were written" in report
+
+
+def test_an_edited_run_is_named_with_its_command(smoke_runs, capsys):
+    smoke_runs[0].write_text(smoke_runs[0].read_text().replace(",0,", ",7,", 1))
+    status, _, error = verify(capsys)
+    assert status == 2
+    assert f"{smoke_runs[0]} is truncated or was changed" in error
+    assert f"rebuild it with `snakemake --force {smoke_runs[0]} --config scale=smoke`." in error
+    assert f"{curves_csv('smoke', 'figure_9')} cannot be compared with its runs" in error
+
+
+EDITS = [
+    (".json", {"settings": {"noise": 7.0}}),
+    (".json", {"seeds": [0]}),
+    (".json", {"run": "sin/l2"}),
+    (".json", {"train_seconds_at": "long"}),
+    (".selection.json", {"learning_rate": 0.5}),
+    (".selection.json", {"steps": 7}),
+]
+
+
+def test_a_json_file_that_was_edited_or_is_lost_is_named(smoke_runs, capsys):
+    for suffix, edit in EDITS:
+        path = smoke_runs[0].with_suffix(suffix)
+        text = path.read_text()
+        path.write_text(json.dumps(json.loads(text) | edit))
+        status, _, error = verify(capsys)
+        shown = curves_csv("smoke", "figure_9") if "train_seconds_at" in edit else path.with_suffix("")
+        assert status == 2 and str(shown) in error.splitlines()[0], (edit, error)
+        path.write_text(text)
+    smoke_runs[0].with_suffix(".selection.json").unlink()
+    status, _, error = verify(capsys)
+    command = f"make it with `snakemake --force {smoke_runs[0].with_suffix('')}.selection.csv "
+    assert status == 2 and error.count(command) == 1
+
+
+def test_edited_curves_are_noticed_although_nothing_else_was_touched(smoke_runs, capsys):
+    curves = curves_csv("smoke", "figure_9")
+    content = curves.read_bytes()
+    for written, instead in ((b"2\n", b"3\n"), (b"\n", b"\r\n"), (b"2\n", b"\xff\n")):
+        curves.write_bytes(content.replace(written, instead, 1))
+        status, _, error = verify(capsys)
+        assert status == 2 and f"{curves} is not what its runs say" in error and "make figure_9 SCALE=smoke" in error

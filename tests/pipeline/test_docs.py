@@ -1,50 +1,61 @@
-"""README and docs: short, every link leads somewhere, every command exists, and the example agent trains."""
+"""README and docs: short, every link leads somewhere, every command exists, and the example agent trains.
+
+What they and the findings say in numbers is what `reference/` holds.
+"""
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from files import edit, python
 
 from dyna_td import cli
+from dyna_td.evidence import statistics
+from dyna_td.evidence.scores import score
+from dyna_td.evidence.verdicts import DISAGREES
+from dyna_td.pages import markdown, marked_text, tables
+from dyna_td.pages.facts import Facts
+from dyna_td.pipeline import published
+from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import STUDIES
-from dyna_td.publishing import store
+from dyna_td.pipeline.policy import load_policy
+from dyna_td.publishing import always_slower, store, walkers
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "reference" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-def read(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
+FACTS = Facts()
+PAGES = ("README.md", "reference/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
 
 
-def anchors(page: Path) -> set[str]:
+def read(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def anchors(page):
     """The anchors of a page: its headings, as GitHub and MkDocs name them, and explicit ids."""
     headings = re.findall(r"^#+ (.+)$", read(page), re.MULTILINE)
     slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
     return slugs | set(re.findall(r'<a id="(.+?)">', read(page)))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files_and_anchors_that_exist(page):
-    links = re.findall(r"\]\(([^)]+)\)", read(page))
     broken = []
-    for link in (link for link in links if not link.startswith("https://")):
+    for link in re.findall(r"\]\((?!https://)([^)]+)\)", read(page)):
         path, _, anchor = link.partition("#")
-        target = page.parent / path if path else page
+        target = (ROOT / page).parent / path if path else ROOT / page
         if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(link)
     assert not broken
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", PAGES)
 def test_commands_that_pages_name_exist(page, capsys):
     text = read(page)
-    targets = set(re.findall(r"^([\w%-]+(?: [\w%-]+)*):(?!=)", read(ROOT / "Makefile"), re.MULTILINE))
-    targets = {target for line in targets for target in line.split()} | {f"figure_{n}" for n in range(1, 15)} | {"mine"}
+    targets = {"mine", *(f"figure_{n}" for n in range(1, 15))}
+    for line in re.findall(r"^([\w%-]+(?: [\w%-]+)*):(?!=)", read("Makefile"), re.MULTILINE):
+        targets |= set(line.split())
     commands = re.findall(r"(?:`|^)make ([a-z][^`\n#]*)", text, re.MULTILINE)
     named = {word for command in commands for word in command.split("&&")[0].split() if "=" not in word}
     assert named <= targets, named - targets
@@ -52,19 +63,17 @@ def test_commands_that_pages_name_exist(page, capsys):
         with pytest.raises(SystemExit) as ended:
             cli.main([command, "--help"])
         assert ended.value.code == 0, command
-    for figure in re.findall(r"bin/snakemake (\w+)", text):
-        assert figure in targets | {*STUDIES, "all_figures", "mine"}
+    assert set(re.findall(r"bin/snakemake (\w+)", text)) <= targets | {*STUDIES, "all_figures"}
     for script in re.findall(r"python ((?:figures|tests)/[\w/]+\.py)", text):
         assert (ROOT / script).exists(), script
 
 
 def test_readme_is_short():
-    assert len(read(ROOT / "README.md").splitlines()) <= 160
-    assert (ROOT / "README.md").stat().st_size <= 12_000
+    assert len(read("README.md").splitlines()) <= 160 and (ROOT / "README.md").stat().st_size <= 12_000
 
 
 def test_the_example_agent_trains_as_it_is_written(tmp_path):
-    page = read(ROOT / "docs" / "extending.md")
+    page = read("docs/extending.md")
     agent, settings, entry, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     path = re.search(r"^`(src/dyna_td/agents/\w+\.py)`:$", page, re.MULTILINE)[1]
     for folder in ("src", "envs", "experiments"):
@@ -72,20 +81,217 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     (tmp_path / path).write_text(agent, encoding="utf-8")
     declared = tmp_path / "src" / "dyna_td" / "agents" / "settings.py"
     declared.write_text(f"{read(declared)}\n\n{settings}", encoding="utf-8")
-    registry = tmp_path / "src" / "dyna_td" / "registry.py"
-    before = read(registry)
-    registry.write_text(before.replace("\nAGENTS = {\n", f"\nAGENTS = {{\n{entry}", 1), encoding="utf-8")
-    assert read(registry) != before
+    edit(tmp_path / "src" / "dyna_td" / "registry.py", "\nAGENTS = {\n", f"\nAGENTS = {{\n{entry}")
     words = ["train", "--env", "CartPole-v1", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
-    outcome = subprocess.run(
-        [sys.executable, "-m", "dyna_td", *words, "--output", "recent.csv"],
-        env=store.environment(tmp_path),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    words += ["--output", "recent.csv"]
+    outcome = python("-m", "dyna_td", *words, env=store.environment(tmp_path), cwd=tmp_path)
     assert outcome.returncode == 0, outcome.stderr
     records = pd.read_csv(tmp_path / "recent.csv")
     assert set(records["seed"]) == {0, 1} and set(records["step"]) == {0, 100, 200}
     assert not records.loc[records["metric"] == "diverged", "value"].any()
+
+
+# Numbers
+
+
+def page(name):
+    return " ".join(read(name).split())
+
+
+def says(number, *words):
+    """Whether the finding of a claim has each of `words`."""
+    text = FACTS.findings[number].measured
+    missing = [each for each in words if each not in text]
+    assert FACTS.findings[number].verdict == FACTS.verdicts[number] and not missing, missing
+
+
+def by_seed(figure, panel, curve, metric, window="auc"):
+    return score(FACTS.read(FACTS.plan.drawn[figure].panels[panel].curves[curve]), metric, window)
+
+
+def interval(sample):
+    """The mean over seeds, and the ends of Student's interval."""
+    half = tables.half_width(sample)
+    return sample.mean(), sample.mean() - half, sample.mean() + half
+
+
+def test_the_answer_is_that_of_the_published_verdicts_and_has_at_most_120_words():
+    parts = {part.__name__: part(FACTS) for part in (markdown.answer, markdown.advice)}
+    for name, text in parts.items():
+        begin, end = marked_text.marks(name)
+        assert f"{begin}\n{text}{end}" in read("README.md")
+    assert len("".join(parts.values()).split()) <= 120
+
+
+def test_a_correction_only_takes_wins_and_losses_away_and_the_uncorrected_ones_are_the_tables():
+    means, panels = FACTS.curves("what_to_use"), FACTS.plan.studies["what_to_use"].panels
+    for curve in ("prioritized_er", "laber", "dyna_td", "dyna_td_learned"):
+        rows = means.loc[[(key, curve, "return_less_er") for key in panels]]
+        plain, sure = tables.wins_and_losses(FACTS, curve, "er")
+        assert plain == ((rows["low95"] > 0).sum(), (rows["high95"] < 0).sum())
+        assert all(few <= many for few, many in zip(sure, plain, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("curve", "other", "wins", "words"),
+    [
+        ("dyna_td_learned", "er", [8, 6], "wins fall from eight to six"),
+        ("dyna_td", "prioritized_er", [7, 7], "Dyna-TD keeps its seven wins"),
+        ("uniform_states", "prioritized_er", [9, 6], "and uniform states six of nine"),
+    ],
+)
+def test_so_many_wins_are_left_by_the_correction(curve, other, wins, words):
+    assert [won for won, _ in tables.wins_and_losses(FACTS, curve, other)] == wins
+    assert words in page("docs/beyond-the-paper.md")
+
+
+@pytest.mark.parametrize(("number", "words"), [(28, "in seven of twelve panels"), (36, "in ten of twelve panels")])
+def test_a_panel_on_which_the_intervals_disagree_does_not_count_as_won(number, words):
+    rows = FACTS.tests(number)
+    rows = rows[(rows["verdict"] == "supported") & (rows["expect"] != "computed")]
+    disputed = rows["note"].str.contains(DISAGREES)
+    assert f"in {markdown.in_words((~disputed).sum())} of twelve panels" == words and disputed.sum() == 1
+    says(number, words, "the intervals disagree")
+
+
+def test_two_seeds_carry_dyna_tds_lead_on_acrobot_at_equal_rates():
+    rival = by_seed("rates", "k", "prioritized_er_fixed", "return")
+    lead = (by_seed("figure_4", "c", "dyna_td", "return") - rival).dropna().sort_values()
+    mean, low, high = interval(lead)
+    says(28, f"leads by {mean:.0f} ({len(lead)} seeds)", f"{low:.0f} to +{high:.0f} by Student")
+    says(28, f"The other {len(lead) - 2} average {lead[:-2].mean():.0f}")
+
+
+def test_long_chains_are_farther_from_the_ideal_than_short_ones():
+    of = {panel: FACTS.plan.figures["figure_3"].panels[panel].metric for panel in "ab"}
+    gap = {p: by_seed("figure_3", p, "dyna_td_long", of[p]) - by_seed("figure_3", p, "dyna_td", of[p]) for p in of}
+    mean, low, high = (f"{1e5 * end:.1f}e-5" for end in interval(gap["b"]))
+    says(22, f"by {mean} ({low} to {high})", "Under on-policy weighting no difference shows")
+    assert abs(gap["a"].mean()) < tables.half_width(gap["a"])
+
+
+def test_chains_that_mix_follow_the_td_error_only_with_acceptance():
+    def of(metric):
+        return by_seed("frozen", "i", "dyna_td_frozen", metric, "end")
+
+    def distances(*names):
+        return tuple(f"{of(f'variation_{name}').mean():.3f}" for name in names)
+
+    adjusted, low, high = interval(of("beta_adjusted"))
+    says(45, f"|delta|^{adjusted:.2f} ({low:.2f} to {high:.2f} over seeds)")
+    says(45, f"From uniform states it is {of('beta_adjusted_uniform').mean():.2f}")
+    near, uniform, between = distances("adjusted", "uniform", "between_adjusted")
+    says(45, f"total variation {near} against {uniform}", f"two starts differ by {between}")
+    far, between, moved = distances("longer", "between_longer", "between_constant_y")
+    longer = of("beta_longer").mean()
+    says(45, f"an exponent of {longer:.2f} and a distance of {far}", f"two starts differ by {between}")
+    says(46, f"{moved} in total variation, where two starts of the same chains differ by {between}")
+    change = (of("variation_longer_constant_y") - of("variation_longer")).abs()
+    row = FACTS.tests(46).set_index("test").loc["total variation to |delta|, absolute change"]
+    low, high = (f"{float(row[key]):.3f}" for key in ("low90", "high90"))
+    says(46, f"{change.mean():.3f} in the mean over seeds, without signs (90%: {low} to {high})")
+    says(46, f"In {(change > 0.05).sum()} of {len(change)} seeds")
+    beyond = page("docs/beyond-the-paper.md")
+    assert f"|delta\\|^{adjusted:.2f}" in beyond and f"|delta\\|^{longer:.2f}" in beyond
+    assert f"total variation {moved}, where two starts differ by {between}" in beyond
+
+
+@pytest.mark.parametrize(("number", "test", "digits"), [(17, "figure_9/b", 1), (25, "figure_3/a", 0)])
+def test_ratios_in_findings_are_ratios_of_means(number, test, digits):
+    rows = FACTS.tests(number)
+    row = rows[(rows["test"] == test) & (rows["unit"] == "relative")].iloc[0]
+    says(number, *(f"{abs(100 * float(row[key])):.{digits}f}%" for key in ("effect", "low95", "high95")))
+    assert "geometric mean" in row["note"]
+
+
+def test_dead_seeds_of_hopper_are_those_whose_actions_are_saturated():
+    table = pd.read_csv(published.DIRECTORY / "walkers.csv")
+    hopper = table[table["environment"] == "Hopper-v4"]
+    dead = hopper[hopper["saturated"] > 0.99].set_index("curve")
+    assert dead["seed"].to_dict() == {"dyna_td_learned": 0, "prioritized_er": 3, "er": 0}
+    assert (dead["steps"].round() == 22).all()
+    living, whole = {}, []
+    for curve, seed in dead["seed"].items():
+        returns = by_seed("figure_6", "a", curve, "return")
+        living[curve] = f"{returns.drop(seed).mean():.0f}"
+        whole.append(f"{returns.mean():.0f}")
+        run = FACTS.plan.figures["figure_6"].panels["a"].curves[curve]
+        lengths = FACTS.read(run).values("episode_length").loc[seed]
+        assert lengths[lengths.index >= 15_000].max() <= 23
+    says(37, "Dyna-TD has {}, PrioritizedER {} and ER {}".format(*living.values()), "{}, {} and {}".format(*whole))
+    says(37, "seed 0 of ER and of Dyna-TD")
+    says(38, f"the means are {living['er']} and {living['prioritized_er']}")
+
+
+def test_the_distances_of_trained_walkers_are_those_of_20_episodes():
+    table = pd.read_csv(published.DIRECTORY / "walkers.csv")
+    assert set(table["episodes"]) == {20}
+    ends = table[table["environment"] == "Walker2d-v4"].groupby("curve")["distance"].agg(["min", "max"])
+    er, dyna_td, prioritized = (ends.loc[curve] for curve in ("er", "dyna_td_learned", "prioritized_er"))
+    says(37, "in 20 new episodes", f"end {-prioritized['max']:.1f} to {-prioritized['min']:.1f} m behind their start")
+    says(37, f"ER's end {er['min']:.1f} to {er['max']:.1f} m ahead", f"{dyna_td['min']:.1f} to {dyna_td['max']:.1f} m.")
+    best = table[table["environment"] == "Hopper-v4"].sort_values("return").groupby("curve").tail(1)
+    assert best["distance"].abs().max() < 0.9 and best["steps"].min().round() == 896
+
+
+def test_the_tables_of_played_policies_can_be_made_again():
+    table = pd.read_csv(published.DIRECTORY / "walkers.csv").set_index(["environment", "curve", "seed"])
+    run = FACTS.plan.figures["figure_6"].panels["a"].curves["er"]
+    policy = load_policy(published.stored(f"{run.name}.policy.npz", published.DIRECTORY))
+    found = walkers.walks(policy, 0, episodes=2)
+    steps = table.loc["Hopper-v4", "er", 0]["steps"]
+    assert found["saturated"] == 1.0 and found["steps"] == pytest.approx(steps, abs=1)
+    slow = pd.read_csv(published.DIRECTORY / "always_slower.csv").set_index("exploration").loc[0.0]
+    again, names = always_slower.always_slower(0.0, episodes=3), ["return", "crashed", "speed"]
+    assert [again[name] for name in names] == pytest.approx(list(slow[names]), rel=1e-4)
+
+
+def test_the_roundabouts_findings_name_the_policy_that_always_slows_down():
+    slow = pd.read_csv(published.DIRECTORY / "always_slower.csv").set_index("exploration").loc[0.05]
+    curves = ("er", "dyna_td_learned", "prioritized_er")
+    ends = [by_seed("figure_13", "d", curve, "return", "final") for curve in curves]
+    mean, low, high = interval(ends[0])
+    says(39, f"{slow['return']:.2f} (± {slow['return_half95']:.2f})", f"ER has {mean:.2f} ({low:.2f} to {high:.2f})")
+    says(39, f"Dyna-TD {ends[1].mean():.2f} and PrioritizedER {ends[2].mean():.2f}", "no agent clearly beats stopping")
+    assert max(interval(each)[1] for each in ends) < slow["return"]
+    before, after = [], []
+    for curve in ("dyna_td_learned", "er", "prioritized_er"):
+        crashes = FACTS.read(FACTS.plan.figures["figure_13"].panels["b"].curves[curve]).values("crashed")
+        before.append(crashes.loc[:, crashes.columns <= 5000].sum(axis=1).mean())
+        after.append(crashes.loc[:, crashes.columns > 5000].sum(axis=1).mean())
+    assert np.ptp(before) == 0.0
+    assert f"Its crashes, {before[0]:.1f} a seed," in page("figures/captions/figure_13.rst")
+    says(40, f"The first {before[0]:.1f} crashes", "{:.1f}, {:.1f} and {:.1f}".format(*after), f"{slow['crashed']:.1%}")
+    says(41, f"slows down drives {slow['speed']:.1f} m/s")
+    says(42, f"slows down crashes in {slow['crashed']:.1%}")
+
+
+def test_a_coins_cost_and_a_readings_number_are_those_of_the_studies():
+    means = FACTS.curves("controls")
+    worst = [-means.loc[(panel, "random_sign", "return_less_dyna_td"), "low95"] for panel in "ba"]
+    words = "less than {:.0f} on GridWorld and {:.0f} on MountainCar".format(*worst)
+    assert words in page("docs/advice.md") and words in page("docs/beyond-the-paper.md")
+    lead = by_seed("sensitivity", "m", "dyna_value_goals", "return")
+    lead = statistics.estimate((lead - by_seed("sensitivity", "m", "dyna_frequency_goals", "return")).to_numpy())
+    words = "by {:.0f} ({:.0f} to {:.0f}, 20 seeds)".format(lead.effect, *lead.interval())
+    assert words in page("docs/beyond-the-paper.md")
+
+
+def test_so_many_seeds_do_not_meet_the_goal_in_their_warm_up():
+    missed = sum(not is_met for is_met in FACTS.met_goal.values())
+    assert f"{missed} of {len(FACTS.met_goal)} seeds do not meet the goal" in page("figures/captions/figure_2.rst")
+
+
+def test_the_70_seeds_of_figure_1c_that_are_not_drawn_show_nothing():
+    full, outdated = (by_seed("figure_1", "c", name, "return") for name in ("full_prioritized_er", "prioritized_er"))
+    lead = (full - outdated).dropna()
+    says(19, f"first 30 seeds had {lead[:30].mean():.0f}", f"70 have {lead[30:].mean():.0f}")
+    assert len(lead) == 100 and "which 30 are drawn" in page("figures/captions/figure_1.rst")
+
+
+def test_prioritized_er_leads_with_the_small_network_of_figure_1c():
+    for panel, n in (("c_n1", 1), ("c", 10)):
+        lead = by_seed("figure_1", panel, "prioritized_er", "return") - by_seed("figure_1", panel, "er", "return")
+        mean, low, high = interval(lead.dropna())
+        assert low > 0 and f"{mean:+.0f} with n = {n} ({low:.0f} to {high:.0f})" in page("docs/advice.md")

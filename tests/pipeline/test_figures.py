@@ -2,8 +2,6 @@
 
 import functools
 import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import draw
@@ -11,18 +9,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import rendering
+import runs
 import style
 from dots import Dots
-from files import error_of
+from files import error_of, files_of, python
 from matplotlib.colors import to_rgba
 from PIL import Image
 from tables import Tables
 
 from dyna_td.measures.hitting_times import CLOSED_FORMS
 from dyna_td.pages import legends
+from dyna_td.pipeline import results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import FROZEN_METRICS
 from dyna_td.pipeline.plans import load_plan
+from dyna_td.training import checkpoint
 from envs import grid_world
 
 PLAN = load_plan("paper")
@@ -41,29 +42,19 @@ def metrics_of(panel):
     return {name: STEPS} | dict.fromkeys(compared, STEPS[-1:])
 
 
-def rows_of(panel, curve, metric, steps, mean, error=0.05, n=5):
-    """One metric of one curve with the columns of curves.csv that pictures need."""
-    columns = {"panel": panel, "curve": curve, "step": steps, "metric": metric, "mean": mean}
-    return with_spread(pd.DataFrame(columns), error, n)
-
-
-def with_spread(table, error=0.05, n=5):
-    low, high = table["mean"] - 3 * error, table["mean"] + 3 * error
-    return table.assign(standard_error=error, n=n, low95=low, high95=high)
-
-
 def made_up_curves(figure):
     """Every curve of a figure: its metrics lie at 0.1, 0.2, 0.3, ... and rise, training seconds with the place."""
-    closed, rows = [], []
+    frames = []
     for key, panel in PLAN.figure(figure).panels.items():
         if panel.closed_form:
-            closed.append(CLOSED_FORMS[panel.closed_form]().assign(panel=key, standard_error=0.0, n=1))
+            frames.append(CLOSED_FORMS[panel.closed_form]().assign(panel=key, standard_error=0.0, n=1))
         for place, curve in enumerate(panel.curves, start=1):
             for number, (metric, steps) in enumerate(metrics_of(panel).items(), start=1):
                 start, length = (0.0, 1000) if metric == "train_seconds" else (0.1 * number, 20_000)
-                rows += [(key, curve, step, metric, start + step / length * place) for step in steps.tolist()]
-    trained = with_spread(pd.DataFrame(rows, columns=["panel", "curve", "step", "metric", "mean"]))
-    return pd.concat([*closed, *([trained] if rows else [])], ignore_index=True)
+                mean = start + steps / length * place
+                rows = pd.DataFrame({"step": steps, "mean": mean, "low95": mean - 0.15, "high95": mean + 0.15})
+                frames.append(rows.assign(panel=key, curve=curve, metric=metric, standard_error=0.05, n=5))
+    return pd.concat(frames, ignore_index=True)
 
 
 def made_up_states(figure):
@@ -123,44 +114,46 @@ def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, 
         assert f"{column} {value}" in refusal(figure, tmp_path, capsys)
 
 
-@pytest.mark.parametrize("figure", ["figure_2", "figure_8", "figure_13"])
-def test_a_picture_needs_no_tensorflow_and_no_display_and_has_the_same_bytes_on_another_day(figure, tmp_path):
-    tables, pictures = {write_tables(figure, tmp_path), *tmp_path.iterdir()}, []
-    watched = "import sys, draw, runs; assert draw.main(sys.argv[1:]) == 0; assert 'tensorflow' not in sys.modules"
+def test_pictures_need_no_tensorflow_and_no_display_and_have_the_same_bytes_on_another_day(tmp_path):
+    folders = {figure: tmp_path / figure for figure in ("figure_2", "figure_8", "figure_13")}
+    for figure, folder in folders.items():
+        folder.mkdir()
+        write_tables(figure, folder)
+    calls = [options(figure, folder) for figure, folder in folders.items()]
+    watched = f"import sys, draw, runs; assert not any(map(draw.main, {calls})); assert 'tensorflow' not in sys.modules"
     environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name and "SDL" not in name}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "src", ROOT, ROOT / "figures")))
+    pictures = []
     for day in ("0", "86400"):
-        command = [sys.executable, "-c", watched, *options(figure, tmp_path)]
-        done = subprocess.run(command, env=environment | {"SOURCE_DATE_EPOCH": day}, capture_output=True, text=True)
+        done = python("-c", watched, env=environment | {"SOURCE_DATE_EPOCH": day})
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        pictures.append({path: path.read_bytes() for path in set(tmp_path.iterdir()) - tables})
+        pictures.append({path: content for path, content in files_of(tmp_path).items() if path.suffix != ".csv"})
     assert pictures[0] == pictures[1] and {path.name for path in pictures[0]} == {"x.png", "x.pdf"}
-    assert all(len(content) > 5_000 for content in pictures[0].values())
+    assert len(pictures[0]) == 6 and all(len(content) > 5_000 for content in pictures[0].values())
 
 
-# The file, what is done to it, and words of the refusal.
-DAMAGE = [("curves", None, "cannot read"), ("curves", b"\xff\xfe\n", "is damaged"), ("states", b"", "is damaged")]
-
-
-@pytest.mark.parametrize("file, content, words", DAMAGE)
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [("curves", None, "cannot read"), ("curves", b"\xff\xfe\n", "is damaged"), ("states", b"", "is damaged")],
+)
 def test_a_damaged_table_is_refused(file, content, words, tmp_path, capsys):
     path = write_tables("figure_5", tmp_path).with_name(f"{file}.csv")
     path.unlink() if content is None else path.write_bytes(content)
     assert words in refusal("figure_5", tmp_path, capsys, f"{file}.csv")
 
 
-LOSSES = [
-    ("figure_3", "panel == 'c' and metric == 'train_seconds'", "there is no row of the metric train_seconds"),
-    ("figure_3", "metric.str.endswith('_floor')", "there is no row of the metric distance_on_policy_floor"),
-    ("frozen", "metric == 'bound_ratio'", "there is no row of the metric bound_ratio"),
-]
-
-
-@pytest.mark.parametrize("figure, lost, words", LOSSES)
-def test_rows_that_one_panel_alone_needs_are_missed(figure, lost, words, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("figure", "lost", "metric"),
+    [
+        ("figure_3", "panel == 'c' and metric == 'train_seconds'", "train_seconds"),
+        ("figure_3", "metric.str.endswith('_floor')", "distance_on_policy_floor"),
+        ("frozen", "metric == 'bound_ratio'", "bound_ratio"),
+    ],
+)
+def test_rows_that_one_panel_alone_needs_are_missed(figure, lost, metric, tmp_path, capsys):
     path = write_tables(figure, tmp_path)
     pd.read_csv(path).query(f"not ({lost})").to_csv(path, index=False)
-    assert words in refusal(figure, tmp_path, capsys)
+    assert f"there is no row of the metric {metric}" in refusal(figure, tmp_path, capsys)
 
 
 def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label(experiments_copy):
@@ -226,14 +219,14 @@ def test_a_dot_is_the_mean_over_learning_in_a_95_percent_interval_and_hollow_at_
     full, hollow = of_dyna_td[style.BLACK], of_dyna_td["white"]
     assert full[0].get_xdata()[0] == pytest.approx(0.2 + 1.0 * 6)  # the sixth curve's last step, of the second metric
     ends = full[2][0].get_segments()[0][:, 0]
-    assert np.ptp(ends) == pytest.approx(2 * 3 * 0.05)  # from low95 to high95
+    assert np.ptp(ends) == pytest.approx(0.3)  # from low95 to high95
     assert hollow[0].get_ydata()[0] < full[0].get_ydata()[0]
 
 
 def test_the_footer_says_which_seeds_diverged():
     curves, states = tables_of("figure_13")
-    diverged = [rows_of("b", "er", "diverged_seed", [7500], seed, n=1) for seed in (4, 1)]
-    tables = Tables(pd.concat([curves, *diverged]), states)
+    diverged = pd.DataFrame({"step": 7500, "mean": [4.0, 1.0]}).assign(panel="b", curve="er", metric="diverged_seed")
+    tables = Tables(pd.concat([curves, diverged]), states)
     footer = rendering.describe(draw.panels_of("figure_13")[0], tables, "quick")
     assert footer.startswith("Scale quick, 5 seeds; ") and "diverged: ER seeds 1, 4 (b)" in footer
 
@@ -307,3 +300,50 @@ def test_a_world_is_drawn_with_the_environments_own_geometry(figure, walls):
         boxes = [patch.get_bbox() for patch in axes.patches if patch.get_facecolor() == to_rgba(colour)]
         covered = [(x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1) for box in boxes]
         np.testing.assert_array_equal(np.any(covered, axis=0), inside)
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """A run that was trained by hand."""
+    rows = [(seed, step, metric, seed - step) for seed in (0, 1) for step in (0, 500) for metric in ("return", "speed")]
+    path = tmp_path / "lander.csv"
+    details = {"agent": "dyna_td", "environment": "LunarLander-v3", "seeds": [0, 1]}
+    results.write(path, pd.DataFrame(rows, columns=results.COLUMNS), details)
+    return path
+
+
+def test_the_first_run_of_an_agent_has_its_look_and_the_window_is_no_longer_than_the_runs(csv, tmp_path, monkeypatch):
+    pictures, save = [], runs.save
+    monkeypatch.setattr(runs, "save", lambda figure, output: pictures.append(figure) or save(figure, output))
+    words = [str(csv), str(csv), "--metric", "speed", "--window", "30", "--output", str(tmp_path / "x.png")]
+    assert runs.main(words) == 0
+    assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
+    first, second = (line.get_color() for line in pictures[0].axes[0].lines)
+    assert first == style.style_of("dyna_td").colour != second
+    assert "an evaluation and the 1 before it" in pictures[0].get_supxlabel()
+
+
+def test_the_supervised_task_is_drawn_by_its_own_metric_and_a_training_under_way_from_its_checkpoint(csv, tmp_path):
+    records, details = results.read(csv, "")
+    csv.unlink()
+    arrays = checkpoint.pack(records.replace({"return": "test_rmse"}), "log0.metrics")
+    checkpoint.Checkpoint(csv.with_suffix(".checkpoint"), {"settings": [details]}).save(arrays, {})
+    assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--metric", "retrun", "--output", "x.png"], "did you mean 'return'?"),
+        (["--output", "x.jpg"], "--output is 'x.jpg', expected a name that ends in .png."),
+        (["--output", "x.png", "--window", "0"], "--window is 0, expected at least 1."),
+        (["none.csv", "--output", "x.png"], "cannot read none."),
+        (["foreign.csv", "--output", "x.png"], "cannot read foreign."),
+        ([".", "--output", "x.png"], ". is no CSV: name one that"),
+    ],
+)
+def test_a_mistake_in_drawing_ones_own_runs_is_one_sentence(csv, monkeypatch, tmp_path, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    with open("foreign.checkpoint", "wb") as file:
+        np.savez(file, facts=np.frombuffer(b"{}", np.uint8))
+    assert words in error_of(runs.main, [str(csv), *arguments], capsys)

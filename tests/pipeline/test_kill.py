@@ -23,21 +23,30 @@ def train(output):
     raise SystemExit(cli.main([*TRAIN, str(output)]))
 
 
-@pytest.fixture(scope="module")
-def processes():
-    """Starts trainings from a process that has imported TensorFlow already, which would take most of their time."""
+def when_written(path):
+    return path.stat().st_mtime_ns if path.exists() else None
+
+
+@pytest.fixture
+def start():
+    """Starts a training from a process that has imported TensorFlow already, which would take most of its time."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["dyna_td.training.trainer", "dyna_td.learning.regression"])
-    return context
+
+    def call(output):
+        process = context.Process(target=train, args=(output,))
+        process.start()
+        return process
+
+    return call
 
 
 @pytest.mark.slow(30)
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.thorough)])
-def test_kills_change_no_byte(tmp_path, processes, kills):
+def test_kills_change_no_byte(tmp_path, start, kills):
     whole, killed = tmp_path / "whole.csv", tmp_path / "killed.csv"
-    process = processes.Process(target=train, args=(whole,))
     begun = time.monotonic()
-    process.start()
+    process = start(whole)
     process.join()
     assert process.exitcode == 0
     # Of a training's time on this machine: all kills together must leave some of it.
@@ -46,14 +55,13 @@ def test_kills_change_no_byte(tmp_path, processes, kills):
     rng = np.random.default_rng(0)
     checkpoint, in_training = killed.with_suffix(".checkpoint"), 0
     for kill in range(kills):
-        process = processes.Process(target=train, args=(killed,))
-        process.start()
-        before = _when_written(checkpoint)
+        process = start(killed)
+        before = when_written(checkpoint)
         if kill % 4:  # while it trains; else at any moment of its start
-            while process.is_alive() and _when_written(checkpoint) == before:
+            while process.is_alive() and when_written(checkpoint) == before:
                 time.sleep(0.005)
         time.sleep(rng.uniform(0, longest / 20 if kill % 4 else longest))
-        in_training += process.is_alive() and _when_written(checkpoint) != before
+        in_training += process.is_alive() and when_written(checkpoint) != before
         os.kill(process.pid, signal.SIGKILL)
         process.join()
         assert process.exitcode == -signal.SIGKILL, "it ended before it was killed"
@@ -62,17 +70,9 @@ def test_kills_change_no_byte(tmp_path, processes, kills):
     with np.load(checkpoint) as archive:
         kept = json.loads(archive["facts"].tobytes())["core_seconds"]  # of the killed processes
 
-    process = processes.Process(target=train, args=(killed,))
-    process.start()
+    process = start(killed)
     process.join()
     assert process.exitcode == 0
     assert killed.read_bytes() == whole.read_bytes()
     assert not checkpoint.exists()
     assert json.loads(killed.with_suffix(".json").read_text())["core_seconds"] > kept
-
-
-def _when_written(path):
-    try:
-        return path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return None

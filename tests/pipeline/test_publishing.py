@@ -1,5 +1,10 @@
-"""Finished figures are published whole, from committed sources; drawn again; and held against fresh curves."""
+"""Finished figures are published whole, from committed sources; drawn again; held against fresh curves; and restored.
 
+Published runs come back in another clone as they were, and Snakemake trains none of them again.
+"""
+
+import json
+import lzma
 import re
 import shutil
 from pathlib import Path
@@ -9,16 +14,17 @@ import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
-from files import edit, error_of, files_of
+from files import edit, files_of
 
 from dyna_td import cli
-from dyna_td.evidence import aggregate
+from dyna_td.evidence import aggregate, verify
 from dyna_td.pages import summary
 from dyna_td.pages.facts import Facts
 from dyna_td.pipeline import plans, provenance, published, results
+from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.policy import path_beside
 from dyna_td.publishing import store
 
-ROOT = Path(__file__).parents[2]
 PLAN = plans.load_plan("paper")
 FIGURE = PLAN.figure("figure_9")
 
@@ -69,7 +75,10 @@ def test_a_finished_figure_is_published_whole_and_publishing_it_twice_changes_no
     assert publish("figure_9")[0] == 0 and files_of(folder) == first
 
 
-def test_sampled_states_are_published_compressed_and_drawn(publish, tmp_path, finish):
+@pytest.mark.slow(10)
+def test_a_figure_with_states_is_published_drawn_and_back_so_that_nothing_is_trained(
+    publish, tmp_path, finish, snakemake
+):
     for run in PLAN.figure("figure_2").runs:
         finish(run, tmp_path / "results")
     status, said = publish("figure_2", drawn=True)
@@ -77,6 +86,12 @@ def test_sampled_states_are_published_compressed_and_drawn(publish, tmp_path, fi
     states = published.states_csv("figure_2", published.HERE)
     assert len(pd.read_csv(states)) == 3 * 20  # a state a seed in each of three panels
     assert all((states.parent / f"figure_2.{kind}").stat().st_size > 10_000 for kind in ("png", "pdf"))
+    (tmp_path / "results").rename(tmp_path / "lost")
+    assert cli.main(["restore"]) == 0
+    done = snakemake("--dry-run", "--config", "scale=paper", "--", "figure_2")
+    assert done.returncode == 0, done.stderr
+    jobs = done.stdout + done.stderr
+    assert "train" not in jobs and "aggregate_figure_with_states" in jobs
 
 
 def test_all_finished_figures_are_published_and_the_others_named(finished_figure_9, publish):
@@ -112,21 +127,6 @@ def test_what_is_published_agrees_with_the_plan(figure):
         assert (details["run"], details["steps"], details["seeds"]) == (run.name, run.steps, list(run.seeds))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["gallery", "figure_88"], "unknown published figure 'figure_88': did you mean 'figure_8'"),
-        (["compare", "--scale", "paper"], "results/paper holds no finished runs"),
-    ],
-)
-def test_a_command_on_nothing_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys, arguments, sentence):
-    monkeypatch.chdir(tmp_path)
-    csv = published.curves_csv("figure_8", published.HERE)
-    csv.parent.mkdir(parents=True)
-    csv.touch()
-    assert sentence in error_of(cli.main, arguments, capsys)
-
-
 def test_a_row_of_the_summary_is_the_mean_over_the_seeds_of_their_means_over_learning():
     table = summary.summary([FIGURE], ROOT / "reference")
     kept = pd.read_csv(ROOT / "reference" / "summary.csv")
@@ -147,3 +147,89 @@ def test_the_picture_of_differences_shows_each_test_that_counts_and_no_other():
     card = facts.card
     counts = (card["row"] == "test") & (card["unit"] == "reward") & card["claim"].isin(["28", "29", "30", "35", "36"])
     assert sorted(test.name for test in shown) == sorted(card.index[counts])
+
+
+# Runs that come back
+
+SWEPT = FIGURE.runs[0]
+SAMPLED = PLAN.run("GridWorld/dyna_td/n10-lr0.001")
+UNSAMPLED = PLAN.run("GridWorld/dyna_td/n30-lr0.001")
+RUNS = (SWEPT, SAMPLED, UNSAMPLED)
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Stands in for Snakemake; lists the runs that were handed to it."""
+    found = []
+    monkeypatch.setattr(store, "tell_snakemake", lambda scale, runs, directory: found.extend(runs))
+    return found
+
+
+@pytest.fixture
+def stored(tmp_path, finish):
+    """The folder of the results and that of the published runs."""
+    source, directory = tmp_path / "results", tmp_path / "reference"
+    csv = [finish(run, source) for run in RUNS][-1]
+    path_beside(csv).write_bytes(b"weights")
+    details = json.loads(results.provenance_json(csv).read_text()) | {"policy_sha256": results.checksum(b"weights")}
+    results.provenance_json(csv).write_text(json.dumps(details))
+    assert set(store.keep(PLAN, PLAN.all_runs.values(), source, directory)) == set(RUNS)
+    return source, directory
+
+
+def test_runs_come_back_as_they_were_and_snakemake_records_them(stored, recorded, tmp_path):
+    source, directory = stored
+    back = store.restore(PLAN, directory, tmp_path / "again")
+    assert {made.run for made in back.runs} == set(RUNS) == {made.run for made in recorded} and not back.left_out
+    expected, found = files_of(source), files_of(tmp_path / "again")
+    not_shown = results.states_csv(results.run_csv("paper", UNSAMPLED.name, source)).relative_to(source)
+    assert set(found) == set(expected) - {not_shown} and b"weights" in found.values()
+    assert verify.faults(PLAN, tmp_path / "again")[1] == []
+    for path in found:
+        read = json.loads if path.suffix == ".json" else bytes
+        assert read(found[path]) == read(expected[path])
+
+
+def test_what_is_there_is_not_overwritten(stored, recorded, tmp_path):
+    source, directory = stored
+    results.run_csv("paper", SWEPT.name, source).write_text("mine")
+    assert not store.restore(PLAN, directory, source).runs
+    assert results.run_csv("paper", SWEPT.name, source).read_text() == "mine"
+    sweep = results.run_csv("paper", SWEPT.name + results.SWEEP, tmp_path / "again")
+    sweep.parent.mkdir(parents=True)
+    sweep.write_text("mine")
+    back = store.restore(PLAN, directory, tmp_path / "again")
+    assert len(back.left_out) == 1 and sweep.read_text() == "mine"
+    assert not results.run_csv("paper", SWEPT.name, tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize("path_of", [Path, results.states_csv])
+def test_damaged_runs_are_not_stored(tmp_path, finish, path_of):
+    source = tmp_path / "results"
+    csv, other = finish(SAMPLED, source), finish(UNSAMPLED, source)
+    path_of(csv).write_bytes(path_of(csv).read_bytes()[:-9])
+    path_beside(other).write_bytes(b"another training's")
+    assert store.keep(PLAN, PLAN.all_runs.values(), source, tmp_path / "reference") == []
+    assert not (tmp_path / "reference").exists()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        ("csv.xz", lzma.compress(b"seed,step,metric,value\n")),
+        ("json", b"{}"),
+        ("selection.csv.xz", b"[]"),
+        ("selection.json", b"[]"),
+        ("policy.npz", b"another training's"),
+    ],
+)
+def test_a_damaged_published_run_is_left_out_and_leaves_nothing_behind(stored, recorded, tmp_path, suffix, content):
+    _, directory = stored
+    run = UNSAMPLED if suffix == "policy.npz" else SWEPT
+    path = directory / "runs" / f"{run.name}.{suffix}"
+    path.write_bytes(content)
+    back = store.restore(PLAN, directory, tmp_path / "again")
+    assert {made.run for made in back.runs} == set(RUNS) - {run} and not back.left_out
+    (sentence,) = back.damaged
+    assert sentence.startswith(f"{path} ") and f"; get it again with `git checkout {path}`" in sentence
+    assert not any(run.name in str(path) for path in files_of(tmp_path / "again"))

@@ -4,20 +4,20 @@ import io
 import multiprocessing
 import os
 import re
-import subprocess
 import sys
 import types
-from dataclasses import make_dataclass
+from dataclasses import dataclass, make_dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from files import sentence_of
+from files import python, sentence_of
 from helpers import run_of
 
 import dyna_td
 from dyna_td import cli, registry
+from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.er import ER
 from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.errors import UserError
@@ -33,8 +33,7 @@ SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int
 
 def test_importing_the_package_changes_no_variable_and_prints_nothing():
     code = "import os, sys; old = dict(os.environ); import dyna_td; dyna_td.train; "
-    code += "assert dict(os.environ) == old and 'tensorflow' not in sys.modules"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = python("-c", code + "assert dict(os.environ) == old and 'tensorflow' not in sys.modules")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -90,6 +89,10 @@ def settings_with(name, default):
     return make_dataclass("Own", [(name, type(default), default)], bases=(DQNSettings,), frozen=True)
 
 
+def own(settings):
+    return type("Own", (ER,), {"Settings": settings, "__module__": __name__})
+
+
 def made_in_a_function():
     class Inner(ER):
         pass
@@ -101,21 +104,19 @@ def made_in_a_function():
     ("agent", "words"),
     [
         (made_in_a_function(), "is made in a function: define its class at the top of a module"),
-        (["priority"], r"Settings is \['priority'\], expected a class that extends DQNSettings"),
-        (DDPGSettings, "Settings is .*, expected a class that extends DQNSettings"),
-        (type("Bare", (DQNSettings,), {}), "Settings is no dataclass: write @dataclass"),
-        (settings_with("mine", 3), "Settings names 'mine' without a meaning: declare it with settings.number"),
-        (settings_with("batch_size", 3), "'batch_size' without a meaning: declare it with settings.other_default"),
-        (settings_with("seeds", number(3, "mine", "ours")), "names 'seeds', which Python or an option has"),
-        (settings_with("batch_size", number("many", "mine", "ours")), "batch_size is 'many', expected a whole number"),
-        (settings_with("mine", number((0,), "a tuple", "ours")), r"mine is \(0,\), expected 1 to 8 whole numbers"),
+        (own(["priority"]), r"Settings is \['priority'\], expected a class that extends DQNSettings"),
+        (own(DDPGSettings), "Settings is .*, expected a class that extends DQNSettings"),
+        (own(type("Bare", (DQNSettings,), {})), "Settings is no dataclass: write @dataclass"),
+        (own(settings_with("mine", 3)), "names 'mine' without a meaning: declare it with settings.number"),
+        (own(settings_with("batch_size", 3)), "without a meaning: declare it with settings.other_default"),
+        (own(settings_with("seeds", number(3, "mine", "ours"))), "names 'seeds', which Python or an option has"),
+        (own(settings_with("batch_size", number("x", "mine", "ours"))), "is 'x', expected a whole number"),
+        (own(settings_with("mine", number((0,), "a tuple", "ours"))), r"is \(0,\), expected 1 to 8 whole numbers"),
     ],
 )
 def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
-    is_agent = isinstance(agent, type) and issubclass(agent, ER)
-    own = agent if is_agent else type("Own", (ER,), {"Settings": agent, "__module__": __name__})
     with pytest.raises(UserError, match=f"^agent {__name__}:.*{words}"):
-        own_agents.adopt(own)
+        own_agents.adopt(agent)
 
 
 class MixingSeeds(PrioritizedER):
@@ -158,48 +159,38 @@ def test_a_faulty_agent_is_one_sentence_before_it_trains(agent, words):
         dyna_td.train("GridWorld", agent, **SHORT)
 
 
-def test_the_help_of_an_own_setting_may_have_a_percent_sign(tmp_path, monkeypatch):
+@dataclass(frozen=True)
+class Mixing(DQNSettings):
+    mix: float = number(3.0, "share in % of all", "ours")
+
+
+class Mine(ER):
+    Settings = Mixing
+
+
+def test_the_help_of_an_own_setting_may_have_a_percent_sign(monkeypatch):
     monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "mixing.py").write_text(MIXING + AGENT.replace("pass", "Settings = Mixing"))
-    own_agents.adopt("mixing:Mine")
+    own_agents.adopt(Mine)
     parser = arguments.Parser()
     arguments.add_settings(parser)
     assert "share in % of all" in parser.format_help()
 
 
-MIXING = """from dataclasses import dataclass
-from dyna_td.settings import DQNSettings, number
-
-@dataclass(frozen=True)
-class Mixing(DQNSettings):
-    mix: float = number(3.0, "share in % of all", "ours")
-
-"""
-AGENT = "from dyna_td.agents.er import ER\n\n\nclass Mine(ER):\n    pass\n"
-
-
-def test_an_agent_whose_source_is_not_found_is_a_mistake(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "made_up", made := types.ModuleType("made_up"))
-    exec(AGENT, vars(made))
+def test_an_agent_whose_source_is_not_found_is_a_mistake(monkeypatch):
+    monkeypatch.setitem(sys.modules, "made_up", types.ModuleType("made_up"))
+    exec("from dyna_td.agents.er import ER\n\n\nclass Mine(ER):\n    pass\n", vars(sys.modules["made_up"]))
     with pytest.raises(UserError, match=r"^the source of agent made_up:Mine is not found: expected "):
         own_agents.adopt("made_up:Mine")
     assert "made_up:Mine" not in registry.AGENTS
 
 
-OF_DYNA = """from dyna_td.agents.dyna import Dyna
-
-
 class Flat(Dyna):
     def criterion_gradient(self, state, step, i):
         return 0.0 * state
-"""
 
 
-@pytest.mark.parametrize("agent", ["flat:Flat", ER])
-def test_an_agent_may_extend_dyna_itself_or_be_one_of_the_packages_classes(tmp_path, monkeypatch, agent):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "flat.py").write_text(OF_DYNA)
+@pytest.mark.parametrize("agent", [Flat, ER])
+def test_an_agent_may_extend_dyna_itself_or_be_one_of_the_packages_classes(agent):
     result = dyna_td.train("CartPole-v1", agent, np.int64(1), **SHORT)
     assert ("queue_size" in set(result.records["metric"])) == (agent is not ER)
     assert "versions" in result.policy.about and result.settings.planning_updates == 2
