@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import parameters_of, perceptron, randomise, run_of
+from helpers import parameters_of, perceptron, run_of
 from scipy import stats
 
 from dyna_td.learning.streams import Purpose, Streams
@@ -94,8 +94,10 @@ def test_the_floor_is_what_3000_draws_from_the_ideal_can_be_expected_to_reach():
 def program_of(name, **settings):
     """An agent that has stored random transitions; its Q and target network are random, of order 1."""
     program = make_program(run_of("GridWorld", name, range(SEEDS), 1500, hidden=(8, 6), **settings))
-    for index, network in enumerate((program.agent.learner.q, program.agent.learner.q_target)):
-        randomise(network, range(SEEDS), index)
+    rng = np.random.default_rng(0)
+    for network in (program.agent.learner.q, program.agent.learner.q_target):
+        for parameter in network.parameters:
+            parameter.assign(tf.cast(0.7 * rng.normal(size=parameter.shape), tf.float32))
     program.agent.replay._rows[:, :STORED, :2].assign(random_states(STORED, seed=3))
     program.agent.replay._added.assign(STORED)
     program.step.assign(STORED)
