@@ -2,6 +2,7 @@
 
 import gymnasium
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from dyna_td.learning.replay import Transition
@@ -60,6 +61,11 @@ def observe(agent, transitions):
         agent.observe(Transition(*(part[:, t : t + 1] for part in transitions)))
 
 
+def tiers(names, quick):
+    """The names as cases, of which `make test` runs the quick ones."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.thorough) for name in names]
+
+
 def stored(agent):
     """All stored transitions of each seed: [S, size, ...]."""
     return agent.replay.gather(tf.tile(tf.range(agent.replay.size)[None], [agent.streams.count, 1]))
@@ -78,6 +84,14 @@ def perceptron(parameters, states, activation=lambda x: np.maximum(x, 0.0)):
 def parameters_of(network, seed):
     """The kernels, then the biases, of one seed of a stacked network, in float64."""
     return [parameter.numpy()[seed].astype(np.float64) for parameter in network.parameters]
+
+
+def randomise(network, seeds, index=0):
+    """Gives each seed parameters of its own; the outputs vary by about 1."""
+    rngs = [np.random.default_rng([seed, network.parameters[0].shape[2], index]) for seed in seeds]
+    for parameter in network.parameters:
+        scale = 1.2 / parameter.shape[2] ** 0.5 if parameter.shape[2] > 1 else 0.3
+        parameter.assign(np.float32([scale * rng.normal(size=parameter.shape[1:]) for rng in rngs]))
 
 
 def finite_differences(h, states, step):
@@ -100,10 +114,14 @@ def gradient_of(function, parameters, step=1e-6):
     return gradients
 
 
-class Gradients:
-    """Stands in for Adam, which hides a gradient's scale, and keeps the gradients."""
+class PlainSteps:
+    """Stands in for Adam, which hides a gradient's scale: keeps the latest gradients and takes plain steps."""
 
-    updates = 1
+    def __init__(self, parameters, rate=0.0):
+        self.parameters, self.rate, self.updates = parameters, rate, 0
 
     def apply(self, gradients):
+        self.updates += 1
         self.kept = [gradient.numpy() for gradient in gradients]
+        for gradient, parameter in zip(gradients, self.parameters, strict=True):
+            parameter.assign_sub(self.rate * gradient)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import gradient_of, parameters_of, perceptron
+from helpers import PlainSteps, gradient_of, parameters_of, perceptron
 
 from dyna_td.learning.ddpg import DDPG
 from dyna_td.learning.replay import Transition
@@ -32,17 +32,6 @@ def learner_of(settings=SETTINGS):
     return learner
 
 
-def batch_of(rng):
-    parts = (
-        rng.normal(size=(SEEDS, B, D)),
-        rng.uniform(-1, 1, size=(SEEDS, B, A)),
-        rng.normal(size=(SEEDS, B)),
-        rng.normal(size=(SEEDS, B, D)),
-        rng.integers(2, size=(SEEDS, B)),
-    )
-    return Transition(*(tf.constant(part, tf.float32) for part in parts))
-
-
 def pi(parameters, states):
     """The policy of one seed: states [B, D] -> [B, A]."""
     return np.tanh(perceptron(parameters, states))
@@ -56,32 +45,20 @@ def q(parameters, states, actions):
     return (kernels[2] @ layer + biases[2])[0]
 
 
-class Kept:
-    """Stands in for Adam: keeps the gradients and takes a plain step, which shows what later gradients see."""
-
-    def __init__(self, rate, network):
-        self.rate = rate
-        self.parameters = network.parameters
-
-    def apply(self, gradients):
-        self.gradients = [gradient.numpy() for gradient in gradients]
-        for gradient, parameter in zip(gradients, self.parameters, strict=True):
-            parameter.assign_sub(self.rate * gradient)
-
-
-def as_arrays(batch, seed):
-    return Transition(*(part.numpy()[seed].astype(np.float64) for part in batch))
-
-
-@pytest.mark.parametrize("weight", [1.0, np.linspace(0.2, 2.0, B)])
-def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow(weight):
-    learner, batch = learner_of(), batch_of(np.random.default_rng(1))
-    learner.optimizer, learner.actor_optimizer = Kept(0.1, learner.critic), Kept(0.1, learner.actor)
+def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow():
+    learner, rng, weight = learner_of(), np.random.default_rng(1), np.linspace(0.2, 2.0, B)
+    state, next_state = rng.normal(size=(2, SEEDS, B, D))
+    action, reward = rng.uniform(-1, 1, (SEEDS, B, A)), rng.normal(size=(SEEDS, B))
+    parts = (state, action, reward, next_state, [[0, 1, 0, 0, 1]] * SEEDS)
+    batch = Transition(*(tf.constant(part, tf.float32) for part in parts))
+    learner.optimizer, learner.actor_optimizer = (
+        PlainSteps(network.parameters, rate=0.1) for network in (learner.critic, learner.actor)
+    )
     names = ("critic", "actor", "critic_target", "actor_target")
     before = [{name: parameters_of(getattr(learner, name), seed) for name in names} for seed in range(SEEDS)]
     error = learner.update(batch, tf.constant(np.broadcast_to(weight, (SEEDS, B)), tf.float32)).numpy()
     for seed in range(SEEDS):
-        old, own = before[seed], as_arrays(batch, seed)
+        old, own = before[seed], Transition(*(part.numpy()[seed].astype(np.float64) for part in batch))
         new = {name: parameters_of(getattr(learner, name), seed) for name in names}
         y = own.reward + 0.9 * (1 - own.terminated) * q(
             old["critic_target"], own.next_state, pi(old["actor_target"], own.next_state)
@@ -98,7 +75,7 @@ def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow(we
             (learner.optimizer, critic_loss, "critic"),
             (learner.actor_optimizer, actor_loss, "actor"),
         ):
-            for mine, theirs in zip(optimizer.gradients, gradient_of(loss, old[name]), strict=True):
+            for mine, theirs in zip(optimizer.kept, gradient_of(loss, old[name]), strict=True):
                 np.testing.assert_allclose(mine[seed], theirs, rtol=2e-3, atol=2e-5)
             for target, previous, online in zip(new[f"{name}_target"], old[f"{name}_target"], new[name], strict=True):
                 np.testing.assert_allclose(target, 0.1 * online + 0.9 * previous, rtol=1e-5, atol=1e-6)
@@ -163,27 +140,3 @@ def test_simulated_actions_go_on_from_the_behaviours_noise_each_for_itself():
             assert noise.mean() == pytest.approx(expected.mean(), abs=0.02)
             assert noise.std() == pytest.approx(expected.std(), abs=0.02)
     np.testing.assert_array_equal(learner.noise, np.full((SEEDS, A), 0.4, np.float32))
-
-
-def test_ddpg_learns_to_push_a_point_to_its_goal():
-    """An oracle without Gymnasium's physics: reward -(s + a)^2 in one step, whose best action is -s."""
-    settings = DDPGSettings(hidden=(32, 32), actor_learning_rate=1e-3, target_rate=0.01)
-
-    class Line(Space):
-        state_dim, actions, action_dim = 1, None, 1
-
-    learner = DDPG(settings, Streams((0, 1)), Line())
-
-    @tf.function(jit_compile=True)
-    def train(state, action):
-        t = tf.constant(0)
-        while t < state.shape[0]:
-            s, a = state[t], action[t]
-            reward = -tf.reduce_sum((s + a) ** 2, axis=-1)
-            learner.update(Transition(s, a, reward, s, tf.ones_like(reward)), tf.ones([]))
-            t += 1
-
-    rng = np.random.default_rng(0)
-    train(*(tf.constant(rng.uniform(-1, 1, size=(3000, 2, 64, 1)) * size, tf.float32) for size in (0.8, 1.0)))
-    state = tf.constant(np.linspace(-0.7, 0.7, 15).reshape(1, 15, 1).repeat(2, axis=0), tf.float32)
-    np.testing.assert_allclose(learner.greedy(state), -state, atol=0.2)

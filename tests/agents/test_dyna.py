@@ -12,14 +12,11 @@ SEEDS = 3
 SHORT = {"planning_updates": 4, "warm_up_steps": 100, "target_period": 50}
 
 
-def short_run(agent, environment="GridWorld", **settings):
+def trained(agent, steps=STEPS, **settings):
+    """A program of a run of `STEPS` steps, after some of them."""
     chains = {"chain_steps": 20} if agent.startswith("dyna") else {}
-    return run_of(environment, agent, range(SEEDS), STEPS, 80, **SHORT, **chains, **settings)
-
-
-def trained(agent, **settings):
-    program = make_program(short_run(agent, **settings))
-    program.train(tf.constant(STEPS))
+    program = make_program(run_of("GridWorld", agent, range(SEEDS), STEPS, 80, **SHORT, **chains, **settings))
+    program.train(tf.constant(steps))
     return program
 
 
@@ -27,16 +24,10 @@ def weights(program):
     return [parameter.numpy() for parameter in program.agent.learner.q.parameters]
 
 
-@pytest.fixture(scope="module")
-def er():
-    return trained("er")
-
-
-def test_with_rho_0_dyna_td_is_er_bit_for_bit(er):
-    dyna = trained("dyna_td", mixing_rate=0.0)
+def test_with_rho_0_dyna_td_is_er_bit_for_bit():
+    er, dyna = trained("er"), trained("dyna_td", mixing_rate=0.0)
     assert (dyna.agent.queue.size.numpy() > 0).all()
-    for mine, theirs in zip(weights(dyna), weights(er), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_equal(weights(dyna), weights(er))
     np.testing.assert_array_equal(dyna.environment_state, er.environment_state)
 
 
@@ -85,8 +76,7 @@ def test_a_seed_with_an_empty_queue_trains_on_real_experience_alone(car):
 
 
 def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
-    program = make_program(short_run("dyna_td"))
-    program.train(tf.constant(120))
+    program = trained("dyna_td", 120)
     before = program.values()
     program.train(tf.constant(40))
     healthy = weights(program)
@@ -94,8 +84,7 @@ def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
     kernel = program.agent.learner.q.kernels[1]
     kernel.assign(kernel.numpy() * np.array([1, np.nan, 1], np.float32)[:, None, None])
     program.train(tf.constant(40))
-    for mine, theirs in zip(weights(program), healthy, strict=True):
-        np.testing.assert_array_equal(mine[[0, 2]], theirs[[0, 2]])
+    np.testing.assert_equal([part[[0, 2]] for part in weights(program)], [part[[0, 2]] for part in healthy])
     counters = {name: value.numpy() for name, value in program.agent.counters().items()}
     np.testing.assert_array_equal(counters["diverged"], [0, 1, 0])
     np.testing.assert_array_equal(counters["chain_nonfinite_gradients"] > 0, [False, True, False])

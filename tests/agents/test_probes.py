@@ -1,13 +1,12 @@
 """Tiny MDPs with action values that are known exactly; the first one that an agent gets wrong names its bug.
 
-All of them are rooms of one environment, so that an agent is trained once: a state is (number of the room, x). The
-probes of the other kinds of programs stand in test_regression.py and test_ddpg.py.
+All of them are rooms of one environment, so that an agent is trained once: a state is (number of the room, x).
 """
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import settings_of
+from helpers import settings_of, tiers
 
 from dyna_td.registry import AGENTS, DYNA_AGENTS, agents_on
 from dyna_td.search import rules
@@ -17,68 +16,21 @@ from envs.spaces import Space
 
 DISCOUNT = 0.8
 
-
-class OneReward:
-    """Every action gives 1 and ends the episode."""
-
-    starts = (0.0,)
-    values = {0.0: (1.0, 1.0)}
-
-    def outcome(self, x, action):
-        return x, 1.0, 1.0
-
-
-class RewardByState:
-    """The reward is the state, +1 or -1."""
-
-    starts = (-1.0, 1.0)
-    values = {-1.0: (-1.0, -1.0), 1.0: (1.0, 1.0)}
-
-    def outcome(self, x, action):
-        return x, x, 1.0
-
-
-class DelayedReward:
-    """Two steps, the reward comes with the second: its value must be discounted once."""
-
-    starts = (0.0,)
-    values = {0.0: (DISCOUNT, DISCOUNT), 1.0: (1.0, 1.0)}
-
-    def outcome(self, x, action):
-        return tf.minimum(x + 1.0, 1.0), x, tf.maximum(x, 0.0)
-
-
-class RewardByAction:
-    """Action 0 gives -1, action 1 gives +1."""
-
-    starts = (0.0,)
-    values = {0.0: (-1.0, 1.0)}
-
-    def outcome(self, x, action):
-        return x, 2.0 * action - 1.0, 1.0
-
-
-class ChooseThenEarn:
-    """Action 1 leads from 0 to 1, where action 0 earns 1: the target must take the best action of the next state."""
-
-    starts = (0.0,)
-    values = {0.0: (0.0, DISCOUNT), 1.0: (1.0, 0.0)}
-
-    def outcome(self, x, action):
-        return 1.0, tf.maximum(x, 0.0) * (1.0 - action), tf.maximum(x, 1.0 - action)
-
-
-class Endless:
-    """Reward 1 for ever; only the time limit ends an episode, and it must not cut the bootstrap."""
-
-    starts = (0.0,)
-    values = {0.0: (1 / (1 - DISCOUNT), 1 / (1 - DISCOUNT))}
-
-    def outcome(self, x, action):
-        return x, 1.0, 0.0
-
-
-ROOMS = (OneReward, RewardByState, DelayedReward, RewardByAction, ChooseThenEarn, Endless)
+# Of each room: Q(x, 0) and Q(x, 1), and what an action does at x: the next x, the reward, and whether the episode ends.
+ROOMS = {
+    "one reward": ({0.0: (1.0, 1.0)}, lambda x, action: (x, 1.0, 1.0)),
+    "reward by state": ({-1.0: (-1.0, -1.0), 1.0: (1.0, 1.0)}, lambda x, action: (x, x, 1.0)),
+    "delayed reward": (  # it comes with the second step, and must be discounted once
+        {0.0: (DISCOUNT, DISCOUNT), 1.0: (1.0, 1.0)},
+        lambda x, action: (tf.minimum(x + 1.0, 1.0), x, tf.maximum(x, 0.0)),
+    ),
+    "reward by action": ({0.0: (-1.0, 1.0)}, lambda x, action: (x, 2.0 * action - 1.0, 1.0)),
+    "choose, then earn": (  # in 1, where action 1 leads, action 0 earns: the target must take the best action there
+        {0.0: (0.0, DISCOUNT), 1.0: (1.0, 0.0)},
+        lambda x, action: (1.0, tf.maximum(x, 0.0) * (1.0 - action), tf.maximum(x, 1.0 - action)),
+    ),
+    "endless": ({0.0: (5.0, 5.0)}, lambda x, action: (x, 1.0, 0.0)),  # the time limit must not cut the bootstrap
+}
 
 
 class Rooms(Space):
@@ -92,7 +44,7 @@ class Rooms(Space):
     shares_one_unit = True
     low = np.array([0.0, -1.0], np.float32)
     high = np.array([len(ROOMS) - 1.0, 1.0], np.float32)
-    starts = tuple((float(number), x) for number, room in enumerate(ROOMS) for x in room.starts)
+    starts = ((0.0, 0.0), (1.0, -1.0), (1.0, 1.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0), (5.0, 0.0))
 
     def reset(self, uniforms):
         number = tf.cast(uniforms[..., 0] * len(self.starts), tf.int32)
@@ -101,11 +53,9 @@ class Rooms(Space):
     def step(self, state, action, noise):
         place, x, action = state[..., 0], state[..., 1], tf.cast(action, tf.float32)
         parts = [tf.zeros_like(x)] * 3
-        for number, room in enumerate(ROOMS):
-            parts = [
-                tf.where(place == number, new * tf.ones_like(x), old)
-                for new, old in zip(room().outcome(x, action), parts, strict=True)
-            ]
+        for number, (_, outcome) in enumerate(ROOMS.values()):
+            of_room = [part * tf.ones_like(x) for part in outcome(x, action)]
+            parts = [tf.where(place == number, new, old) for new, old in zip(of_room, parts, strict=True)]
         return tf.stack([place, parts[0]], axis=-1), parts[1], tf.cast(parts[2], tf.bool)
 
     def nearest_state(self, point):
@@ -118,14 +68,11 @@ class Rooms(Space):
 # One agent for each class: names that only differ in a number are left out. Ablations that follow something else, or
 # need p* of GridWorld, are in test_ablations.py. The quick tier has one agent without search control and one with it.
 CLASSES = {AGENTS[name].path: name for name in reversed(agents_on("MountainCar-v0"))}
-QUICK = ("er", "dyna_td")
 ELSEWHERE = ("descend_td", "random_sign", "descend_value", "random_direction", "noise_only", "replayed_states")
 NAMES = sorted({*CLASSES.values(), "dyna_td_long"} - set(ELSEWHERE))
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in NAMES]
-)
+@pytest.mark.parametrize("name", tiers(NAMES, quick=("er", "dyna_td")))
 def test_the_agent_learns_the_known_values(name, monkeypatch):
     chains = {"step_size": 1.0} if name in DYNA_AGENTS else {}  # the distance between two states
     numbers = {"planning_updates": 8, "learning_rate": 5e-3, "warm_up_steps": 200, "exploration": 0.5}
@@ -135,10 +82,9 @@ def test_the_agent_learns_the_known_values(name, monkeypatch):
     program = twin_program.TwinProgram(Run("rooms", name, settings, (0, 1, 2), steps=1500))
     assert isinstance(program.twin, Rooms)
     program.train(tf.constant(1500))
-    for number, room in enumerate(ROOMS):
-        for x, values in room.values.items():
+    for number, (room, (values_at, _)) in enumerate(ROOMS.items()):
+        for x, values in values_at.items():
             q = program.agent.learner.q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
-            where = f"{room.__name__}, x = {x}"
-            np.testing.assert_allclose(q, np.broadcast_to(values, q.shape), atol=0.15, err_msg=where)
+            np.testing.assert_allclose(q, np.broadcast_to(values, q.shape), atol=0.15, err_msg=f"{room}, x = {x}")
     if name in DYNA_AGENTS:
         assert (program.agent.queue.size.numpy() > 1000).all()  # it has learned them from there too

@@ -1,14 +1,14 @@
 """Golden numbers: the code that is here makes the published numbers, shown by beginnings of each kind of program.
 
-A beginning has a run's first four seeds, and its steps up to about a thousand after learning has begun. Its numbers
-equal the published ones to the last digit on the CPUs and with the versions that published runs had. Elsewhere, such as
-on a CPU without AVX-512, the means of a beginning lie within what all published seeds show at the same steps.
+They are equal to the last digit on the CPUs and with the versions of the published runs. Elsewhere the means of a
+beginning lie within what all published seeds show at the same steps.
 """
 
 import warnings
 from dataclasses import replace
 
 import pytest
+from helpers import tiers
 
 from dyna_td.pipeline import beginnings, plans, provenance, published, results
 from dyna_td.training.trainer import execute
@@ -36,9 +36,7 @@ def beginning_of(name):
     return replace(chosen, seeds=run.seeds[:4]).beginning((begun // every + max(1, 1_000 // every)) * every)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in PLAN.all_runs]
-)
+@pytest.mark.parametrize("name", tiers(PLAN.all_runs, QUICK))
 def test_the_beginning_of_a_published_run_has_its_numbers(name):
     run, here = beginning_of(name), provenance.machine()
     if run.agent == "dyna_td_frozen":

@@ -48,54 +48,28 @@ class Pure(gymnasium.Env):
         return self.state.copy()
 
 
-class Normalising(Pure):
-    """Shows a running mean, as a normalising wrapper does."""
-
-    def observed(self):
-        return self.state / (1 + self.resets)
+def seeded_reset(self, *, seed=None, options=None):
+    np.random.seed(seed)
+    return Pure.reset(self, seed=seed, options=options)
 
 
-class Shared(Pure):
-    """Draws from NumPy's global random numbers."""
-
-    def observed(self):
-        return self.state + np.random.random()
-
-
-class SharedAndSeeded(Shared):
-    """Does so too, and gives them the seed of its own reset."""
-
-    def reset(self, *, seed=None, options=None):
-        np.random.seed(seed)
-        return super().reset(seed=seed, options=options)
+# What others do.
+NORMALISING = {"observed": lambda self: self.state / (1 + self.resets)}  # shows a running mean, as a wrapper may
+SHARED = {"observed": lambda self: self.state + np.random.random()}  # draws from NumPy's global random numbers
+SHARED_AND_SEEDED = SHARED | {"reset": seeded_reset}  # gives them the seed of its own reset
+AGEING = {"observed": lambda self: self.state + max(0, self.resets - 4)}  # repeats itself in its first resets alone
 
 
-class Ageing(Pure):
-    """Repeats itself in its first resets, and not later."""
-
-    def observed(self):
-        return self.state + max(0, self.resets - 4)
-
-
-IMPURE = [Normalising, Shared]
+@pytest.mark.parametrize("kind", [NORMALISING, SHARED, SHARED_AND_SEEDED, {}, "Pendulum-v1", "CartPole-v1"])
+def test_an_environment_that_a_reset_does_not_restore_is_seen_when_training_starts_and_no_other(monkeypatch, kind):
+    name = kind if isinstance(kind, str) else register(monkeypatch, Pure, limit=20, **kind)
+    blame = f"environment {name}: after two resets with one seed, the same actions gave other numbers"
+    assert impurity(name, 0) == (blame if "observed" in kind else "")
 
 
-@pytest.mark.parametrize("kind", [*IMPURE, SharedAndSeeded])
-def test_an_environment_that_a_reset_does_not_restore_is_seen_when_training_starts(monkeypatch, kind):
-    name = register(monkeypatch, kind, limit=20)
-    assert (
-        impurity(name, 0) == f"environment {name}: after two resets with one seed, the same actions gave other numbers"
-    )
-
-
-@pytest.mark.parametrize("environment", [Pure, "Pendulum-v1", "CartPole-v1"])
-def test_a_pure_environment_is_not_blamed(monkeypatch, environment):
-    assert impurity(environment if isinstance(environment, str) else register(monkeypatch, environment), 0) == ""
-
-
-@pytest.mark.parametrize("kind", [*IMPURE, Ageing, Pure])
+@pytest.mark.parametrize("kind", [NORMALISING, SHARED, AGEING, {}])
 def test_episodes_go_on_only_where_they_were(monkeypatch, kind):
-    name = register(monkeypatch, kind, limit=20)
+    name = register(monkeypatch, Pure, limit=20, **kind)
 
     def played(stack, episodes):
         for episode in range(episodes):
@@ -107,7 +81,7 @@ def test_episodes_go_on_only_where_they_were(monkeypatch, kind):
 
     snapshot = played(EnvironmentStack(name, (3, 4)), 9).snapshot("x")
     fresh = EnvironmentStack(name, (3, 4))
-    if kind is Pure:
+    if not kind:
         observed = fresh.resume(snapshot, "x")
         assert observed.shape == (2, 1, 2) and fresh.snapshot("x").keys() == snapshot.keys()
         np.testing.assert_equal(fresh.snapshot("x"), snapshot)
@@ -117,7 +91,7 @@ def test_episodes_go_on_only_where_they_were(monkeypatch, kind):
 
 
 def test_a_training_that_cannot_go_on_says_so_and_starts_anew(monkeypatch, tmp_path, capsys):
-    run = run_of(register(monkeypatch, Ageing, limit=6), "er", (0, 1), 60, 20, **SMALL)
+    run = run_of(register(monkeypatch, Pure, limit=6, **AGEING), "er", (0, 1), 60, 20, **SMALL)
     watched = []
 
     def kill(done, total):
@@ -139,38 +113,25 @@ def test_a_training_that_cannot_go_on_says_so_and_starts_anew(monkeypatch, tmp_p
 
 
 def test_an_impure_environment_is_remarked_and_never_resumed(monkeypatch):
-    program = GymProgram(run_of(register(monkeypatch, Normalising, limit=6), "er", (0, 1), 60, 20, **SMALL))
+    program = GymProgram(run_of(register(monkeypatch, Pure, limit=6, **NORMALISING), "er", (0, 1), 60, 20, **SMALL))
     assert program.remarks() == dict.fromkeys((0, 1), impurity(program.environments.name, 0))
     with pytest.raises(CannotResume, match="after two resets with one seed"):
         program.resume(program.snapshot())
 
 
-class OfOneSeed(Pure):
-    """Refuses the resets of all seeds but one."""
-
-    def reset(self, *, seed=None, options=None):
-        known = [np.random.SeedSequence([0, *key]).generate_state(1)[0] for key in self.keys]
-        if seed not in known:
-            raise RuntimeError("another seed")
-        return super().reset(seed=seed, options=options)
-
-
 def test_a_single_seed_opens_no_environment_for_its_companion_and_closes_all(monkeypatch):
-    keys = [(purpose, step, 0) for purpose in Purpose for step in range(62)]
-    run = run_of(register(monkeypatch, OfOneSeed, 6, keys=keys), "er", (0,), 60, 20, **SMALL)
-    kind = gymnasium.spec(run.environment).entry_point
-    alone = execute(run)
-    assert kind.opened == 0 and kind.most_open == 2  # one to train in, one to evaluate in
     name = register(monkeypatch, Pure, 6)
+    kind = gymnasium.spec(name).entry_point
+    alone = execute(run_of(name, "er", (0,), 60, 20, **SMALL))
+    assert kind.opened == 0 and kind.most_open == 2  # one to train in, one to evaluate in
     pair = execute(run_of(name, "er", (0, 5), 60, 20, **SMALL))
     theirs = pair.records[pair.records["seed"] == 0].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.records, theirs, check_exact=True)
-    for weights, both in zip(alone.weights.values(), pair.weights.values(), strict=True):
-        np.testing.assert_array_equal(weights, both[:1])
+    np.testing.assert_equal(alone.weights, {name: both[:1] for name, both in pair.weights.items()})
 
 
 def test_played_seeds_do_not_depend_on_those_before_them(monkeypatch, tmp_path, capsys):
-    name = register(monkeypatch, Normalising, limit=6)
+    name = register(monkeypatch, Pure, limit=6, **NORMALISING)
     about = {"environment": name, "agent": "er", "seeds": [0, 1], "settings": {"activation": "relu"}}
     weights = {"q.kernel0": np.ones([2, 3, 2], np.float32), "q.bias0": np.zeros([2, 3], np.float32)}
     Policy(about, weights).save(tmp_path / "x.policy.npz")

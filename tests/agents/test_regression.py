@@ -53,18 +53,12 @@ def test_all_learners_of_a_seed_share_data_and_initial_network(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "loss"),
-    [
-        ("l2", lambda e: (e**2).mean()),
-        ("full_prioritized_l2", lambda e: (e**2).mean()),
-        ("prioritized_l2", lambda e: (e**2).mean()),
-        ("plain_cubic", lambda e: (np.abs(e) ** 3).mean()),
-        ("power4", lambda e: (e**4).mean()),
-    ],
+    ("name", "power"),
+    [("l2", 2), ("full_prioritized_l2", 2), ("prioritized_l2", 2), ("plain_cubic", 3), ("power4", 4)],
 )
-def test_each_learner_pays_its_loss(name, loss):
+def test_each_learner_pays_its_loss(name, power):
     e = np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32)
-    np.testing.assert_allclose(cached(name).loss(tf.constant(e)), [loss(e[0]), loss(e[1])], rtol=1e-5)
+    np.testing.assert_allclose(cached(name).loss(tf.constant(e)), (np.abs(e) ** power).mean(axis=1), rtol=1e-5)
 
 
 def test_cubic_scales_its_loss_by_the_mean_error_of_the_whole_training_set():
@@ -122,15 +116,3 @@ def test_evaluation_measures_the_errors_it_names():
         }
         for name, value in expected.items():
             np.testing.assert_allclose(metrics[name][seed], value, rtol=1e-4, err_msg=name)
-
-
-@pytest.mark.parametrize(
-    "name", [name if name == "l2" else pytest.param(name, marks=pytest.mark.thorough) for name in LEARNERS]
-)
-def test_a_learner_fits_the_easy_half_of_the_target(name):
-    """The probe of this kind of program: half a sine at x >= 0, without noise."""
-    settings = RegressionSettings(examples=200, noise=0.0, hidden=(16, 16), learning_rate=1e-2, batch_size=32)
-    program = RegressionProgram(Run("sin", name, settings, (0, 1), steps=1500))
-    before = program.evaluate()["test_rmse_low"].numpy()
-    program.train(tf.constant(1500))
-    assert (program.evaluate()["test_rmse_low"].numpy() < before / 3).all()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import run_of
+from helpers import run_of, tiers
 
 from dyna_td.training import interruption, trainer
 from dyna_td.training.checkpoint import Checkpoint
@@ -24,12 +24,6 @@ RUNS = {
     "Pendulum": run_of("Pendulum-v1", "prioritized_er", (0, 1), 160, 80, hidden=(8, 8), evaluation_episodes=1, **SHORT),
     "roundabout": run_of("roundabout-paper-v0", "er", (0, 1), 120, 40, **SHORT),
 }
-
-
-@pytest.fixture
-def three_at_once(monkeypatch):
-    """Stacks of three seeds at most."""
-    monkeypatch.setattr(trainer, "LARGEST_STACK", 3)
 
 
 @pytest.fixture
@@ -72,15 +66,7 @@ def assert_same(mine, theirs):
     assert [step for step, _ in mine.cost["train_seconds_at"]] == [step for step, _ in theirs.cost["train_seconds_at"]]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "sin",
-        "GridWorld",
-        "Pendulum",
-        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("Dyna", "roundabout")),
-    ],
-)
+@pytest.mark.parametrize("name", tiers(RUNS, quick=("sin", "GridWorld", "Pendulum")))
 def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
     path = tmp_path / "run.checkpoint"
     whole = execute(RUNS[name], keep_copies(path, at=[4]), Checkpoint(path, {}, interval=0.0))
@@ -117,8 +103,9 @@ def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, c
 
 
 def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_it_was(
-    tmp_path, three_at_once, compiled_once
+    tmp_path, monkeypatch, compiled_once
 ):
+    monkeypatch.setattr(trainer, "LARGEST_STACK", 3)
     run = replace(RUNS["sin"], seeds=tuple(range(4)), steps=80)
     runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-2, 1e-3)]
     path, at = tmp_path / "run.checkpoint", (3, 7, 12)

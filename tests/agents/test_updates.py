@@ -5,9 +5,11 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import Gradients, gradient_of, observe, parameters_of, perceptron, random_transitions, stored, untrained
+from helpers import PlainSteps, gradient_of, observe, parameters_of, perceptron, random_transitions, stored, untrained
 
 from dyna_td.learning.replay import Transition
+from dyna_td.learning.streams import Purpose
+from dyna_td.learning.xla import xla_function
 
 SEEDS = 2
 STEP, FIRST = tf.constant(7, tf.int64), tf.constant(0)
@@ -44,8 +46,9 @@ def gradients(online, target, batch, weight):
 
 
 @pytest.mark.parametrize("name", ["er", "prioritized_er", "full_prioritized_er", "schaul_prioritized_er", "laber"])
-def test_updates_equal_adam_by_hand_on_the_slope_of_the_loss(name):
-    agent = agent_of(name)
+def test_updates_descend_the_mean_squared_td_error_neither_halved_nor_summed(name):
+    agent, rate = agent_of(name), 0.05
+    agent.learner.optimizer = PlainSteps(agent.learner.q.parameters, rate)
     batches = []
     agent.draw = lambda step, k, draw=agent.draw: batches.append(draw(step, k)) or batches[-1]
     before = [networks_of(agent, seed) for seed in range(SEEDS)]
@@ -54,33 +57,15 @@ def test_updates_equal_adam_by_hand_on_the_slope_of_the_loss(name):
 
     for seed in range(SEEDS):
         online, target = before[seed]
-        m, v = ([np.zeros_like(parameter) for parameter in online] for _ in range(2))
         for t, (places, weight) in enumerate(batches, start=1):
-            weight = np.broadcast_to(weight, places.shape)[seed]
             batch = of_seed(agent, seed, places.numpy()[seed])
-            for i, gradient in enumerate(gradients(online, target, batch, weight)):
-                m[i] = 0.9 * m[i] + 0.1 * gradient
-                v[i] = 0.999 * v[i] + 0.001 * gradient**2
-                step = agent.settings.learning_rate * (1 - 0.999**t) ** 0.5 / (1 - 0.9**t)
-                online[i] = online[i] - step * m[i] / (v[i] ** 0.5 + 1e-8)
+            slopes = gradients(online, target, batch, np.broadcast_to(weight, places.shape)[seed])
+            online = [parameter - rate * slope for parameter, slope in zip(online, slopes, strict=True)]
             if t % agent.settings.target_period == 0:
                 target = [parameter.copy() for parameter in online]  # gradient_of moves `online`
         for mine, expected in zip(networks_of(agent, seed), (online, target), strict=True):
             for parameter, theirs in zip(mine, expected, strict=True):
-                np.testing.assert_allclose(parameter, theirs, atol=2e-4)
-
-
-def test_the_loss_is_the_mean_squared_td_error_neither_halved_nor_summed():
-    agent = agent_of("er")
-    agent.learner.optimizer = Gradients()
-    places, weight = agent.draw(STEP, FIRST)
-    agent.update(STEP, FIRST)
-    for seed in range(SEEDS):
-        batch = of_seed(agent, seed, places.numpy()[seed])
-        expected = gradients(*networks_of(agent, seed), batch, np.ones(len(batch.reward)))
-        for mine, theirs in zip(agent.learner.optimizer.kept, expected, strict=True):
-            np.testing.assert_allclose(mine[seed], theirs, rtol=1e-3, atol=1e-6)
-    assert weight.numpy() == 1.0
+                np.testing.assert_allclose(parameter, theirs, rtol=1e-3, atol=2e-5)
 
 
 def test_er_draws_every_stored_transition_equally_often_and_no_other():
@@ -100,37 +85,24 @@ def test_actions_are_greedy_but_for_an_epsilon():
     np.testing.assert_array_equal(act[1], [0, 1])
 
 
-# Priorities
-
-
 def current_errors(agent, seed):
     """|delta| of every stored transition at the current parameters."""
     return np.abs(td_errors(*networks_of(agent, seed), of_seed(agent, seed)))
 
 
 @pytest.mark.parametrize("exponent", [1.0, 0.5])
-def test_a_new_transition_enters_with_its_current_td_error(exponent):
-    agent = agent_of("prioritized_er", 70, priority_exponent=exponent)  # the ring of 60 has wrapped around
+def test_prioritized_er_has_the_td_errors_of_when_a_transition_entered_or_was_drawn_last(exponent):
+    agent = agent_of("prioritized_er", 70, batch_size=8, priority_exponent=exponent)  # the ring of 60 is full
+    before, drawn, refresh = agent.priorities.priorities.numpy(), [], agent.after_update
+    agent.after_update = lambda *update: drawn.append(update) or refresh(*update)
     for seed in range(SEEDS):  # nothing was learned yet, so every priority is still current
-        expected = current_errors(agent, seed) ** exponent
-        np.testing.assert_allclose(agent.priorities.priorities[seed], expected, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("exponent", [1.0, 0.5])
-def test_prioritized_er_refreshes_the_mini_batch_and_leaves_all_other_priorities_outdated(exponent):
-    agent = agent_of("prioritized_er", batch_size=8, priority_exponent=exponent)
-    before = agent.priorities.priorities.numpy()
-    drawn, errors = [], []
-    agent.after_update = lambda places, error, refresh=agent.after_update: (
-        drawn.append(places.numpy()),
-        errors.append(error.numpy()),
-        refresh(places, error),
-    )
+        np.testing.assert_allclose(before[seed], current_errors(agent, seed) ** exponent, rtol=1e-4, atol=1e-6)
     agent.update(STEP, FIRST)
+    ((places, errors),) = ([part.numpy() for part in update] for update in drawn)
     after = agent.priorities.priorities.numpy()
     for seed in range(SEEDS):
-        np.testing.assert_allclose(after[seed, drawn[0][seed]], np.abs(errors[0][seed]) ** exponent, rtol=1e-6)
-        others = np.setdiff1d(np.arange(60), drawn[0][seed])
+        np.testing.assert_allclose(after[seed, places[seed]], np.abs(errors[seed]) ** exponent, rtol=1e-6)
+        others = np.setdiff1d(np.arange(60), places[seed])
         np.testing.assert_array_equal(after[seed, others], before[seed, others])
 
 
@@ -186,3 +158,57 @@ def test_schauls_weights_undo_the_sampling_bias_and_new_transitions_are_drawn_fi
     drawn = tf.constant([[1.0, 7.0], [7.0, 7.0]])
     np.testing.assert_allclose(agent.importance_weights(drawn, step=agent.steps), [[1, 1 / 7], [1, 1]], rtol=1e-4)
     np.testing.assert_allclose(agent.importance_weights(drawn, step=0), [[1, 7**-0.4], [1, 1]], rtol=1e-4)
+
+
+def test_laber_draws_in_proportion_to_the_current_td_errors_of_a_larger_uniform_batch():
+    agent, count = agent_of("laber", 6, batch_size=4, large_batch=50), 100
+    errors = [current_errors(agent, seed) for seed in range(SEEDS)]
+    draw = xla_function(lambda k: agent.draw(STEP, k))
+    found, expected = np.zeros((2, SEEDS, 6))
+    for k in map(tf.constant, range(count)):
+        places, weights = (part.numpy() for part in draw(k))
+        large = agent.streams.integers(Purpose.UNIFORM_BATCH, (200,), 6, step=STEP, inner=k).numpy()
+        for seed, error in enumerate(errors):
+            total = error[large[seed]].sum()
+            np.testing.assert_allclose(weights[seed], total / 200 / error[places[seed]], rtol=1e-3)
+            found[seed] += np.bincount(places[seed], minlength=6) / 4 / count
+            expected[seed] += np.bincount(large[seed], error[large[seed]], minlength=6) / total / count
+    np.testing.assert_allclose(found, expected, atol=0.08)
+    _, weight = agent_of("laber", importance_weights=False).draw(STEP, FIRST)
+    assert weight == 1.0
+
+
+def test_lap_and_pal_have_their_losses_priorities_and_weights_by_hand():
+    lap, pal = cached("lap"), cached("pal")
+    errors = tf.constant([[0.5, -1.0, 2.0, -4.0]])
+    np.testing.assert_allclose(lap.loss(errors), [[0.125, 0.5, 1.5, 3.5]])
+    np.testing.assert_allclose(lap.priority(errors), [[1.0, 1.0, 2**0.4, 4**0.4]], rtol=1e-6)
+    mean = (1 + 1 + 2**0.4 + 4**0.4) / 4
+    expected = np.array([[0.125, 0.5, 2**1.4 / 1.4, 4**1.4 / 1.4]]) / mean
+    np.testing.assert_allclose(pal.loss(errors), expected, rtol=1e-6)
+    for agent in (lap, pal):
+        assert agent.draw(STEP, FIRST)[1] == 1.0
+
+
+def test_lap_gives_new_transitions_the_largest_priority_and_updated_ones_their_own():
+    lap = agent_of("lap")
+    np.testing.assert_array_equal(lap.priorities.priorities[:, :50], np.ones([SEEDS, 50]))
+    lap.after_update(tf.constant([[3, 5]] * SEEDS), tf.constant([[0.2, -4.0]] * SEEDS))
+    np.testing.assert_allclose(lap.priorities.priorities.numpy()[0, [3, 5]], [1.0, 4**0.4], rtol=1e-6)
+    np.testing.assert_allclose(lap.largest, [4**0.4] * SEEDS, rtol=1e-6)
+
+
+def test_pals_gradient_is_the_one_that_lap_has_in_expectation():
+    lap, pal = agent_of("lap"), agent_of("pal")
+    for agent in (lap, pal):
+        agent.learner.optimizer = PlainSteps(agent.learner.q.parameters)
+    everything = stored(lap)
+    delta = lap.learner.td_error(everything)  # the two learners have the same weights
+    assert (tf.abs(delta) < 1).numpy().any() and (tf.abs(delta) > 1).numpy().any()
+    priority = lap.priority(delta).numpy()
+    probability = priority / priority.sum(axis=1, keepdims=True)
+    # A mean over all N transitions, weighted by N P(i), is the expectation over draws with P(i).
+    lap.learner.update(everything, tf.constant(priority.shape[1] * probability), lap.loss)
+    pal.learner.update(everything, tf.ones([]), pal.loss)
+    for one, other in zip(lap.learner.optimizer.kept, pal.learner.optimizer.kept, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)

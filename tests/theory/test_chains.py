@@ -1,7 +1,4 @@
-"""Where the chains of the three rules end up, on densities that are known exactly (Section 4.1, claim 45).
-
-A target is |delta| on a box, written out; the chains get grad log |delta| and nothing else.
-"""
+"""Where the chains of the three rules end up, where |delta| on a box is written out (Section 4.1, claim 45)."""
 
 import functools
 from types import SimpleNamespace
@@ -23,15 +20,16 @@ class Wave:
     """|delta|(s) = 1 + 0.8 sin 3 s on [0, 2]: one peak inside, one valley, and a slope at the right end."""
 
     low, high = np.zeros(1, np.float32), np.full(1, 2.0, np.float32)
-    bins = 25
+    bins, scale = 25, 1.0
 
-    @staticmethod
-    def delta(s):
-        return 1.0 + 0.8 * np.sin(3.0 * s[..., 0])
+    @classmethod
+    def delta(cls, s):
+        return 1.0 + 0.8 * np.sin(3.0 * s[..., 0] / cls.scale)
 
-    @staticmethod
-    def log_slope(s):
-        return 2.4 * tf.cos(3.0 * s) / (1.0 + 0.8 * tf.sin(3.0 * s))
+    @classmethod
+    def log_slope(cls, s):
+        x = 3.0 * s / cls.scale
+        return 2.4 / cls.scale * tf.cos(x) / (1.0 + 0.8 * tf.sin(x))
 
 
 class Bump:
@@ -82,11 +80,10 @@ def histogram(target, states):
     return counts.ravel() / len(states)
 
 
-def fit_beta(target, measured):
-    return fitted_exponent(measured[None], shares(target)[None])[0]
+def fit_beta(target, found):
+    return fitted_exponent(found[None], shares(target)[None])[0]
 
 
-@functools.cache
 def chain_states(rule, target, m, chain_steps, fills):
     """The states of long chains of a rule where Sigma_s is the identity: [fills, CHAINS, m, d]."""
     box = Box(target)
@@ -114,53 +111,40 @@ def chain_states(rule, target, m, chain_steps, fills):
     return np.stack([states.numpy() for states, _ in brought])
 
 
-LONG = {
-    "langevin": {"m": 100, "chain_steps": 2000, "fills": 6},
-    "algorithm_4": {"m": 400, "chain_steps": 4000, "fills": 3},
-    "released": {"m": 400, "chain_steps": 4000, "fills": 3},
-}
-
-
-def settled_states(rule, target):
-    """The states of a long chain after it has forgotten its start: [N, d]."""
-    states = chain_states(rule, target, **LONG[rule])
-    # Langevin's chain goes on from fill to fill, the others start anew in each and keep every step.
-    return (states[1:] if rule == "langevin" else states[:, :, 100:]).reshape(-1, states.shape[-1])
+def measured(rule, target):
+    """The shares of a long chain after it has forgotten its start."""
+    if rule == "langevin":  # whose chain goes on from fill to fill
+        states = chain_states(rule, target, m=100, chain_steps=2000, fills=6)[1:]
+    else:  # it starts anew in each, and keeps every step
+        states = chain_states(rule, target, m=400, chain_steps=4000, fills=3)[:, :, 100:]
+    return histogram(target, states.reshape(-1, states.shape[-1]))
 
 
 @pytest.mark.parametrize("target", [Wave, Bump])
 def test_langevin_chains_are_distributed_like_the_absolute_td_error(target):
-    measured = histogram(target, settled_states("langevin", target))
-    assert total_variation(measured, shares(target)) < 0.03
-    assert abs(fit_beta(target, measured) - 1.0) < 0.05
+    found = measured("langevin", target)
+    assert total_variation(found, shares(target)) < 0.03
+    assert abs(fit_beta(target, found) - 1.0) < 0.05
 
 
 @pytest.mark.parametrize("target", [Wave, Bump])
 @pytest.mark.parametrize("rule", ["algorithm_4", "released"])
 def test_the_other_rules_crowd_about_the_largest_td_errors(rule, target):  # claim 45
-    measured = histogram(target, settled_states(rule, target))
-    assert total_variation(measured, shares(target)) > 0.3
-    assert fit_beta(target, measured) > 5.0
+    found = measured(rule, target)
+    assert total_variation(found, shares(target)) > 0.3
+    assert fit_beta(target, found) > 5.0
 
 
 class WideWave(Wave):
     """The same wave five times as wide, so that a chain's steps are small beside it."""
 
-    high = np.full(1, 10.0, np.float32)
+    high, scale = np.full(1, 10.0, np.float32), 5.0
     bins = 50  # in wider ones, the twentieth power of the mean |delta| is another density
-
-    @staticmethod
-    def delta(s):
-        return Wave.delta(s / 5.0)
-
-    @staticmethod
-    def log_slope(s):
-        return Wave.log_slope(s / 5.0) / 5.0
 
 
 def test_the_constants_of_algorithm_4_give_the_twentieth_power_of_the_td_error():
     # The exponent is 2 alpha / sigma^2 (Section 4.1, footnote) with alpha = 0.1 and sigma^2 = 0.01.
     states = chain_states("algorithm_4", WideWave, m=2000, chain_steps=4000, fills=2)[:, :, 500:]
-    measured = histogram(WideWave, states.reshape(-1, 1))
-    assert abs(fit_beta(WideWave, measured) - 20.0) < 1.0
-    assert total_variation(measured, shares(WideWave, beta=20.0)) < 0.03
+    found = histogram(WideWave, states.reshape(-1, 1))
+    assert abs(fit_beta(WideWave, found) - 20.0) < 1.0
+    assert total_variation(found, shares(WideWave, beta=20.0)) < 0.03

@@ -1,34 +1,21 @@
 """Gradients of the criteria of search control, on frozen networks, against derivatives written out in float64."""
 
 import functools
-import itertools
-from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import tensorflow as tf
-from helpers import finite_differences, parameters_of, perceptron, run_of
+from helpers import finite_differences, parameters_of, perceptron, randomise, run_of
 
-from dyna_td.agents.dyna_frequency import frequency
-from dyna_td.agents.dyna_td import DynaTD
-from dyna_td.learning.networks import ACTIVATIONS, StackedNetwork
-from dyna_td.learning.q_learning import DQN
-from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.streams import Purpose
 from dyna_td.learning.xla import compiled, xla_function
 from dyna_td.search.rules import gradient
 from dyna_td.training.program import make_program
 from envs.grid_world import GRID_WALLS, transition
 
-ACTIONS = 3
-SEEDS = 2
-STATES = 20
+STACK = 40  # seeds, of one state each
+STEP = tf.constant(3, tf.int64)
+DISCOUNT = 0.99
 NUMPY_ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
-
-
-def random_parameters(rng, sizes):
-    """Kernels, then biases, of one perceptron; its outputs vary by about 1 over states of order 1."""
-    kernels = [rng.normal(size=(fan_out, fan_in)) / fan_in**0.5 for fan_in, fan_out in itertools.pairwise(sizes)]
-    return [*kernels, *(rng.normal(size=(out, 1)) * 0.5 for out in sizes[1:])]
 
 
 def slope_and_curvature(parameters, state):
@@ -44,50 +31,12 @@ def slope_and_curvature(parameters, state):
     return slope, into_second.T @ (bend_of_second[:, None] * into_second) + w1.T @ (bend_of_first[:, None] * w1)
 
 
-def numpy_value(parameters, activation):
-    return lambda states: perceptron(parameters, states, NUMPY_ACTIVATIONS[activation]).max(axis=1)
-
-
 def numpy_frequency(parameters):
     def h(states):
         parts = [slope_and_curvature(parameters, state) for state in states]
         return np.array([(slope**2).sum() + (curvature**2).sum() for slope, curvature in parts])
 
     return h
-
-
-def smooth_states(rng, parameters, d, activation):
-    """States [STATES, d] away from the seams where another action becomes greedy or a ReLU unit switches."""
-    states = rng.normal(size=(20 * STATES, d))
-    reference = finite_differences(numpy_value(parameters, activation), states, 1e-6)
-    wide = finite_differences(numpy_value(parameters, activation), states, 1e-3)
-    is_smooth = np.abs(wide - reference).max(axis=1) < 1e-4
-    greedy = [
-        perceptron(parameters, states + shift, NUMPY_ACTIVATIONS[activation]).argmax(axis=1)
-        for shift in (-1e-3, 0.0, 1e-3)
-    ]
-    is_smooth &= (greedy[0] == greedy[1]) & (greedy[1] == greedy[2])
-    assert is_smooth.sum() >= STATES
-    return states[is_smooth][:STATES]
-
-
-class Case:
-    """V of frozen networks in float64, the parameters of each seed, and smooth states [S, N, d]."""
-
-    def __init__(self, d, activation):
-        rng = np.random.default_rng(d)
-        sizes = (d, 8, 6, ACTIONS)
-        self.parameters = [random_parameters(rng, sizes) for _ in range(SEEDS)]
-        self.states = np.stack([smooth_states(rng, of_seed, d, activation) for of_seed in self.parameters])
-        self.columns = tf.constant(self.states.transpose(0, 2, 1))
-        network = StackedNetwork(Streams(tuple(range(SEEDS))), sizes, ACTIVATIONS[activation])
-        stacked = [tf.constant(np.stack(layer)) for layer in zip(*self.parameters, strict=True)]
-        network.kernels, network.biases = stacked[:3], stacked[3:]
-        self.value = functools.partial(DQN.value, SimpleNamespace(q=network))
-
-    def slopes(self, criterion):
-        """grad h at the states: [S, N, d]."""
-        return gradient(criterion, self.columns).numpy().transpose(0, 2, 1)
 
 
 def assert_close(actual, expected, tolerance):
@@ -98,76 +47,20 @@ def assert_close(actual, expected, tolerance):
     assert worst < tolerance, f"relative error {worst:.1e}"
 
 
-class Criterion(DynaTD):
-    """h of Dyna-TD alone, with a given V."""
-
-    def __init__(self, v):
-        self.learner = type("Learner", (), {"value": staticmethod(v)})
-
-
-def test_a_vanishing_td_error_leaves_a_finite_gradient():
-    case = Case(2, "tanh")
-    y = case.value(case.columns)
-    h = Criterion(case.value).h(case.columns, y)
-    np.testing.assert_allclose(h, np.full(h.shape, np.log(1e-5)), rtol=1e-6)
-    assert np.isfinite(case.slopes(lambda s: Criterion(case.value).h(s, y))).all()
-
-
-@pytest.mark.parametrize("d", [2, 4])
-def test_the_gradient_of_the_frequency_equals_finite_differences(d):
-    case = Case(d, "tanh")
-    slopes = case.slopes(lambda s: frequency(case.value, s))
-    for seed in range(SEEDS):
-        h = numpy_frequency(case.parameters[seed])
-        np.testing.assert_allclose(frequency(case.value, case.columns)[seed], h(case.states[seed]), rtol=1e-10)
-        assert_close(slopes[seed], finite_differences(h, case.states[seed], 1e-5), 1e-6)
-    for state in case.states[0]:  # the Hessian written out above is the slope of the slope
-        _, curvature = slope_and_curvature(case.parameters[0], state)
-        for row, shift in zip(curvature, 1e-6 * np.eye(d), strict=True):
-            ahead, behind = (slope_and_curvature(case.parameters[0], state + sign * shift)[0] for sign in (1, -1))
-            np.testing.assert_allclose((ahead - behind) / 2e-6, row, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("d", [2, 4])
-def test_relu_leaves_the_frequency_no_gradient_and_tanh_does(d):  # claim 34
-    relu, tanh = Case(d, "relu"), Case(d, "tanh")
-    np.testing.assert_array_equal(relu.slopes(lambda s: frequency(relu.value, s)), np.zeros(relu.states.shape))
-    assert np.linalg.norm(relu.slopes(relu.value), axis=2).min() > 1e-3
-    assert np.linalg.norm(tanh.slopes(lambda s: frequency(tanh.value, s)), axis=2).min() > 1e-4
-
-
-# Agents: one state a seed, so many seeds.
-
-STACK = 40
-STEP = tf.constant(3, tf.int64)
-DISCOUNT = 0.99
-
-
 class Frozen:
-    """A Dyna agent with random networks of order 1 and the gradient of its criterion, compiled.
+    """A Dyna agent with random networks of order 1 and the gradient of its criterion, compiled."""
 
-    `online` and `target` list the parameters of Q and of the target network for each seed.
-    """
-
-    def __init__(self, environment, name, rule="released"):
-        run = run_of(environment, name, range(STACK), 100, search_control=rule, hidden=(8, 6))
+    def __init__(self, environment, name, **settings):
+        run = run_of(environment, name, range(STACK), 100, hidden=(8, 6), **settings)
         program = make_program(run)
         self.agent = program.agent
         self.activation = NUMPY_ACTIVATIONS[run.settings.activation]
-        rng = np.random.default_rng(7)
-        box = program.twin.high - program.twin.low
-        learner = self.agent.learner
-        self.online, self.target = (self._set(rng, network, box) for network in (learner.q, learner.q_target))
+        networks = self.agent.learner.q, self.agent.learner.q_target
+        for index, network in enumerate(networks):
+            randomise(network, range(STACK), index)
+            network.kernels[0].assign(network.kernels[0] * 4.0 / (program.twin.high - program.twin.low))
+        self.online, self.target = ([parameters_of(network, seed) for seed in range(STACK)] for network in networks)
         self._gradient = xla_function(self.agent.criterion_gradient)
-
-    def _set(self, rng, network, box):
-        """Random weights that make Q vary over the box, whatever its units."""
-        parameters = [random_parameters(rng, (len(box), 8, 6, self.agent.learner.actions)) for _ in range(STACK)]
-        for of_seed in parameters:
-            of_seed[0] *= 4.0 / box
-        for variable, layer in zip(network.parameters, zip(*parameters, strict=True), strict=True):
-            variable.assign(np.stack(layer).astype(np.float32))
-        return [parameters_of(network, seed) for seed in range(STACK)]
 
     def gradient(self, states, i=0):
         return self._gradient(tf.constant(states, tf.float32), STEP, tf.constant(i)).numpy()
@@ -177,15 +70,12 @@ class Frozen:
         return compiled(lambda: self.agent.noise(Purpose.CHAIN_MODEL, 1, STEP, i)).numpy()[:, 0, 0]
 
     def greedy(self, seed, state):
-        """argmax_a Q at one state [d]."""
         return int(perceptron(self.online[seed], state[None], self.activation).argmax())
 
     def v(self, seed, state):
-        """max_a Q at one state [d]."""
         return perceptron(self.online[seed], state[None], self.activation).max()
 
     def bootstrap(self, seed, state):
-        """gamma max_a Q_target at one state [d]."""
         return DISCOUNT * perceptron(self.target[seed], state[None], self.activation).max()
 
 
@@ -230,14 +120,12 @@ def mountain_car(state, action):
     return np.array([state[0] + velocity, velocity])
 
 
-@pytest.mark.parametrize("rule", ["langevin", "released"])
-def test_only_langevin_follows_the_target_as_it_moves_with_the_state(rule):
-    case = Frozen("MountainCar-v0", "dyna_td", rule)
+def test_langevin_follows_the_target_as_it_moves_with_the_state():
+    case = Frozen("MountainCar-v0", "dyna_td", search_control="langevin")
     width = np.array([1.8, 0.14])
     states = np.random.default_rng(1).uniform([-1.1, -0.06], [0.4, 0.06], (STACK, 2)).astype(np.float32)
-    actual = case.gradient(states)
     cosines = []
-    for seed, state in enumerate(states):
+    for seed, (state, actual) in enumerate(zip(states, case.gradient(states), strict=True)):
         action = case.greedy(seed, state)
 
         def y(s, seed=seed, action=action):
@@ -247,15 +135,33 @@ def test_only_langevin_follows_the_target_as_it_moves_with_the_state(rule):
             return np.log(abs(target(s) - case.v(seed, s)) + 1e-5)
 
         here = y(state.astype(np.float64))
-        criteria = [functools.partial(h, y), functools.partial(h, lambda s, here=here: here)]
-        gradients = [smooth_gradient(h, state, width) for h in criteria]
-        if any(expected is None for expected in gradients):
+        moving, constant = (smooth_gradient(functools.partial(h, of), state, width) for of in (y, lambda s, y=here: y))
+        if moving is None or constant is None:
             continue
-        assert_compared(actual[seed], gradients[0 if rule == "langevin" else 1], width)
-        directions = [width * g / np.linalg.norm(width * g) for g in gradients]
-        cosines.append(directions[0] @ directions[1])
+        assert_compared(actual, moving, width)
+        cosines.append((width * moving) @ (width * constant) / np.linalg.norm(width * moving))
+        cosines[-1] /= np.linalg.norm(width * constant)
     assert len(cosines) > 0.7 * STACK
-    assert np.mean(np.abs(cosines) < 0.99) > 0.3  # the two gradients are not the same
+    assert np.mean(np.abs(cosines) < 0.99) > 0.3  # the gradient with a constant target, of the other rules, is another
+
+
+def test_a_vanishing_td_error_leaves_a_finite_gradient():
+    agent = Frozen("GridWorld", "dyna_td").agent
+    columns = tf.constant(np.random.default_rng(5).random((STACK, 2, 7)), tf.float32)
+    y = agent.learner.value(columns)
+    h = agent.h(columns, y)
+    np.testing.assert_allclose(h, np.full(h.shape, np.log(1e-5)), rtol=1e-6)
+    assert np.isfinite(gradient(lambda s: agent.h(s, y), columns)).all()
+
+
+def test_dyna_value_climbs_the_value():
+    case = Frozen("GridWorld", "dyna_value")
+    states = np.random.default_rng(2).random((STACK, 2)).astype(np.float32)
+    expected = [smooth_gradient(functools.partial(case.v, seed), state) for seed, state in enumerate(states)]
+    for actual, by_hand in zip(case.gradient(states), expected, strict=True):
+        if by_hand is not None:
+            assert_compared(actual, by_hand)
+    assert sum(by_hand is not None for by_hand in expected) > 0.7 * STACK
 
 
 def test_dyna_frequency_climbs_the_value_in_half_of_its_fills_and_the_frequency_in_the_others():
@@ -274,3 +180,17 @@ def test_dyna_frequency_climbs_the_value_in_half_of_its_fills_and_the_frequency_
     coins = np.concatenate([case.agent.climbs_frequency(tf.constant(step, tf.int64)).numpy() for step in range(50)])
     assert abs(coins.mean() - 0.5) < 0.05
     np.testing.assert_array_equal(case.agent.climbs_frequency(STEP), ~climbs_value)
+    for of_seed, state in each:  # the Hessian written out above is the slope of the slope
+        _, curvature = slope_and_curvature(of_seed, state)
+        for row, shift in zip(curvature, 1e-6 * np.eye(2), strict=True):
+            ahead, behind = (slope_and_curvature(of_seed, state + sign * shift)[0] for sign in (1, -1))
+            np.testing.assert_allclose((ahead - behind) / 2e-6, row, rtol=1e-4, atol=1e-5)
+
+
+def test_relu_leaves_the_frequency_no_gradient_and_the_value_one():  # claim 34
+    case = Frozen("GridWorld", "dyna_frequency", activation="relu")
+    states = np.random.default_rng(3).random((STACK, 2))
+    assert np.mean(np.linalg.norm(case.gradient(states), axis=1) > 1e-3) > 0.9  # of the value, for the queue is empty
+    case.agent.queue.add(tf.zeros([STACK, 1, 2]), tf.ones([STACK], tf.int32))
+    climbs = case.agent.climbs_frequency(STEP).numpy()
+    assert climbs.any() and not case.gradient(states)[climbs].any()

@@ -23,13 +23,9 @@ def test_the_exponent_of_drawn_states_is_found(beta):
     np.testing.assert_allclose(fitted_exponent(visits / 200_000, error), beta, atol=0.05)
 
 
-def test_states_in_the_one_cell_with_the_largest_error_have_the_largest_exponent():
+def test_one_cell_has_the_largest_exponent_and_a_seed_whose_errors_are_not_finite_none():
     assert fitted_exponent([[0.0, 0.0, 1.0]], [[1.0, 2.0, 2.1]]) == pytest.approx(LARGEST_EXPONENT, rel=1e-3)
-
-
-def test_a_seed_whose_errors_are_not_finite_has_no_exponent_and_leaves_the_others_alone():
-    shares = np.array([[0.25, 0.75]] * 2)
-    beta = fitted_exponent(shares, [[1.0, np.nan], [1.0, 3.0]])
+    beta = fitted_exponent(np.array([[0.25, 0.75]] * 2), [[1.0, np.nan], [1.0, 3.0]])
     assert np.isnan(beta[0]) and beta[1] == pytest.approx(1.0, abs=1e-4)
 
 
@@ -45,15 +41,10 @@ def test_theorem_3_on_two_states_by_hand():
     np.testing.assert_allclose(right, [[10 * (0.25 * 0.3 + 0.1) / 4, 10 * (0.5 * 0.3 + 0.2) / 4]])
 
 
-def random_models(rng, states, outcomes):
-    """A true and a learned model of one action, as distributions over outcomes, [states, outcomes] each."""
-    return (rng.dirichlet(np.full(outcomes, 0.3), size=states) for _ in range(2))
-
-
 def test_the_bound_holds_in_finite_worlds_whose_values_have_one_sign():
     rng = np.random.default_rng(0)
     for _ in range(200):
-        true, learned = random_models(rng, states=6, outcomes=5)
+        true, learned = rng.dirichlet(np.full(5, 0.3), size=(2, 6))  # of six states, over five outcomes
         targets = -100.0 * rng.uniform(size=5) ** rng.integers(1, 9)  # r + gamma v of each outcome
         value = -100.0 * rng.uniform(size=6)
         errors = [np.abs(model @ targets - value)[None] for model in (true, learned)]

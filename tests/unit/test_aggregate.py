@@ -30,27 +30,25 @@ def test_mean_error_and_interval_of_four_seeds_by_hand():
     assert row["iqm"] == 2.5
 
 
+def curves_of(panel, frame, **details):
+    """The curves of a figure with this panel alone, whose every run has these records."""
+    return aggregate.learning_curves(Figure("x", "title", Path("x.yaml"), {"a": panel}), lambda run: (frame, details))
+
+
 def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
-    panel = Panel("train_rmse", {"l2": SUPERVISED})
-    figure = Figure("figure_10", "title", Path("figure_10.yaml"), {"a": panel})
     frame = pd.concat([records([1, 3], metric, step) for metric in ("test_rmse", "train_rmse") for step in (50, 0)])
-    curves = aggregate.learning_curves(figure, lambda run: (frame, {}))
+    curves = curves_of(Panel("train_rmse", {"l2": SUPERVISED}), frame)
     assert ",".join(curves) == "panel,curve,step,metric,mean,standard_error,low95,high95,iqm,n"
-    assert list(zip(curves["metric"], curves["step"], strict=True)) == [
-        ("train_rmse", 0),
-        ("train_rmse", 50),
-        ("test_rmse", 0),
-        ("test_rmse", 50),
-    ]
+    order = [("train_rmse", 0), ("train_rmse", 50), ("test_rmse", 0), ("test_rmse", 50)]
+    assert list(zip(curves["metric"], curves["step"], strict=True)) == order
     assert set(curves["panel"]) == {"a"} and set(curves["curve"]) == {"l2"}
 
 
 def test_the_curves_of_control_are_smoothed_by_seed_before_they_are_averaged():
     panel = Panel("return", {"er": Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=30_000)})
-    figure = Figure("figure_4", "title", Path("figure_4.yaml"), {"a": panel})
     noise = [(1.0, 3.0), (3.0, 1.0)] * 20  # of two seeds with the same mean
     frame = pd.concat([records(values, "return", step) for step, values in enumerate(noise)])
-    curves = aggregate.learning_curves(figure, lambda run: (frame, {})).set_index(["metric", "step"])
+    curves = curves_of(panel, frame).set_index(["metric", "step"])
     assert curves.index.get_level_values("metric").unique().tolist() == ["return", "return_smoothed"]
     assert curves.loc[("return", 39), ["mean", "standard_error"]].tolist() == [2, 1]
     assert curves.loc[("return_smoothed", 39), ["mean", "standard_error"]].tolist() == [2, 0]
@@ -90,22 +88,16 @@ def test_smoothing_averages_an_evaluation_and_those_before_it_and_leaves_gaps():
 
 
 def test_training_seconds_and_diverged_seeds_are_rows_of_their_own():
-    figure = Figure("figure_1", "title", Path("figure_1.yaml"), {"a": None})
-    figure.panels["a"] = Panel("test_rmse", {"l2": SUPERVISED}, against="train_seconds")
-    details = {"train_seconds_at": [[0, 0.0], [50, 3.0]], "diverged_seeds": {"1": 50}}
     frame = pd.concat([records([1, 3], step=0), records([5, np.nan], step=50)])
-    curves = aggregate.learning_curves(figure, lambda run: (frame, details)).set_index(["metric", "step"])
+    panel = Panel("test_rmse", {"l2": SUPERVISED}, against="train_seconds")
+    curves = curves_of(panel, frame, train_seconds_at=[[0, 0.0], [50, 3.0]], diverged_seeds={"1": 50})
+    curves = curves.set_index(["metric", "step"])
     assert curves.loc[("train_seconds", 50), ["mean", "n"]].tolist() == [1.5, 2]  # of a job of two seeds
     assert curves.loc[("diverged_seed", 50), "mean"] == 1
     assert curves.loc[("test_rmse", 50), ["mean", "iqm", "n"]].tolist() == [5, 5, 1]
     assert curves.loc[("test_rmse", 0), ["mean", "n"]].tolist() == [2, 2]
-
-
-def test_a_panel_shows_the_first_of_more_seeds():
-    figure = Figure("x", "title", Path("x.yaml"), {"a": Panel("test_rmse", {"l2": SUPERVISED}, seeds=1)})
-    frame = pd.concat([records([1, 3], step=0), records([5, np.nan], step=50)])
-    curves = aggregate.learning_curves(figure, lambda run: (frame, {"diverged_seeds": {"1": 50}})).set_index("step")
-    assert curves[["metric", "mean", "n"]].to_numpy().tolist() == [["test_rmse", 1, 1], ["test_rmse", 5, 1]]
+    first = curves_of(Panel("test_rmse", {"l2": SUPERVISED}, seeds=1), frame, diverged_seeds={"1": 50})
+    assert first[["metric", "mean", "n"]].to_numpy().tolist() == [["test_rmse", 1, 1], ["test_rmse", 5, 1]]
 
 
 def test_a_panel_of_states_shows_those_of_its_source_and_moment():
@@ -136,8 +128,7 @@ def test_a_panel_of_states_shows_those_of_its_source_and_moment():
 
 
 def test_a_closed_form_is_exact():
-    figure = Figure("figure_7", "title", Path("figure_7.yaml"), {"a": Panel("gap_function", {}, "figure_7a")})
-    curves = aggregate.learning_curves(figure, read=None)
+    curves = curves_of(Panel("gap_function", {}, "figure_7a"), None)
     assert len(curves) > 10
     np.testing.assert_allclose(curves["mean"], np.log(1 / curves["step"]) - 1 / curves["step"])
     assert (curves["standard_error"] == 0).all() and (curves["n"] == 1).all()

@@ -4,10 +4,9 @@ import os
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from dyna_td.training.checkpoint import Checkpoint, pack, unpack
+from dyna_td.training.checkpoint import Checkpoint
 
 IDENTITY = {"settings": [{"seeds": (0, 1), "hidden": (32, 32)}], "source": "abc", "versions": {"numpy": "2"}}
 ARRAYS = {"variable.0": np.float32([[0.1, np.nan]]), "variable.1": np.int64(2**40), "empty": np.zeros((0, 3))}
@@ -40,30 +39,25 @@ def test_there_is_no_checkpoint_before_the_first_save_and_after_the_end(path, ca
     assert not capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"source": "abd"}, "belongs to a training with another source"),
-        ({"versions": {"numpy": "3"}, "settings": []}, "belongs to a training with another settings, versions"),
-    ],
-)
-def test_a_checkpoint_of_another_training_is_refused(path, capsys, change, words):
-    Checkpoint(path, IDENTITY).save(ARRAYS, {})
-    assert Checkpoint(path, {**IDENTITY, **change}).load() is None
-    assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training starts anew.\n"
-
-
 def changed_byte(content):
     place = len(content) // 2
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
-@pytest.mark.parametrize("damage", [lambda content: b"", changed_byte])
-def test_a_damaged_checkpoint_is_refused(path, capsys, damage):
+@pytest.mark.parametrize(
+    ("change", "damage", "words"),
+    [
+        ({"source": "abd"}, bytes, "belongs to a training with another source"),
+        ({"versions": {"numpy": "3"}, "settings": []}, bytes, "belongs to a training with another settings, versions"),
+        ({}, lambda content: b"", "is damaged"),
+        ({}, changed_byte, "is damaged"),
+    ],
+)
+def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(path, capsys, change, damage, words):
     Checkpoint(path, IDENTITY).save({"variable.0": np.zeros(1000)}, {})
     path.write_bytes(damage(path.read_bytes()))
-    assert Checkpoint(path, IDENTITY).load() is None
-    assert capsys.readouterr().err == f"warning: the checkpoint {path} is damaged; the training starts anew.\n"
+    assert Checkpoint(path, {**IDENTITY, **change}).load() is None
+    assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training starts anew.\n"
 
 
 @pytest.mark.parametrize(("writing", "pause"), [(0.1, 60.0), (2.0, 200.0), (30.0, 600.0)])
@@ -96,8 +90,3 @@ def test_the_empty_end_of_a_buffer_takes_no_room_and_comes_back(path):
     loaded, _ = Checkpoint(path, IDENTITY).load()
     for name, array in arrays.items():
         assert loaded[name].tobytes() == array.tobytes() and loaded[name].shape == array.shape
-
-
-def test_a_table_comes_back_with_its_types():
-    table = pd.DataFrame({"seed": [3, 1], "metric": ["return", "speed"], "value": np.float32([0.1, np.inf])})
-    pd.testing.assert_frame_equal(unpack(pack(table, "log0.metrics") | ARRAYS, "log0.metrics"), table)

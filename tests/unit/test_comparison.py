@@ -20,12 +20,8 @@ def write(tmp_path):
         rows = [
             (seed, step, metric, value if step else 1e9) for seed, value in values.items() for step in (0, 500, 1_000)
         ]
-        details = {
-            "environment": environment,
-            "agent": name,
-            "run": f"run of {name}",
-            "settings": {"warm_up_steps": 500},
-        }
+        details = {"environment": environment, "agent": name, "run": f"run of {name}"}
+        details["settings"] = {"warm_up_steps": 500}
         results.write(tmp_path / f"{name}.csv", pd.DataFrame(rows, columns=results.COLUMNS), details)
         return tmp_path / f"{name}.csv"
 

@@ -29,20 +29,15 @@ def test_each_start_of_a_machine_has_a_folder(machine):
     assert snakefile.xla_flags(folder, boot) != first
 
 
-def test_flags_from_another_machine_are_replaced(machine, monkeypatch):
+def test_a_persons_flags_stay_and_those_of_another_machine_are_replaced(machine, monkeypatch):
     folder, boot = machine
-    here = snakefile.xla_flags(folder, boot)
-    monkeypatch.setenv("TF_XLA_FLAGS", f"{OPTION}{folder}/elsewhere")
-    assert snakefile.xla_flags(folder, boot) == here
-
-
-@pytest.mark.parametrize("given", ["--tf_xla_clustering_debug", f"{OPTION}/my/own"])
-def test_a_persons_flags_stay(machine, monkeypatch, given):
-    folder, boot = machine
-    monkeypatch.setenv("TF_XLA_FLAGS", given)
-    flags = snakefile.xla_flags(folder, boot).split()
-    assert flags[0] == given
-    assert len(flags) == (1 if given.startswith(OPTION) else 2)
+    here, other, own = snakefile.xla_flags(folder, boot), "--tf_xla_clustering_debug", f"{OPTION}/my/own"
+    for given, flags in ((f"{OPTION}{folder}/elsewhere", [here]), (own, [own])):
+        monkeypatch.setenv("TF_XLA_FLAGS", given)
+        assert snakefile.xla_flags(folder, boot).split() == flags
+    monkeypatch.setenv("TF_XLA_FLAGS", other)
+    first, added = snakefile.xla_flags(folder, boot).split()
+    assert first == other and added.startswith(f"{OPTION}{folder}/") and added != here
 
 
 def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):

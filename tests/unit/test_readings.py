@@ -25,8 +25,17 @@ def load(tmp_path, *contents):
     return readings.load_readings(PLAN, CLAIMS, tmp_path)
 
 
-def paths(claim):
-    return [term.path for test in claim.tests if isinstance(test, MeasuredTest) for term in test.terms]
+def made_up(level, seeds):
+    """Reads runs with these seeds, whose every evaluation is `level(run, seed)`; None: not run."""
+
+    def read(run):
+        if level(run, 0) is None:
+            return None
+        rows = [(seed, step, "test_rmse", level(run, seed)) for seed in seeds for step in (0, 5_000, 10_000)]
+        records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+        return Measured(replace(run, seeds=tuple(seeds)), records, {}, "make it")
+
+    return read
 
 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
@@ -45,7 +54,7 @@ def test_a_curve_takes_the_place_of_another_with_its_run_and_nothing_else_change
     ((claim,),) = load(tmp_path, BATCHES).values()
     (test,) = claim.tests
     (stated,) = CLAIMS[9].tests
-    assert paths(claim) == ["figure_1/a/prioritized_l2", "sensitivity/g/l2_b512"]
+    assert [term.path for term in test.terms] == ["figure_1/a/prioritized_l2", "sensitivity/g/l2_b512"]
     assert test.minus[0][0].run == PLAN.studies["sensitivity"].panels["g"].curves["l2_b512"]
     assert test.minus[0][0].metric == "test_rmse" and test.plus == stated.plus and test.region == stated.region
 
@@ -67,18 +76,12 @@ def test_the_interquartile_mean_is_judged_without_the_outer_quarters_of_the_seed
     claim = next(claim for claim in changed if claim.number == 10)
     assert [claim.tests[0], *CLAIMS[9].tests] == [replace(CLAIMS[9].tests[0], of_middle_half=True), *CLAIMS[9].tests]
 
-    def read(run):  # PrioritizedL2 is worse by a little, but far better for a fifth of the seeds
-        levels = {
-            seed: 9 + (seed % 7) / 100 + (run.agent == "prioritized_l2") * (-5 if seed < 10 else 1)
-            for seed in range(50)
-        }
-        records = pd.DataFrame(
-            [(s, 0, "test_rmse", v) for s, v in levels.items()], columns=["seed", "step", "metric", "value"]
-        )
-        return Measured(replace(run, seeds=tuple(levels)), records, {}, "make it")
+    def level(run, seed):  # PrioritizedL2 is worse by a little, but far better for a fifth of the seeds
+        return 9 + (seed % 7) / 100 + (run.agent == "prioritized_l2") * (-5 if seed < 10 else 1)
 
     plan = load_plan("paper")
-    assert [judge(each, plan, read)[0] for each in (CLAIMS[9], claim)] == ["undecided", "supported"]
+    verdicts = [judge(each, plan, made_up(level, range(50)))[0] for each in (CLAIMS[9], claim)]
+    assert verdicts == ["undecided", "supported"]
 
 
 def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
@@ -90,14 +93,11 @@ def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
     first = {test.label: test.first_seed for test in other.tests if test.first_seed}
     assert first == {"figure_4/c": 20, "figure_4/e": 20}
 
-    def read(run):  # with noise the error is larger from seed 50 on, and smaller before
+    def level(run, seed):  # with noise the error is larger from seed 50 on, and smaller before
         noise = 1 if run.settings.noise == 0.5 else -1
-        levels = {seed: 9 + noise * (1 + seed / 1000) * (1 if seed >= 50 else -1) for seed in range(60)}
-        rows = [(seed, 0, "test_rmse", level) for seed, level in levels.items()]
-        records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
-        return Measured(replace(run, seeds=tuple(levels)), records, {}, "make it")
+        return 9 + noise * (1 + seed / 1000) * (1 if seed >= 50 else -1)
 
-    verdicts = [judge(each, plan, read)[0] for each in (claims[14], claim)]
+    verdicts = [judge(each, plan, made_up(level, range(60)))[0] for each in (claims[14], claim)]
     assert verdicts == ["contradicted", "supported"]
 
 
@@ -119,25 +119,15 @@ def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words)
     assert all(word in sentence for word in words), sentence
 
 
-def made_up(level, steps=(0, 5000, 10000)):
-    """Reads runs whose every evaluation is `level(run)`, a little more from seed to seed; None: not run."""
-
-    def read(run):
-        if level(run) is None:
-            return None
-        seeds = [(seed, level(run) * (1 + seed / 1000)) for seed in run.seeds]
-        metrics = ("test_rmse", "train_rmse")
-        rows = [(seed, step, metric, value) for seed, value in seeds for step in steps for metric in metrics]
-        return Measured(run, pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]), {}, "make it")
-
-    return read
-
-
 def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
     levels = {("l2", 128): 0.6, ("prioritized_l2", 128): 0.4, ("l2", 512): 0.2}
     chosen = load(tmp_path, BATCHES, BATCHES | {"name": "b = 32", "curves": {"figure_1/a/l2": "sensitivity/g/l2_b32"}})
-    read = made_up(lambda run: levels.get((run.agent, run.settings.batch_size)))
-    table = readings.judged(chosen, PLAN, read)
+
+    def level(run, seed):
+        error = levels.get((run.agent, run.settings.batch_size))
+        return error and error * (1 + seed / 1000)
+
+    table = readings.judged(chosen, PLAN, made_up(level, range(20)))
     rows = table[table["row"] == "claim"]
     assert list(rows[["reading", "claim", "verdict"]].itertuples(index=False, name=None)) == [
         ("b = 512", 10, "supported"),

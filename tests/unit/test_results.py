@@ -1,12 +1,13 @@
 """Result files are tidy, whole or not there, and refused when damaged."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from files import sentence_of
 
-from dyna_td.errors import UserError
 from dyna_td.pipeline import results
 from dyna_td.pipeline.files import write_whole
 from dyna_td.settings import RegressionSettings, Run
@@ -29,14 +30,6 @@ def csv(tmp_path):
     path = tmp_path / "sin" / "l2.csv"
     results.write(path, records(), {"run": "sin/l2"})
     return path
-
-
-def refusal(csv, run=RUN):
-    with pytest.raises(UserError) as error:
-        results.read_run(csv, run, "python -m dyna_td run sin/l2")
-    sentence = str(error.value)
-    assert csv.stem in sentence and "`python -m dyna_td run sin/l2`" in sentence and "\n" not in sentence
-    return sentence
 
 
 def test_a_run_csv_has_one_sorted_row_a_number(csv):
@@ -93,46 +86,38 @@ def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
     assert sorted(path.name for path in csv.parent.iterdir()) == ["l2.csv", "l2.json"]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".json"])
-def test_a_csv_without_its_json_or_the_reverse_is_refused(csv, suffix):
-    csv.with_suffix(suffix).unlink()
-    assert "cannot read" in refusal(csv)
-
-
-@pytest.mark.parametrize("content", ["{", '{"csv_sha256": 1}'])
-def test_a_damaged_json_is_refused(csv, content):
-    csv.with_suffix(".json").write_text(content)
-    refusal(csv)
-
-
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("damage", "changes", "words"),
     [
-        ({"seeds": (0, 1, 2, 3, 4)}, "lacks 2 of 5 seeds, the first is 3"),
-        ({"seeds": (0, 1)}, "seeds that the plan does not ask for"),
-        ({"steps": 200}, "does not reach step 200"),
+        (lambda csv: csv.unlink(), {}, "cannot read"),
+        (lambda csv: csv.with_suffix(".json").unlink(), {}, "cannot read"),
+        (lambda csv: csv.with_suffix(".json").write_text("{"), {}, ""),
+        (lambda csv: csv.with_suffix(".json").write_text('{"csv_sha256": 1}'), {}, ""),
+        (Path.exists, {"seeds": (0, 1, 2, 3, 4)}, "lacks 2 of 5 seeds, the first is 3"),
+        (Path.exists, {"seeds": (0, 1)}, "seeds that the plan does not ask for"),
+        (Path.exists, {"steps": 200}, "does not reach step 200"),
     ],
 )
-def test_other_seeds_or_steps_than_planned_are_refused(csv, changes, words):
-    assert words in refusal(csv, replace(RUN, **changes))
+def test_a_damaged_csv_and_one_of_another_run_are_refused(csv, damage, changes, words):
+    damage(csv)
+    sentence = sentence_of(results.read_run, csv, replace(RUN, **changes), "python -m dyna_td run sin/l2")
+    assert csv.stem in sentence and "`python -m dyna_td run sin/l2`" in sentence and words in sentence
 
 
 STATES = pd.DataFrame({"seed": [0, 1], "step": 10, "source": "own", "x": [0.25, 0.5], "y": [1.0, 0.123456789]})
 
 
-def test_states_are_written_beside_the_records_and_read_again(tmp_path):
-    results.write(tmp_path / "x.csv", records(), {}, STATES)
-    assert (tmp_path / "x.states.csv").read_text() == "seed,step,source,x,y\n0,10,own,0.25,1\n1,10,own,0.5,0.12346\n"
-    assert len(results.read_states(tmp_path / "x.csv", "")) == 2
-    results.write(tmp_path / "y.csv", records(), {}, STATES[:0])
-    assert not (tmp_path / "y.states.csv").exists()
-
-
-def test_states_of_an_earlier_run_do_not_stay_and_others_do(tmp_path):
-    for name in ("curves.states.csv", "states.csv"):
-        (tmp_path / name).write_text("earlier")
-    results.write(tmp_path / "curves.csv", records(), {"run": "sin/l2"})
-    assert not (tmp_path / "curves.states.csv").exists() and (tmp_path / "states.csv").exists()
+def test_states_are_written_beside_the_records_and_those_of_an_earlier_run_do_not_stay(tmp_path):
+    csv, of_figure = tmp_path / "curves.csv", tmp_path / "states.csv"
+    of_figure.write_text("other")
+    results.write(csv, records(), {}, STATES)
+    text = (tmp_path / "curves.states.csv").read_text()
+    assert text == "seed,step,source,x,y\n0,10,own,0.25,1\n1,10,own,0.5,0.12346\n"
+    assert len(results.read_states(csv, "")) == 2
+    for none in ((), (STATES[:0],)):
+        results.write(csv, records(), {}, STATES)
+        results.write(csv, records(), {}, *none)
+        assert not (tmp_path / "curves.states.csv").exists() and of_figure.exists()
 
 
 def test_results_of_a_sweep_keep_their_learning_rates(tmp_path):

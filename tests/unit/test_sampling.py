@@ -1,6 +1,7 @@
 """Sampling distributions on GridWorld's square, against NumPy and numbers worked out by hand."""
 
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,9 +25,6 @@ STEP = tf.constant(7, tf.int64)
 
 def random_states(count, seed=0):
     return np.random.default_rng(seed).random((SEEDS, count, 2)).astype(np.float32)
-
-
-# Histograms
 
 
 def test_the_far_borders_belong_to_the_last_cells():
@@ -54,64 +52,43 @@ def test_the_coverage_of_states_placed_by_hand():
     assert not measured
 
 
-# A measurement with everything given
-
-
-class GivenStates:
-    """An agent that is nothing but its own way of sampling."""
-
-    settings = DQNSettings()
-
-    def __init__(self, states):
-        self.states = states
-
-    def sample_states(self, step, count):
-        return tf.constant(self.states)
-
-
-def measure_given(errors, own, buffer, recent):
-    sampling = SamplingDistributions(GivenStates(own), Streams(tuple(range(SEEDS))), make_twin("GridWorld"))
-    sampling.absolute_td_errors = lambda step: tf.constant(errors, tf.float32)
-    sampling.draw_buffer = lambda step, purpose, newest=None: tf.constant(
-        {Purpose.RECENT_DRAWS: recent, Purpose.BUFFER_DRAWS: buffer}[purpose]
-    )
-    metrics, states = sampling.measure(STEP)
-    return {name: value.numpy() for name, value in metrics.items()}, states
+def sampling_of(seeds, **agent):
+    """The measurement of an agent that is nothing but its own way of sampling."""
+    agent = SimpleNamespace(settings=DQNSettings(), **agent)
+    return SamplingDistributions(agent, Streams(tuple(range(seeds))), make_twin("GridWorld"))
 
 
 def test_distances_of_any_distributions_equal_their_definitions():
     errors = np.random.default_rng(1).exponential(size=(SEEDS, 2500))
     own, buffer, recent = (random_states(DRAWS, seed) ** (seed + 1) for seed in range(3))
-    metrics, states = measure_given(errors, own, buffer, recent)
+    sampling = sampling_of(SEEDS, sample_states=lambda step, count: tf.constant(own))
+    sampling.absolute_td_errors = lambda step: tf.constant(errors, tf.float32)
+    drawn = {Purpose.RECENT_DRAWS: recent, Purpose.BUFFER_DRAWS: buffer}
+    sampling.draw_buffer = lambda step, purpose, newest=None: tf.constant(drawn[purpose])
+    metrics, states = sampling.measure(STEP)
     np.testing.assert_array_equal(states["own"], own[:, :SHOWN])
     np.testing.assert_array_equal(states["buffer"], buffer[:, :SHOWN])
     for seed in range(SEEDS):
         ideal = errors[seed] / errors[seed].sum()
         shares = {
-            name: np.histogram2d(*drawn[seed].T, bins=50, range=[[0, 1], [0, 1]])[0].ravel() / DRAWS
-            for name, drawn in {"": own, "_buffer": buffer, "recent": recent}.items()
+            name: np.histogram2d(*of_seeds[seed].T, bins=50, range=[[0, 1], [0, 1]])[0].ravel() / DRAWS
+            for name, of_seeds in {"": own, "_buffer": buffer, "recent": recent}.items()
         }
         on_policy = shares.pop("recent")
         for name, p in shares.items():
             difference = np.abs(p - ideal)
-            np.testing.assert_allclose(metrics[f"distance_uniform{name}"][seed], difference.mean(), rtol=1e-4)
-            np.testing.assert_allclose(
-                metrics[f"distance_on_policy{name}"][seed], (on_policy * difference).sum(), rtol=1e-4
-            )
+            for weighing, distance in (("uniform", difference.mean()), ("on_policy", (on_policy * difference).sum())):
+                np.testing.assert_allclose(metrics[f"distance_{weighing}{name}"][seed], distance, rtol=1e-4)
 
 
 def test_the_floor_is_what_3000_draws_from_the_ideal_can_be_expected_to_reach():
-    sampling = SamplingDistributions(GivenStates(None), Streams(tuple(range(20))), make_twin("GridWorld"))
-    floor = sampling.draw_ideal(tf.fill([20, 2500], 1 / 2500), STEP).numpy()
+    floor = sampling_of(20).draw_ideal(tf.fill([20, 2500], 1 / 2500), STEP).numpy()
     counts = np.arange(40)
     expected = (stats.binom.pmf(counts, DRAWS, 1 / 2500) * np.abs(counts / DRAWS - 1 / 2500)).sum()
     distances = np.abs(floor - 1 / 2500).mean(axis=1)
     np.testing.assert_allclose(floor.sum(axis=1), 1.0, rtol=1e-5)
     assert distances.mean() == pytest.approx(expected, rel=0.01)
     assert distances.std() > 0  # every seed draws for itself
-
-
-# A measurement of an agent
 
 
 def program_of(name, **settings):

@@ -24,9 +24,6 @@ from envs.spaces import Space
 RULES = ("released", "algorithm_4", "langevin")
 
 
-# The queue
-
-
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), seeds=st.integers(1, 3), m=st.integers(1, 5), extra=st.integers(0, 12))
 def test_the_queue_is_a_deque_of_each_seed(data, seeds, m, extra):
@@ -48,33 +45,23 @@ def test_the_queue_is_a_deque_of_each_seed(data, seeds, m, extra):
             np.testing.assert_array_equal(gathered[seed], [newest_first[age] for age in ages[seed]])
 
 
-def numbered_queue(counts, capacity):
-    """A queue in which the k-th state that a seed got is (k, k)."""
-    queue = StateQueue(len(counts), capacity, state_dim=2)
-    for k in range(max(counts)):
-        state = tf.fill([len(counts), 1, 2], float(k))
-        queue.add(state, tf.constant([int(k < count) for count in counts]))
-    return queue
-
-
-def test_draws_from_the_queue_are_uniform_over_what_each_seed_holds():
-    queue = numbered_queue((3, 7, 30), capacity=10)
-    drawn = queue.draw(Streams((0, 1, 2)), Purpose.SIMULATED_STATES, 20_000, step=0).numpy()
+@pytest.mark.parametrize(
+    ("newest", "held"),
+    [
+        (None, [[0], range(3), range(7), range(20, 30)]),  # an empty queue gives zeros
+        (4, [[0], range(3), range(3, 7), range(26, 30)]),
+    ],
+)
+def test_draws_from_the_queue_are_uniform_over_what_each_seed_holds_or_its_newest_states(newest, held):
+    queue = StateQueue(seeds=4, capacity=10, state_dim=2)
+    for k in range(30):  # the k-th state that a seed gets is (k, k)
+        queue.add(tf.fill([4, 1, 2], float(k)), tf.constant([int(k < count) for count in (0, 3, 7, 30)]))
+    drawn = queue.draw(Streams((0, 1, 2, 3)), Purpose.SIMULATED_STATES, 20_000, step=0, newest=newest).numpy()
     np.testing.assert_array_equal(drawn[..., 0], drawn[..., 1])
-    for numbers, held in zip(drawn[..., 0], (range(3), range(7), range(20, 30)), strict=True):
+    for numbers, of_seed in zip(drawn[..., 0], held, strict=True):
         values, counts = np.unique(numbers, return_counts=True)
-        assert values.tolist() == list(held)
-        assert stats.chisquare(counts).pvalue > 1e-3
-
-
-def test_draws_can_be_restricted_to_the_newest_states():
-    queue = numbered_queue((0, 2, 6, 30), capacity=10)
-    drawn = queue.draw(Streams((0, 1, 2, 3)), Purpose.RECENT_DRAWS, 500, step=0, newest=4).numpy()[..., 0]
-    # The empty queue gives zeros.
-    assert [sorted(set(numbers.tolist())) for numbers in drawn] == [[0], [0, 1], [2, 3, 4, 5], [26, 27, 28, 29]]
-
-
-# The visited states
+        assert values.tolist() == list(of_seed)
+        assert len(values) == 1 or stats.chisquare(counts).pvalue > 1e-3
 
 
 def observe_all(visited, states, next_states):
@@ -127,21 +114,15 @@ def test_the_cholesky_factor_even_of_a_singular_matrix_is_a_triangle_that_multip
     np.testing.assert_array_equal(factor[0], np.zeros((4, 4)))
 
 
-# The rules' steps
-
-
 def is_terminal(state):
     return (state[0] > 0.5) & (state[1] > 2.5)
 
 
 class Room(Space):
-    """A box whose last corner is terminal; `shares_one_unit` tells whether Sigma_s is replaced by the identity."""
+    """A box whose last corner is terminal."""
 
     state_dim = 2
     low, high = np.float32([-1.0, 0.0]), np.float32([1.0, 4.0])
-
-    def __init__(self, shares_one_unit=False):
-        self.shares_one_unit = shares_one_unit
 
     def is_terminal(self, state):
         return is_terminal(tf.unstack(state, axis=-1))
@@ -150,24 +131,11 @@ class Room(Space):
 SIGMA = np.float32([[0.5, 0.2], [0.2, 1.0]])
 
 
-def visited_with(sigma=SIGMA, mean_move=0.3, recent_move=0.2, seeds=1):
-    return SimpleNamespace(
-        covariance=tf.constant(np.broadcast_to(sigma, (seeds, 2, 2))),
-        mean_move=tf.fill([seeds], mean_move),
-        recent_move=tf.fill([seeds], recent_move),
-    )
-
-
-def move(rule, state, gradient, normals=(0.0, 0.0)):
-    """(where one chain goes, whether it starts anew)."""
-    moved, leaves, _ = rule.move(*(tf.constant([part], tf.float32) for part in (state, gradient, normals)))
-    return moved.numpy()[0], bool(leaves[0])
-
-
 def test_where_coordinates_share_a_unit_released_neither_rotates_nor_rescales():
-    rule = Released(Room(shares_one_unit=True), visited_with(), DynaSettings())
-    moved, _ = move(rule, [0.1, 2.0], [3.0, -4.0], normals=[1.0, 2.0])
-    np.testing.assert_allclose(moved, [0.1 + 0.06 + 0.05, 2.0 - 0.08 + 0.1], rtol=1e-5)
+    visited = SimpleNamespace(covariance=tf.constant(SIGMA[None]), mean_move=tf.constant([0.3]))
+    rule = Released(type("Square", (Room,), {"shares_one_unit": True})(), visited, DynaSettings())
+    moved, *_ = rule.move(*(tf.constant([part]) for part in ([0.1, 2.0], [3.0, -4.0], [1.0, 2.0])))
+    np.testing.assert_allclose(moved, [[0.1 + 0.06 + 0.05, 2.0 - 0.08 + 0.1]], rtol=1e-5)
 
 
 def test_langevin_folds_points_into_the_box_also_where_a_part_has_one_value():
@@ -175,8 +143,6 @@ def test_langevin_folds_points_into_the_box_also_where_a_part_has_one_value():
     folded = Langevin(space, None, DynaSettings()).reflect(tf.constant([[0.25, 2.0], [1.25, 2.0], [-1.5, 2.0]]))
     np.testing.assert_array_equal(folded, [[0.25, 2], [0.75, 2], [0.5, 2]])
 
-
-# A whole fill
 
 M, BUDGET = 6, 33  # not a multiple: a seed whose fill is complete waits for the others
 TOO_LONG = 60  # iterations for which random numbers are kept here
@@ -187,26 +153,21 @@ def slope(x, y, xp):
     return 3.0 * xp.cos(4.0 * x), 1.5 * xp.sin(2.0 * y)
 
 
-def threshold_of(seed):
-    """Mean and recent move: some seeds accept most states, others few."""
-    return 0.08 + 0.06 * seed
-
-
-def sigma_of(seed):
-    return SIGMA * np.float32(1.0 + 0.2 * seed)
+SEEDS = 5
+THRESHOLDS = 0.08 + 0.06 * np.arange(SEEDS)  # mean and recent move: some seeds accept most states, others few
+SIGMAS = SIGMA * np.linspace(1.0, 1.8, SEEDS, dtype=np.float32)[:, None, None]
+AS_IT_IS = np.ones((TOO_LONG, SEEDS))  # what multiplies the gradients
 
 
 class Filler:
     """`SearchControl.fill` of several seeds in `Room`, compiled."""
 
-    def __init__(self, rule, seeds, full_chains):
-        self.streams = Streams(seeds)
-        self.twin = Room()
+    def __init__(self, rule, full_chains=False):
+        self.streams, self.twin = Streams(tuple(range(SEEDS))), Room()
         settings = DynaSettings(search_control=rule, states_per_fill=M, chain_steps=BUDGET, full_chains=full_chains)
         self.control = SearchControl(settings, self.streams, self.twin)
-        moves = tf.constant([threshold_of(seed) for seed in seeds], tf.float32)
-        sigma = tf.constant(np.stack([sigma_of(seed) for seed in seeds]))
-        self.control.visited = SimpleNamespace(covariance=sigma, mean_move=moves, recent_move=moves)
+        moves = tf.constant(THRESHOLDS, tf.float32)
+        self.control.visited = SimpleNamespace(covariance=tf.constant(SIGMAS), mean_move=moves, recent_move=moves)
         self.initial = [variable.numpy() for variable in self.control.variables]
 
     def start(self, step, i):
@@ -224,16 +185,17 @@ class Filler:
 
         return self.control.fill(step, budget, gradient, lambda i: self.start(step, i))
 
-    def run(self, steps=(0, 1), budget=BUDGET, factors=None):
+    def run(self, steps, factors=AS_IT_IS):
         """Fills once for each of `steps`, from the beginning; states [steps, S, M, 2], counts [steps, S], counters."""
         for variable, value in zip(self.control.variables, self.initial, strict=True):
             variable.assign(value)
-        if factors is None:
-            factors = np.ones((TOO_LONG, self.streams.count))
         factors = tf.constant(factors, tf.float32)
-        results = [self.fill(tf.constant(step), tf.constant(budget), factors) for step in steps]
+        results = [self.fill(tf.constant(step), tf.constant(BUDGET), factors) for step in steps]
         states, counts = (np.stack(parts) for parts in zip(*results, strict=True))
         return states, counts, {name: counter.numpy() for name, counter in self.control.counters.items()}
+
+
+filler = functools.cache(Filler)
 
 
 @functools.cache
@@ -252,17 +214,12 @@ def randomness(steps):
     return tuple(np.stack(part).astype(np.float64) for part in zip(*drawn, strict=True))
 
 
-@functools.cache
-def filler(rule, seeds=(0, 1, 2, 3, 4), full_chains=False):
-    return Filler(rule, seeds, full_chains)
-
-
 class NaiveChain:
     """The inner loop of Algorithm 4 for one seed, line by line, with the step of any rule."""
 
     def __init__(self, rule, seed):
         self.rule = rule
-        self.sigma, self.threshold = sigma_of(seed), threshold_of(seed) / (2**0.5 if rule == "released" else 1.0)
+        self.sigma, self.threshold = SIGMAS[seed], THRESHOLDS[seed] / (2**0.5 if rule == "released" else 1.0)
         self.going_on = None
         self.counters = dict.fromkeys(COUNTERS, 0)
 
@@ -325,7 +282,7 @@ class NaiveChain:
 
 def disturbed():
     """Factors that make gradients NaN, infinite or zero now and then, of seed 0 only when it is mostly done."""
-    factors = np.ones((TOO_LONG, 5))
+    factors = AS_IT_IS.copy()
     factors[10:, 0] = 0.0
     factors[[2, 9], 1] = np.nan
     factors[[0, 1, 7], 2] = np.inf
@@ -334,13 +291,13 @@ def disturbed():
     return factors
 
 
-@pytest.mark.parametrize("factors", [np.ones((TOO_LONG, 5)), disturbed()], ids=["as it is", "disturbed"])
+@pytest.mark.parametrize("factors", [AS_IT_IS, disturbed()], ids=["as it is", "disturbed"])
 @pytest.mark.parametrize("rule", RULES)
 def test_a_fill_is_the_inner_loop_of_algorithm_4_for_each_seed(rule, factors):
     steps = range(8)
     states, counts, counters = filler(rule).run(steps, factors=factors)
     starts, normals = randomness(steps)
-    for seed in range(5):
+    for seed in range(SEEDS):
         chain = NaiveChain(rule, seed)
         for step in steps:
             found = chain.fill(starts[step, :, seed], normals[step, :, seed], factors[:, seed])
@@ -357,7 +314,7 @@ def test_a_fill_of_no_steps_finds_nothing_and_changes_nothing(rule):
     subject = filler(rule)
     subject.run([0])
     before = [variable.numpy() for variable in subject.control.variables]
-    states, count = subject.fill(tf.constant(1), tf.constant(0), tf.ones([TOO_LONG, 5]))
+    states, count = subject.fill(tf.constant(1), tf.constant(0), tf.constant(AS_IT_IS, tf.float32))
     assert not states.numpy().any() and not count.numpy().any()
     for variable, value in zip(subject.control.variables, before, strict=True):
         np.testing.assert_array_equal(variable, value)
@@ -365,21 +322,19 @@ def test_a_fill_of_no_steps_finds_nothing_and_changes_nothing(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_gradient_near_overflow_brings_no_state_outside_the_space(rule):
-    states, counts, _ = filler(rule).run(range(4), factors=np.full((TOO_LONG, 5), 1e38))
+    states, counts, _ = filler(rule).run(range(4), factors=1e38 * AS_IT_IS)
     for found, count in zip(states.reshape(-1, M, 2), counts.ravel(), strict=True):
         assert ((found[:count] >= Room.low) & (found[:count] <= Room.high)).all()
 
 
 def test_a_full_chain_makes_all_its_steps_and_keeps_the_last_states():
-    states, counts, counters = filler("released", full_chains=True).run()
+    states, counts, counters = filler("released", full_chains=True).run((0, 1))
     starts, normals = randomness((0, 1))
     assert (counters["chain_steps_made"] == 2 * BUDGET).all() and (counts == M).any()
-    for seed in range(5):
+    for seed in range(SEEDS):
         chain = NaiveChain("released", seed)
         for step in (0, 1):
-            found = chain.fill(starts[step, :, seed], normals[step, :, seed], np.ones(TOO_LONG), most=BUDGET)[-M:]
+            found = chain.fill(starts[step, :, seed], normals[step, :, seed], AS_IT_IS[:, seed], most=BUDGET)[-M:]
             kept = states[step, seed, : counts[step, seed]]
-            assert len(kept) == len(found)
-            np.testing.assert_allclose(
-                np.sort(kept, axis=0), np.sort(found, axis=0), atol=5e-3
-            )  # rounding grows with the chain
+            assert len(kept) == len(found)  # below, rounding grows with the chain
+            np.testing.assert_allclose(np.sort(kept, axis=0), np.sort(found, axis=0), atol=5e-3)

@@ -24,16 +24,17 @@ def sweep(metric, **values):
     return pd.DataFrame(rows, columns=["learning_rate", "seed", "step", "metric", "value"])
 
 
-def test_the_lowest_mean_error_wins_on_the_supervised_task():
-    choice = select_learning_rate(SUPERVISED, sweep("test_rmse", **{"0_1": 3, "0_01": 2, "0_001": 4}))
-    assert choice["learning_rate"] == 0.01
-    assert choice["scores"] == {"0.1": 3, "0.01": 2, "0.001": 4}
-    assert choice["metric"] == "test_rmse" and "lowest wins" in choice["rule"]
-
-
-def test_the_highest_mean_return_wins_in_control():
-    choice = select_learning_rate(CONTROL, sweep("return", **{"0_1": -300, "0_01": -200}))
-    assert choice["learning_rate"] == 0.01 and "highest wins" in choice["rule"]
+@pytest.mark.parametrize(
+    ("run", "metric", "values", "rule"),
+    [
+        (SUPERVISED, "test_rmse", {"0_1": 3, "0_01": 2, "0_001": 4}, "lowest wins"),
+        (CONTROL, "return", {"0_1": -300, "0_01": -200, "0_001": -400}, "highest wins"),
+    ],
+)
+def test_the_lowest_mean_error_or_the_highest_mean_return_wins(run, metric, values, rule):
+    choice = select_learning_rate(run, sweep(metric, **values))
+    assert choice["learning_rate"] == 0.01 and choice["metric"] == metric and rule in choice["rule"]
+    assert choice["scores"] == {rate.replace("_", "."): value for rate, value in values.items()}
 
 
 @pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])

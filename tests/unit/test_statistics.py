@@ -46,11 +46,16 @@ def test_the_interval_is_that_of_all_possible_resamples():
     assert high == pytest.approx(sample.mean() - smallest * error, rel=0.03)
 
 
-def test_the_ends_of_the_interval_are_where_the_tests_begin_to_reject():
-    found = estimate(np.array([0.3, 1.1, -0.4, 2.0, 0.9, 1.4]))
+def assert_the_tests_begin_to_reject_at_its_ends(found):
     low, high = found.interval()
     assert found.p_above(low - 1e-6) <= 0.025 < found.p_above(low + 1e-6)
     assert found.p_below(high + 1e-6) <= 0.025 < found.p_below(high - 1e-6)
+
+
+def test_the_ends_of_the_interval_are_where_the_tests_begin_to_reject():
+    found = estimate(np.array([0.3, 1.1, -0.4, 2.0, 0.9, 1.4]))
+    assert_the_tests_begin_to_reject_at_its_ends(found)
+    low, high = found.interval()
     assert found.p_inside(low - 1e-6, high + 1e-6) <= 0.025 < found.p_inside(low - 1e-6, high - 1e-6)
     assert found.p_inside(low - 1e-6, np.inf) == found.p_above(low - 1e-6)
     assert found.p_outside(high + 1e-6, np.inf) == found.p_below(high + 1e-6)
@@ -63,9 +68,7 @@ def test_the_interval_of_the_interquartile_mean_covers_it_and_ends_where_the_tes
     found = [estimate_middle_half(sample, 999) for sample in samples]
     covered = np.mean([low <= truth <= high for low, high in (each.interval() for each in found)])
     assert 0.91 < covered < 0.98
-    low, high = found[0].interval()
-    assert found[0].p_above(low - 1e-6) <= 0.025 < found[0].p_above(low + 1e-6)
-    assert found[0].p_below(high + 1e-6) <= 0.025 < found[0].p_below(high - 1e-6)
+    assert_the_tests_begin_to_reject_at_its_ends(found[0])
     assert found[0].effect == pytest.approx(interquartile_mean(samples[0]))
 
 
@@ -102,10 +105,6 @@ def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin()
     assert np.mean(found.p_inside(-1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR)
 
 
-def test_the_chance_of_improvement_counts_all_pairs_and_half_of_the_ties():
-    assert probability_of_improvement([1.0, 3.0], [0.0, 1.0, 4.0]) == pytest.approx((1 + 0.5 + 2) / 6)
-
-
 def test_so_many_seeds_find_the_effect_with_the_chance_of_80_percent():
     n = int(seeds_to_decide(0.5, 1.0, 0.025))
     assert n == 32
@@ -135,21 +134,21 @@ def test_a_claim_of_ten_tests_errs_at_most_at_the_nominal_rate_and_wastes_no_pow
     assert every_test == pytest.approx(power**10, abs=0.03)  # corrected as well: far less
 
 
-def test_the_interquartile_mean_leaves_out_the_outer_quarters():
-    assert interquartile_mean([-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9]) == 4.5
-
-
-def test_fisher_on_the_lady_tasting_tea():
-    larger, smaller = fisher_exact(3, 4, 1, 4)
-    assert larger == pytest.approx(17 / 70) and smaller == pytest.approx(69 / 70)
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (interquartile_mean, [[-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9]], 4.5),  # without the outer quarters
+        (probability_of_improvement, [[1.0, 3.0], [0.0, 1.0, 4.0]], (1 + 0.5 + 2) / 6),  # of all pairs; a tie is half
+        (fisher_exact, [3, 4, 1, 4], (17 / 70, 69 / 70)),  # the lady tasting tea
+        # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last is raised to the one before.
+        (holm, [[0.01, 0.04, 0.03, 0.005]], [0.03, 0.06, 0.06, 0.02]),
+        (holm, [[0.6, 0.9]], [1.0, 1.0]),
+        (holm, [[]], []),
+    ],
+)
+def test_by_hand(function, arguments, expected):
+    assert function(*arguments) == pytest.approx(expected)
 
 
 def test_the_interval_of_two_proportions_is_newcombes_published_one():
     assert proportion_difference(56, 70, 48, 80) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-
-
-def test_holm_by_hand():
-    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last is raised to the one before.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.9]) == pytest.approx([1.0, 1.0])
-    assert holm([]).size == 0

@@ -36,19 +36,16 @@ def compare_with_cumulative_sum(rng, tree, assign, draw, batch, rounds=4):
                 twin[seed, leaf] = priority  # of a leaf named twice, the last one counts
         np.testing.assert_array_equal(tree.priorities, twin)
         np.testing.assert_allclose(tree.total, twin.sum(axis=1), rtol=1e-5)
-        compare_draws(twin, draw, rng.random((seeds, 64)).astype(np.float32))
-
-
-def compare_draws(twin, draw, uniforms):
-    drawn, found = (part.numpy() for part in draw(tf.constant(uniforms)))
-    np.testing.assert_array_equal(found, np.take_along_axis(twin, drawn, axis=1))
-    for priorities, leaves, u in zip(twin, drawn, uniforms, strict=True):
-        if not priorities.any():
-            continue
-        cumulative = np.cumsum(priorities.astype(np.float64)) / priorities.sum(dtype=np.float64)
-        near_edge = np.abs(cumulative[None] - u[:, None]).min(axis=1) < 1e-5
-        np.testing.assert_array_equal(leaves[~near_edge], np.searchsorted(cumulative, u[~near_edge], side="right"))
-        assert (priorities[leaves] > 0).all(), "a leaf of priority zero was drawn"
+        uniforms = rng.random((seeds, 64)).astype(np.float32)
+        drawn, found = (part.numpy() for part in draw(tf.constant(uniforms)))
+        np.testing.assert_array_equal(found, np.take_along_axis(twin, drawn, axis=1))
+        for priorities, leaves, u in zip(twin, drawn, uniforms, strict=True):
+            if not priorities.any():
+                continue
+            cumulative = np.cumsum(priorities.astype(np.float64)) / priorities.sum(dtype=np.float64)
+            near_edge = np.abs(cumulative[None] - u[:, None]).min(axis=1) < 1e-5
+            np.testing.assert_array_equal(leaves[~near_edge], np.searchsorted(cumulative, u[~near_edge], side="right"))
+            assert (priorities[leaves] > 0).all(), "a leaf of priority zero was drawn"
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
