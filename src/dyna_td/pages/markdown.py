@@ -70,13 +70,13 @@ def answer(facts: Facts) -> str:
             numbers = " or ".join(dict.fromkeys(rows["changes"]))
             turns.append(f"{in_words(number)} {end.format(numbers)}")
     sentences = [
-        f"Verdicts on the paper's {len(facts.verdicts)} claims: **{words}**.",
+        f"Verdicts on {len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} supported are identities.",
         f"{in_words(len(facts.reworded)).capitalize()} changed by rewording after results were known.",
         f"On benchmarks: {', '.join(stand)}.",
     ]
     if turns:
-        sentences.append(f"Contradictions that turn: {', '.join(turns)}.")
+        sentences.append(f"Contradictions that another reading turns: {', '.join(turns)}.")
     return " ".join(sentences) + "\n"
 
 
