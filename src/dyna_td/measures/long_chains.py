@@ -70,8 +70,8 @@ class LongChains(FrozenQ):
             proposed = state + a * slope + (2.0 * a) ** 0.5 * noise
             h_there, slope_there = self._h_and_slope(proposed)
             # log q(s' | s) and log q(s | s'): both are normal, with variance 2 a around a step along the gradient.
-            there = -total_square(noise) / 2.0
-            back = -total_square(state - proposed - a * slope_there) / (4.0 * a)
+            there = -_squared_length(noise) / 2.0
+            back = -_squared_length(state - proposed - a * slope_there) / (4.0 * a)
             is_inside = tf.reduce_all((proposed >= 0.0) & (proposed <= 1.0), axis=-1)
             accepted = is_inside & (tf.math.log(chance) < h_there - h + back - there)
             return tf.where(accepted[..., None], proposed, state), tf.ones(state.shape[:2], tf.bool)
@@ -89,6 +89,6 @@ class LongChains(FrozenQ):
         return self.agent.h(columns, self.targets(columns))
 
 
-def total_square(rows: tf.Tensor) -> tf.Tensor:
+def _squared_length(rows: tf.Tensor) -> tf.Tensor:
     """The squared length of each row: [S, C, d] -> [S, C]."""
     return tf.reduce_sum(tf.square(rows), axis=-1)

@@ -95,17 +95,14 @@ def advice(facts: Facts) -> str:
         tables.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
     names, others = ", ".join(map(labels.task, won)), in_words(len(gains) - len(won))
-    # With the network and buffer of figure 1c; it trains there with two numbers n.
+    # Figure 1c has two numbers of updates, n.
     small = [panel for panel in facts.plan.figures["figure_1"].panels.values() if "er" in panel.curves]
-    and_small = (
-        ""
-        if not all(_is_won(_gain(facts, panel)) for panel in small)
-        else ("With figure 1c's smaller network it paid on MountainCar, too. ")
-    )
+    wins_there = all(_is_won(_gain(facts, panel)) for panel in small)
+    and_small = "With figure 1c's small network and buffer it paid on MountainCar. " if wins_there else ""
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").groupby("curve").sum()
     return (
         f"Without a model, prioritizing paid on {in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
-        f"On the other {others} it gains {mean.mean():+.2f}% of the range of returns (95%: {ends[0]:+.1f} to "
+        f"On the other {others} it gains {mean.mean():+.2f}% of the returns' range (95%: {ends[0]:+.1f} to "
         f"{ends[1]:+.1f}). {and_small}In {len(facts.plan.studies['when'].panels)} GridWorld variants, a cubic loss on "
         f"uniform draws gains {100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% as much. With a true model, "
         f"Dyna-TD beats ER on {dyna_td} of {len(panels)} panels, uniform states on {uniform}.\n"
