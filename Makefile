@@ -24,7 +24,7 @@ export IS_FREE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup install test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
-	readme gallery compare estimate benchmark benchmark-peers verify lint archive
+	readme gallery compare estimate benchmark benchmark-peers lint archive
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -97,9 +97,6 @@ report: claims  ## the figures, verdicts, costs and sources that are there on on
 
 compare: setup  ## do the finished runs, at SCALE, repeat the published numbers? To the last digit, or from which step on?
 	@$(BIN)/python -m dyna_td compare $(FIGURES) --scale $(SCALE)
-
-verify: setup  ## check that finished results, at SCALE, are as they were written and planned
-	@$(BIN)/python -m dyna_td verify --scale $(SCALE)
 
 reference: setup  ##! publish the finished figures, and runs, of the paper's scale in reference/
 	@$(BIN)/python -m dyna_td reference $(FIGURES)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.evidence import aggregate, claims, comparison, readings, scorecard, verify
+from dyna_td.evidence import aggregate, claims, comparison, readings, scorecard
 from dyna_td.evidence.scores import published_reader, reader
 from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, published, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable, write_whole
@@ -110,7 +110,6 @@ def _add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
     text = "judge by the published runs, all of the paper's scale"
     judged.add_argument("--reference", action="store_true", help=text)
     add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[plan])
-    add("verify", _verify, "check finished results against their checksums and their runs", parents=[plan])
 
 
 def _aggregate(options: argparse.Namespace) -> None:
@@ -124,18 +123,6 @@ def _write_texts(texts: dict[Path, str]) -> None:
     for path, text in texts.items():
         with write_whole(path) as file:
             file.write(text)
-
-
-def _verify(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale)
-    checked, faults = verify.faults(plan)
-    if not checked:
-        raise results.nothing_there("results", plan.scale)
-    for fault in faults:
-        print(f"error: {fault}", file=sys.stderr)
-    if faults:
-        raise UserError(f"{len(faults)} of the results at scale {plan.scale} are not what was written, or asked for.")
-    print(f"files checked at scale {plan.scale}: {checked}, all as they were written.")
 
 
 def _claims(options: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import run_of, untrained
+from helpers import parameters_of, perceptron, randomise, run_of, untrained
 
 from dyna_td.training.program import make_program
 
@@ -60,6 +60,24 @@ def test_simulated_actions_are_on_policy(car):
     greedy = [agent.learner.greedy(batch.state) for batch in batches]
     share = np.mean([np.mean(batch.action == best) for batch, best in zip(batches, greedy, strict=True)])
     assert share == pytest.approx(1 - 0.1 * 2 / 3, abs=0.04)  # epsilon 0.1 hits another of three actions 2 times in 3
+
+
+@pytest.mark.parametrize(("rule", "network"), [("released", "q_target"), ("algorithm_4", "q")])
+def test_chains_bootstrap_from_the_target_network_and_those_of_algorithm_4_from_q_itself(rule, network):
+    program = untrained("MountainCar-v0", "dyna_td", 60, SEEDS, search_control=rule)
+    learner = program.agent.learner
+    for index, name in enumerate(("q", "q_target")):
+        randomise(getattr(learner, name), range(SEEDS), index)
+    state = tf.constant([[-0.5, 0.02], [0.3, 0.01], [0.49, 0.06]])  # the last one reaches the goal
+    found = program.agent.y_hat(state, tf.constant(60, tf.int64), tf.constant(0)).numpy()
+    for seed in range(SEEDS):
+        best = perceptron(parameters_of(learner.q, seed), state[seed : seed + 1]).argmax()
+        action = tf.fill([SEEDS, 1], tf.constant(best, tf.int32))
+        next_state, reward, terminated = (
+            part.numpy()[seed, 0] for part in program.twin.step(state[:, None], action, None)
+        )
+        bootstrap = perceptron(parameters_of(getattr(learner, network), seed), next_state[None]).max()
+        assert found[seed] == pytest.approx(reward + 0.99 * (not terminated) * bootstrap, rel=1e-4)
 
 
 def test_a_seed_with_an_empty_queue_trains_on_real_experience_alone(car):

@@ -243,7 +243,7 @@ def _provenance(plan: Plan, found: Sources) -> list[tuple[str, str]]:
         try:
             details.append(json.loads(found.job(job).read_text(encoding="utf-8")))
         except (OSError, ValueError):
-            continue  # not finished; a damaged one is refused by `verify`
+            continue  # not finished; a damaged one is refused where its numbers are read
     if not details:
         return []
 

@@ -13,13 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pandas as pd
+
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate, finished
 from dyna_td.evidence.finished import Finished
 from dyna_td.pipeline import provenance, published, results
 from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.pipeline.planned import Figure, Plan
-from dyna_td.pipeline.policy import path_beside
+from dyna_td.pipeline.policy import load_policy, path_beside
+from dyna_td.publishing import extract
 from dyna_td.settings import Run
 
 
@@ -44,8 +47,14 @@ def require_committed() -> None:
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     """Writes all of a figure but its picture to `directory`, or nothing: all its runs are in `source`, as planned."""
     made = {run: finished.read(plan, run, source) for run in figure.runs}
+    left_out = extract.left_out(plan)
     remake = f"make {figure.name} SCALE={plan.scale}"
-    curves = aggregate.curves_text(figure, lambda run: (made[run].table.records, made[run].table.details))
+
+    def read(run: Run) -> tuple[pd.DataFrame, dict]:
+        table = made[run].table
+        return table.records[~table.records["metric"].isin(left_out[run.name])], table.details
+
+    curves = aggregate.curves_text(figure, read)
     if figure.shows_states:
         states = aggregate.states_text(figure, lambda run: results.read_states(made[run].table.csv, remake))
         _compress(published.states_csv(figure.name, directory), states.encode())
@@ -55,8 +64,8 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:
-    """Stores those of `runs` that are finished below `source`, and undamaged; returns them."""
-    kept = []
+    """Stores an extract of those of `runs` that are finished below `source`, and undamaged; returns them."""
+    kept, left_out = [], extract.left_out(plan)
     for run in runs:
         files = _files(plan, run, source)
         csv = files[f"{run.name}.csv"]
@@ -64,23 +73,37 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
             if not all(path.exists() for path in files.values()):
                 continue
             finished.read(plan, run, source)
-            has_policy = results.require_policy(csv, "")
+            has_policy = results.require_policy(csv, "") and run.name in plan.runs
             if run.name in plan.sampled_runs:
                 results.read_states(csv, "")
         except UserError:
             continue
         kept.append(run)
-        for name, path in files.items():
-            at = published.stored(name, directory)
-            if path.suffix == ".csv":
-                _compress(at, path.read_bytes())
-            else:
-                with write_whole(at) as file:
-                    file.write(f"{_as_json(json.loads(path.read_bytes()))}\n")
-        if run.name in plan.runs and has_policy:  # studies would double the size of the repository
-            with write_whole(published.stored(f"{run.name}.policy.npz", directory), "wb") as file:
-                file.write(path_beside(csv).read_bytes())
+        contents = {name: path.read_bytes() for name, path in files.items()}
+        contents[f"{run.name}.csv"] = extract.records(contents[f"{run.name}.csv"], left_out[run.name])
+        if (states := f"{run.name}.states.csv") in contents:
+            contents[states] = extract.states(contents[states], plan, run.name)
+        if has_policy:  # of studies, too, they would be several times as many
+            contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+        _store(run, contents, directory)
     return kept
+
+
+def _store(run: Run, contents: dict[str, bytes], directory: Path) -> None:
+    """Writes the files of a run, by name; its JSON file gets their checksums."""
+    details = json.loads(contents[f"{run.name}.json"])
+    for kind in ("csv", "states.csv", "policy.npz"):
+        if f"{run.name}.{kind}" in contents:
+            checksum = results.checksum(contents[f"{run.name}.{kind}"])
+            details[f"{kind.partition('.')[0]}_sha256"] = checksum
+    contents[f"{run.name}.json"] = json.dumps(details).encode()
+    for name, content in contents.items():
+        at = published.stored(name, directory)
+        if name.endswith(".csv"):
+            _compress(at, content)
+        else:
+            with write_whole(at, "wb") as file:
+                file.write(f"{_as_json(json.loads(content))}\n".encode() if name.endswith(".json") else content)
 
 
 def restore(plan: Plan, directory: Path, target: Path) -> Restored:

@@ -1,0 +1,61 @@
+"""What is published of a run: all that a figure, a claim or a reading uses. A clone without the rest is half as large.
+
+Training the run again gives the rest.
+"""
+
+from collections.abc import Callable
+
+from dyna_td.evidence.claims import load_claims
+from dyna_td.evidence.readings import load_readings
+from dyna_td.pipeline.metrics import SAMPLING_METRICS
+from dyna_td.pipeline.planned import Plan
+from dyna_td.pipeline.policy import Policy
+
+# Metrics that only a few runs need. A run keeps a group if something uses one of its metrics.
+_GROUPS = (frozenset(SAMPLING_METRICS), frozenset({"test_rmse_high", "test_rmse_low"}), frozenset({"train_rmse"}))
+_POLICY_SEEDS = 5
+
+
+def left_out(plan: Plan) -> dict[str, set[str]]:
+    """The metrics of each run that no panel draws and no claim compares, nor its readings, by the run's name."""
+    used: dict[str, set[str]] = {name: set() for name in plan.all_runs}
+    for figure in plan.drawn.values():
+        for panel in figure.panels.values():
+            for run in panel.curves.values():
+                used[run.name].add(panel.metric)
+    claims = load_claims(plan)
+    for judged in (claims, *load_readings(plan, claims).values()):
+        for term in (term for claim in judged for term in claim.terms):
+            if term.run:
+                used[term.run.name].update(term.metric.split("+"))
+    return {name: set().union(*(group for group in _GROUPS if not group & mine)) for name, mine in used.items()}
+
+
+def records(csv: bytes, without: set[str]) -> bytes:
+    """A run's CSV without those metrics."""
+    names = {metric.encode() for metric in without}
+    return _rows(csv, lambda fields: fields[2] not in names)
+
+
+def states(csv: bytes, plan: Plan, run: str) -> bytes:
+    """A run's CSV of sampled states with the moments and sources that a panel shows."""
+    shown = set()
+    for figure in plan.drawn.values():
+        for panel in figure.panels.values():
+            for curve in panel.curves.values() if panel.states else ():
+                if curve.name == run:
+                    shown.add((str(curve.moments[panel.states["moment"]]).encode(), panel.states["source"].encode()))
+    return _rows(csv, lambda fields: (fields[1], fields[2]) in shown)
+
+
+def policy(full: Policy) -> Policy:
+    """The policies of the first seeds, enough to watch a few."""
+    seeds = full.seeds[:_POLICY_SEEDS]
+    weights = {name: array[: len(seeds)] for name, array in full.weights.items()}
+    return Policy({**full.about, "seeds": list(seeds)}, weights)
+
+
+def _rows(csv: bytes, keep: Callable[[list[bytes]], bool]) -> bytes:
+    """The header, and the rows whose fields are to be kept."""
+    header, *rows = csv.splitlines(keepends=True)
+    return b"".join([header, *(row for row in rows if keep(row.split(b",")))])
