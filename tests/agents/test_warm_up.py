@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 from helpers import run_of, untrained
+from scipy import stats
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import ROOT
@@ -42,6 +43,31 @@ def test_a_shown_goal_is_one_episode_of_the_environment_that_reaches_it(environm
         np.testing.assert_array_equal(state[begin + 1 : end + 1], next_state[begin:end])
         assert made.twin.is_terminal(tf.constant(next_state[end]))
         assert not made.twin.is_terminal(tf.constant(next_state[begin:end])).numpy().any()
+
+
+@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
+def test_of_the_last_transition_alone_the_warm_up_has_no_path(environment):
+    _, shown = warmed_up(environment, "shown")
+    _, last = warmed_up(environment, "last")
+    _, hidden = warmed_up(environment, "hidden")
+    is_goal = shown.terminated.numpy() > 0
+    for whole, alone, without in zip(shown, last, hidden, strict=True):
+        np.testing.assert_array_equal(alone.numpy()[is_goal], whole.numpy()[is_goal])
+        np.testing.assert_array_equal(alone.numpy()[~is_goal], without.numpy()[~is_goal])
+
+
+@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
+def test_a_random_walk_ends_the_warm_up_at_the_goal_with_actions_of_no_preference(environment):
+    made, walked = warmed_up(environment, "walk")
+    np.testing.assert_array_equal(walked.terminated.numpy().sum(axis=1), [1, 1, 1])
+    assert (walked.terminated.numpy()[:, -1] == 1).all()
+    for seed in range(3):
+        state, action, next_state = (part[seed, -200:] for part in (walked.state, walked.action, walked.next_state))
+        np.testing.assert_array_equal(state[1:], next_state[:-1])
+        if not made.twin.noise_dim:
+            np.testing.assert_allclose(made.twin.step(state, action, None)[0], next_state, atol=1e-6)
+        assert stats.chisquare(np.bincount(action, minlength=made.twin.actions)).pvalue > 1e-3
+    assert not np.array_equal(walked.action[0, -200:], walked.action[1, -200:])
 
 
 def test_a_hidden_goal_replaces_only_the_transitions_into_it():

@@ -120,9 +120,10 @@ class FrozenSettings(DynaSettings):
 class _WarmUp:
     warm_up_goal: str = number(
         "hidden",
-        "what the warm-up shows of the goal: hidden, shown (one episode) or natural",
+        "what the warm-up shows of the goal: hidden, shown (one scripted episode), last (its last transition), walk (a "
+        "random walk that reached it) or natural",
         "ours",
-        choices=("hidden", "shown", "natural"),
+        choices=("hidden", "shown", "last", "walk", "natural"),
     )
 
 

@@ -2,8 +2,9 @@
 
 `warm_up_goal` says what the warm-up shows of the goal. `natural`: whatever the random policy met. `hidden`: nothing,
 because the seed's previous transition replaces each transition into the goal. `shown`: the same, but 200 steps before
-the warm-up ends, a fixed policy begins to walk one episode to the goal. `termination` says whether search control and
-its model know the environment's rule or learn it.
+the warm-up ends, a fixed policy begins to walk one episode to the goal. `last`: of that episode only the step into the
+goal is stored. `walk`: in the episode's place stand the last 200 steps of a random walk that reached the goal.
+`termination` says whether search control and its model know the environment's rule or learn it.
 """
 
 import copy
@@ -17,9 +18,12 @@ from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.xla import compiled
 from dyna_td.settings import ControlSettings
 
 LONGEST = 200  # steps of the demonstration at most
+_MOST = 2**21  # steps of a random walk; it is expected to need some ten thousand
+_WALK = 2**12 - 1  # inner step of its draws, which no simulated mini-batch has
 
 
 def _through_the_hole(state: tf.Tensor) -> tf.Tensor:
@@ -43,11 +47,11 @@ class _WarmUp:
     """An agent with another warm-up; goes before the agent among the bases."""
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
-        if settings.warm_up_goal == "shown" and space.name not in DEMONSTRATIONS:
+        if settings.warm_up_goal in ("shown", "last", "walk") and space.name not in DEMONSTRATIONS:
             known = " and ".join(DEMONSTRATIONS)
             raise UserError(
-                f"warm_up_goal is 'shown' on {space.name}: only {known} have a policy that shows the goal; choose "
-                "hidden or natural."
+                f"warm_up_goal is {settings.warm_up_goal!r} on {space.name}: only {known} have a policy that shows the "
+                "goal; choose hidden or natural."
             )
         is_blind = getattr(settings, "termination", "known") == "learned"
         if is_blind and settings.model != "learned":
@@ -61,13 +65,19 @@ class _WarmUp:
         start = space.reset(tf.fill([count, space.reset_dim], 0.5)) if hasattr(space, "reset") else tf.zeros([count, d])
         self.demonstrator = tf.Variable(start, trainable=False)
         self.is_shown = tf.Variable(tf.zeros([count], tf.bool), trainable=False)
+        if settings.warm_up_goal == "walk":
+            length, *parts = compiled(lambda: _random_walk(space, streams))
+            self.walk_length = tf.Variable(length, trainable=False)
+            self.walk = Transition(*(tf.Variable(part, trainable=False) for part in parts))
 
     def observe(self, transition: Transition) -> tf.Tensor:
         if self.settings.warm_up_goal != "natural":
             warms_up = self.replay.size < self.settings.warm_up_steps
             transition = self._hide(transition, warms_up)
-            if self.settings.warm_up_goal == "shown":
+            if self.settings.warm_up_goal in ("shown", "last"):
                 transition = self._show(transition, warms_up)
+            if self.settings.warm_up_goal == "walk":
+                transition = self._replay_walk(transition, warms_up)
         return super().observe(transition)
 
     def _hide(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
@@ -92,7 +102,15 @@ class _WarmUp:
         shown = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
         self.demonstrator.assign(tf.where(is_showing[:, None], next_state, state))
         self.is_shown.assign(self.is_shown | (is_showing & terminated))
-        return _choose(is_showing, Transition(*(part[:, None] for part in shown)), transition)
+        is_stored = is_showing & terminated if self.settings.warm_up_goal == "last" else is_showing
+        return _choose(is_stored, Transition(*(part[:, None] for part in shown)), transition)
+
+    def _replay_walk(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
+        """The next step of the random walk, in the last steps of the warm-up."""
+        place = self.replay.size - (self.settings.warm_up_steps - LONGEST)
+        column = tf.clip_by_value(place, 0, LONGEST - 1)
+        walked = Transition(*(part.read_value()[:, column][:, None] for part in self.walk))
+        return _choose(warms_up & (place >= LONGEST - self.walk_length), walked, transition)
 
 
 class ERWarmUp(_WarmUp, ER):
@@ -109,6 +127,37 @@ class DynaTDWarmUp(_WarmUp, DynaTD):
 
 class UniformStatesWarmUp(_WarmUp, UniformStates):
     """This is the ablation `UniformStates` with: another warm-up, or a termination rule that is learned."""
+
+
+def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
+    """The last transitions of a random walk from the start into the goal, on a clock without time limit.
+
+    Returns:
+      Their number, int32 [S], at most `LONGEST`, and their parts, [S, LONGEST, ...], which end with the goal.
+    """
+    count = streams.count
+
+    def walks(ended):
+        return ended[:, -1] == 0.0
+
+    def advance(t, state, length, *walk):
+        is_walking = walks(walk[-1])
+        action = tf.cast(streams.uniform(Purpose.SIMULATED_EXPLORE, (), t, _WALK) * space.actions, tf.int32)
+        noise = tf.zeros([count, 0])
+        if space.noise_dim:
+            noise = streams.normal(Purpose.SIMULATED_ENVIRONMENT, (space.noise_dim,), t, _WALK)
+        next_state, reward, terminated = space.step(state, action, noise)
+        latest = (state, action, reward, next_state, tf.cast(terminated, tf.float32))
+        longer = [tf.concat([part[:, 1:], new[:, None]], 1) for part, new in zip(walk, latest, strict=True)]
+        kept = _choose(is_walking, Transition(*longer), Transition(*walk))
+        length = tf.where(is_walking, tf.minimum(length + 1, LONGEST), length)
+        return t + 1, tf.where(is_walking[:, None], next_state, state), length, *kept
+
+    start = space.reset(tf.fill([count, space.reset_dim], 0.5)) if hasattr(space, "reset") else None
+    empty = [tf.zeros([count, LONGEST, *shape], kind) for shape, kind in _parts(space.state_dim)]
+    first = (tf.constant(0), start, tf.zeros([count], tf.int32), *empty)
+    _, _, *found = tf.while_loop(lambda t, _, __, *walk: tf.reduce_any(walks(walk[-1])) & (t < _MOST), advance, first)
+    return tuple(found)
 
 
 def _without_rule(space):
