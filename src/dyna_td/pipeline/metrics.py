@@ -78,6 +78,7 @@ _COVERAGES = {
     "mass_top_left": ("share", "share of states with x < 0.5 and y > 0.5"),
     "mass_right": ("share", "share of states with x > 0.6, right of the wall"),
 }
+SAMPLING_KINDS = (*_DISTANCES, *_COVERAGES)
 SAMPLING_METRICS = {
     _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}")
     for _suffix, _source in {**_SOURCES, **_CONTROLS}.items()

@@ -7,12 +7,16 @@ from collections.abc import Callable
 
 from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.readings import load_readings
-from dyna_td.pipeline.metrics import SAMPLING_METRICS
+from dyna_td.pipeline.metrics import SAMPLING_KINDS, SAMPLING_METRICS
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.policy import Policy
 
 # Metrics that only a few runs need. A run keeps a group if something uses one of its metrics.
-_GROUPS = (frozenset(SAMPLING_METRICS), frozenset({"test_rmse_high", "test_rmse_low"}), frozenset({"train_rmse"}))
+_GROUPS = (
+    frozenset({"test_rmse_high", "test_rmse_low"}),
+    frozenset({"train_rmse"}),
+    *(frozenset(metric for metric in SAMPLING_METRICS if metric.startswith(kind)) for kind in SAMPLING_KINDS),
+)
 _POLICY_SEEDS = 5
 
 
@@ -35,6 +39,11 @@ def records(csv: bytes, without: set[str]) -> bytes:
     """A run's CSV without those metrics."""
     names = {metric.encode() for metric in without}
     return _rows(csv, lambda fields: fields[2] not in names)
+
+
+def sweep(csv: bytes, metric: str) -> bytes:
+    """A sweep's CSV with the metric that decides alone."""
+    return _rows(csv, lambda fields: fields[3] == metric.encode())
 
 
 def states(csv: bytes, plan: Plan, run: str) -> bytes:

@@ -81,29 +81,32 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
         kept.append(run)
         contents = {name: path.read_bytes() for name, path in files.items()}
         contents[f"{run.name}.csv"] = extract.records(contents[f"{run.name}.csv"], left_out[run.name])
+        if run.sweep:
+            table = f"{run.name}{results.SWEEP}.csv"
+            metric = json.loads(contents[f"{run.name}{results.SWEEP}.json"])["metric"]
+            contents[table] = extract.sweep(contents[table], metric)
         if (states := f"{run.name}.states.csv") in contents:
             contents[states] = extract.states(contents[states], plan, run.name)
         if has_policy:  # of studies, too, they would be several times as many
             contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
-        _store(run, contents, directory)
+        _store(contents, directory)
     return kept
 
 
-def _store(run: Run, contents: dict[str, bytes], directory: Path) -> None:
-    """Writes the files of a run, by name; its JSON file gets their checksums."""
-    details = json.loads(contents[f"{run.name}.json"])
-    for kind in ("csv", "states.csv", "policy.npz"):
-        if f"{run.name}.{kind}" in contents:
-            checksum = results.checksum(contents[f"{run.name}.{kind}"])
-            details[f"{kind.partition('.')[0]}_sha256"] = checksum
-    contents[f"{run.name}.json"] = json.dumps(details).encode()
+def _store(contents: dict[str, bytes], directory: Path) -> None:
+    """Writes the files of a run, by name; the JSON files get their checksums."""
     for name, content in contents.items():
         at = published.stored(name, directory)
         if name.endswith(".csv"):
             _compress(at, content)
-        else:
-            with write_whole(at, "wb") as file:
-                file.write(f"{_as_json(json.loads(content))}\n".encode() if name.endswith(".json") else content)
+            continue
+        if name.endswith(".json"):
+            job = name.removesuffix(".json")
+            kinds = [kind for kind in ("csv", "states.csv", "policy.npz") if f"{job}.{kind}" in contents]
+            sums = {f"{kind.partition('.')[0]}_sha256": results.checksum(contents[f"{job}.{kind}"]) for kind in kinds}
+            content = f"{_as_json(json.loads(content) | sums)}\n".encode()
+        with write_whole(at, "wb") as file:
+            file.write(content)
 
 
 def restore(plan: Plan, directory: Path, target: Path) -> Restored:
