@@ -16,7 +16,7 @@ from dyna_td import cli
 from dyna_td.evidence import statistics
 from dyna_td.evidence.scores import score
 from dyna_td.evidence.verdicts import DISAGREES
-from dyna_td.pages import markdown, marked_text, tables
+from dyna_td.pages import markdown, marked_text, returns
 from dyna_td.pages.facts import Facts
 from dyna_td.pipeline import published
 from dyna_td.pipeline.files import ROOT
@@ -112,7 +112,7 @@ def by_seed(figure, panel, curve, metric, window="auc"):
 
 def interval(sample):
     """The mean over seeds, and the ends of Student's interval."""
-    half = tables.half_width(sample)
+    half = returns.half_width(sample)
     return sample.mean(), sample.mean() - half, sample.mean() + half
 
 
@@ -128,7 +128,7 @@ def test_a_correction_only_takes_wins_and_losses_away_and_the_uncorrected_ones_a
     means, panels = FACTS.curves("what_to_use"), FACTS.plan.studies["what_to_use"].panels
     for curve in ("prioritized_er", "laber", "dyna_td", "dyna_td_learned"):
         rows = means.loc[[(key, curve, "return_less_er") for key in panels]]
-        plain, sure = tables.wins_and_losses(FACTS, curve, "er")
+        plain, sure = returns.wins_and_losses(FACTS, curve, "er")
         assert plain == ((rows["low95"] > 0).sum(), (rows["high95"] < 0).sum())
         assert all(few <= many for few, many in zip(sure, plain, strict=True))
 
@@ -142,7 +142,7 @@ def test_a_correction_only_takes_wins_and_losses_away_and_the_uncorrected_ones_a
     ],
 )
 def test_so_many_wins_are_left_by_the_correction(curve, other, wins, words):
-    assert [won for won, _ in tables.wins_and_losses(FACTS, curve, other)] == wins
+    assert [won for won, _ in returns.wins_and_losses(FACTS, curve, other)] == wins
     assert words in page("docs/beyond-the-paper.md")
 
 
@@ -168,7 +168,7 @@ def test_long_chains_are_farther_from_the_ideal_than_short_ones():
     gap = {p: by_seed("figure_3", p, "dyna_td_long", of[p]) - by_seed("figure_3", p, "dyna_td", of[p]) for p in of}
     mean, low, high = (f"{1e5 * end:.1f}e-5" for end in interval(gap["b"]))
     says(22, f"by {mean} ({low} to {high})", "Under on-policy weighting no difference shows")
-    assert abs(gap["a"].mean()) < tables.half_width(gap["a"])
+    assert abs(gap["a"].mean()) < returns.half_width(gap["a"])
 
 
 def test_chains_that_mix_follow_the_td_error_only_with_acceptance():

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dyna_td.evidence import labels
 from dyna_td.evidence.verdicts import VERDICTS
-from dyna_td.pages import claims_page, marked_text, tables
+from dyna_td.pages import claims_page, marked_text, returns, tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.pipeline import costs as expense  # `costs` is a part of a page
@@ -33,12 +33,16 @@ def fill() -> None:
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
         "docs/beyond-the-paper.md": (
-            tables.what_to_use,
-            tables.multiplicity,
-            tables.controls,
-            tables.goal,
-            tables.when,
-            tables.by_warm_up,
+            returns.what_to_use,
+            returns.multiplicity,
+            returns.controls,
+            returns.coin,
+            returns.goal,
+            returns.episode,
+            returns.when,
+            returns.losses,
+            returns.network_and_buffer,
+            returns.by_warm_up,
             tables.regression,
             tables.selection,
         ),
@@ -85,25 +89,26 @@ def advice(facts: Facts) -> str:
     panels = facts.plan.studies["what_to_use"].panels.values()
     gains: dict[str, list[pd.Series]] = {}
     for panel in panels:
-        share = _gain(facts, panel) / tables.RANGES[panel.curves["er"].environment]
+        share = _gain(facts, panel) / returns.RANGES[panel.curves["er"].environment]
         gains.setdefault(panel.curves["er"].environment, []).append(share)
     won = [name for name, found in gains.items() if any(map(_is_won, found))]
     elsewhere = [each for name, found in gains.items() if name not in won for each in found]
     mean = 100 * sum(elsewhere) / len(elsewhere)
-    ends = mean.mean() - tables.half_width(mean), mean.mean() + tables.half_width(mean)
+    ends = mean.mean() - returns.half_width(mean), mean.mean() + returns.half_width(mean)
     (dyna_td, _), (uniform, _) = (
-        tables.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
+        returns.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
     names, others = ", ".join(map(labels.task, won)), in_words(len(gains) - len(won))
     # Figure 1c has two numbers of updates, n.
     small = [panel for panel in facts.plan.figures["figure_1"].panels.values() if "er" in panel.curves]
     wins_there = all(_is_won(_gain(facts, panel)) for panel in small)
     and_small = "With figure 1c's small network and buffer it paid on MountainCar. " if wins_there else ""
-    leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").groupby("curve").sum()
+    worlds = returns.worlds(facts)
+    leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
     return (
         f"Without a model, prioritizing paid on {in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
         f"On the other {others} it gains {mean.mean():+.2f}% of the returns' range (95%: {ends[0]:+.1f} to "
-        f"{ends[1]:+.1f}). {and_small}In {len(facts.plan.studies['when'].panels)} GridWorld variants, a cubic loss on "
+        f"{ends[1]:+.1f}). {and_small}In {len(worlds)} GridWorld variants, a cubic loss on "
         f"uniform draws gains {100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% as much. With a true model, "
         f"Dyna-TD beats ER on {dyna_td} of {len(panels)} panels, uniform states on {uniform}.\n"
     )
@@ -111,12 +116,12 @@ def advice(facts: Facts) -> str:
 
 def _gain(facts: Facts, panel: Panel) -> pd.Series:
     """PrioritizedER's mean return over learning minus ER's, for each seed that the panel shows."""
-    own, other = (tables.mean_returns(facts, panel.curves[name]) for name in ("prioritized_er", "er"))
+    own, other = (returns.mean_returns(facts, panel.curves[name]) for name in ("prioritized_er", "er"))
     return (own - other)[: panel.seeds]
 
 
 def _is_won(gain: pd.Series) -> bool:
-    return gain.mean() > tables.half_width(gain)
+    return gain.mean() > returns.half_width(gain)
 
 
 def results(facts: Facts) -> str:
@@ -260,8 +265,8 @@ def in_words(number: int) -> str:
 
 def _mean_return(facts: Facts, panel: Panel, curve: str) -> tuple[float, float]:
     """The mean return over learning of the seeds that the panel shows, and half its interval."""
-    seeds = tables.mean_returns(facts, panel.curves[curve])[: panel.seeds]
-    return seeds.mean(), tables.half_width(seeds)
+    seeds = returns.mean_returns(facts, panel.curves[curve])[: panel.seeds]
+    return seeds.mean(), returns.half_width(seeds)
 
 
 def _two_digits(minutes: float) -> str:

@@ -1,0 +1,272 @@
+"""Tables of returns: the studies in docs/beyond-the-paper.md, in Markdown."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dyna_td.evidence import labels, statistics
+from dyna_td.evidence.scores import score
+from dyna_td.pages.facts import Facts
+from dyna_td.pages.marked_text import table
+from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.settings import Run
+
+# The panels of GridWorld's benchmark, by n.
+_BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
+_BY_WARM_UP = ("er", "prioritized_er", "dyna_td")
+_STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
+_MEAN_AND_95 = ("mean", "low95", "high95")
+# The agents of the study controls, with n = 10.
+_REPLACES = {
+    "descend_td": "chains descend the TD error",
+    "random_sign": "the sign of the TD error's gradient comes from a fair coin, tossed for each fill",
+    "dyna_value": "chains ascend V",
+    "dyna_frequency": "chains ascend V or its frequency",
+    "descend_value": "chains descend V",
+    "random_sign_each_step": "the same coin, tossed for every step of a chain",
+    "random_direction": "chains follow a direction drawn at random for each fill, with steps as long",
+    "noise_only": "only noise moves the chains: a slow random walk",
+    "uniform_states": "no chains: states uniform in the box of states",
+    "replayed_states": "no chains: states of the replay buffer, with on-policy actions through the model",
+    "ideal_states": "no chains: states from p&#42; itself, by enumeration of 50x50 cells",
+    "dyna_td_algorithm_4": "chains step by the paper's Algorithm 4",
+    "dyna_td_langevin": "chains step by Langevin dynamics, the rule of the theory",
+    "dyna_td_learned": "the model is learned; where states can lie, and which are terminal, stays known",
+    "dyna_value_learned": "the same for `dyna_value`",
+    "dyna_frequency_learned": "the same for `dyna_frequency`",
+    "replayed_states_learned": "the same for `replayed_states`",
+    "uniform_states_learned": "the same for `uniform_states`",
+    "er": "no model: uniform replay",
+    "prioritized_er": "no model: the paper's prioritized replay",
+    "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
+    "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
+}
+RANGES = {
+    "MountainCar-v0": 2000,
+    "GridWorld": 2000,
+    "Acrobot-v1": 500,
+    "CartPole-v1": 500,
+}  # the width of returns
+_COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
+
+
+def by_warm_up(facts: Facts) -> str:
+    """GridWorld's returns by whether the random warm-up reached the goal, for each n; see `warm_up_goals`."""
+    rows = []
+    for n, (figure, key) in _BENCHMARK.items():
+        curves = facts.plan.figures[figure].panels[key].curves
+        rows += [[str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _BY_WARM_UP})]
+    return table(["n", *_STRATA], rows)
+
+
+def controls(facts: Facts) -> str:
+    """A line for each agent of the study: what it replaces, and its return minus Dyna-TD's."""
+    means = facts.curves("controls")
+    panels = {"MountainCar": "a", "GridWorld": "b"}
+
+    def cell(curve: str, panel: str) -> str:
+        if (panel, curve, "return_less_dyna_td") not in means.index:
+            return "0" if curve == "dyna_td" else "-"
+        return _difference(means.loc[(panel, curve, "return_less_dyna_td")])
+
+    curves = facts.plan.studies["controls"].panels["b"].curves
+    rows = [[f"`{curve}`", _REPLACES.get(curve, ""), *(cell(curve, at) for at in panels.values())] for curve in curves]
+    return table(["agent", "what it replaces", *panels], rows)
+
+
+def coin(facts: Facts) -> str:
+    """A line for each benchmark: what the coin costs Dyna-TD, and whether two one-sided tests call that nothing."""
+    rows = []
+    for key, panel in facts.plan.studies["controls"].panels.items():
+        if not key.startswith("coin_"):
+            continue
+        mine, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in ("random_sign", "dyna_td"))
+        difference, environment = mine - other, panel.curves["dyna_td"].environment
+        margin = _COIN_MARGIN * RANGES[environment]
+        half = stats.t.ppf(1 - statistics.LEVEL, len(difference) - 1) * difference.sem()
+        low, high = difference.mean() - half, difference.mean() + half
+        verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
+        words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+        rows.append([environment.partition("-")[0], str(len(difference)), words, f"{margin:.0f}", verdict])
+    return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
+
+
+def goal(facts: Facts) -> str:
+    """By environment, mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
+    keys = [key for key in facts.plan.studies["goal"].panels if not key.startswith("episode")]
+    return _by_warm_up_goal(facts, keys, {"": "hidden", "_shown": "shown"})
+
+
+def episode(facts: Facts) -> str:
+    """The same where the warm-up shows parts of an episode."""
+    keys = [key for key in facts.plan.studies["goal"].panels if key.startswith("episode")]
+    ends = {"": "hidden", "_last": "last step", "_walk": "random walk", "_shown": "scripted episode"}
+    return _by_warm_up_goal(facts, keys, ends)
+
+
+def _by_warm_up_goal(facts: Facts, keys: list[str], ends: dict[str, str]) -> str:
+    """A table for each environment of the panels `keys`; `ends` of curves say what their warm-up shows."""
+    means = facts.curves("goal")
+    panels = facts.plan.studies["goal"].panels
+    tasks = {key: next(iter(panels[key].curves.values())) for key in keys}
+
+    def cell(panel: str, curve: str, end: str) -> str:
+        baseline = f"prioritized_er{end}"
+        own = f"{curve}{end}" == baseline
+        row = means.loc[(panel, f"{curve}{end}", f"return_{'over_learning' if own else f'less_{baseline}'}")]
+        return f"({row['mean']:,.0f})" if own else _difference(row)
+
+    parts = []
+    for environment in dict.fromkeys(run.environment for run in tasks.values()):
+        here = [key for key, run in tasks.items() if run.environment == environment]
+        columns = [f"n = {tasks[key].settings.planning_updates}, {words}" for key in here for words in ends.values()]
+        curves = [curve for curve in panels[here[0]].curves if not curve.endswith(tuple(filter(None, ends)))]
+        rows = [[f"`{curve}`", *(cell(key, curve, end) for key in here for end in ends)] for curve in curves]
+        parts.append(table([labels.task(environment), *columns], rows))
+    return "\n".join(parts)
+
+
+def when(facts: Facts) -> str:
+    """A line for each world: how rare its reward is, ER's return, and the other agents' minus ER's."""
+    panels = {key: facts.plan.studies["when"].panels[key] for key in worlds(facts)}
+    goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
+    return _minus_er(facts, list(panels), "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]})
+
+
+def worlds(facts: Facts) -> list[str]:
+    """The panels of the study when that turn a dial of GridWorld."""
+    return [key for key in facts.plan.studies["when"].panels if not key.startswith(("loss_", "car_"))]
+
+
+def losses(facts: Facts) -> str:
+    """The same for the losses on four benchmarks."""
+    panels = facts.plan.studies["when"].panels
+    return _minus_er(facts, [key for key in panels if key.startswith("loss_")], "panel", {})
+
+
+def network_and_buffer(facts: Facts) -> str:
+    """The same for figure 1c's small network and buffer on MountainCar."""
+    panels = facts.plan.studies["when"].panels
+    return _minus_er(facts, [key for key in panels if key.startswith("car_")], "with n = 10", {})
+
+
+def _minus_er(facts: Facts, keys: list[str], heading: str, columns: dict[str, list[str]]) -> str:
+    """A line for each of these panels of the study when, with `columns` before ER's mean return, and counts of wins."""
+    means, study = facts.curves("when"), facts.plan.studies["when"]
+    declared = read_checked(study.source, "figure")["panels"]
+    curves, rows = study.panels[keys[0]].curves, []
+    for number, key in enumerate(keys):
+        own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
+        others = [_difference(means.loc[(key, curve, "return_less_er")]) for curve in curves if curve != "er"]
+        rows.append([declared[key]["title"], *(cells[number] for cells in columns.values()), own, *others])
+    for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
+        cells = [_won_and_lost(means, keys, curve, f"return_less_{other}") for curve in curves]
+        rows.append([words, *("" for _ in columns), *cells])
+    return table([heading, *columns, *(f"`{curve}`" for curve in curves)], rows)
+
+
+def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric: str) -> str:
+    """In how many of the panels that have it a difference's 95% interval lies above 0, and in how many below."""
+    found = [means.loc[(key, curve, metric)] for key in panels if (key, curve, metric) in means.index]
+    won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
+    return f"**{won}, {lost}** of {len(found)}" if found else ""
+
+
+def _difference(row: pd.Series) -> str:
+    """A difference and its 95% interval; bold where that leaves out 0."""
+    numbers = [float(row[key]) for key in _MEAN_AND_95]
+    mean, low, high = (f"{each:+,.0f}" if abs(each) >= 0.5 else f"{each:+.1g}" for each in numbers)
+    return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
+
+
+def what_to_use(facts: Facts) -> str:
+    """Returns minus ER's for each environment and n; then panels won and lost, and processor time."""
+    study, baseline, swept = "what_to_use", "er", "_swept"
+    means = facts.curves(study)
+    panels = facts.plan.studies[study].panels
+    curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith(swept)]
+
+    def difference(key: str, curve: str, other: str = baseline) -> pd.Series:
+        return means.loc[(key, curve, f"return_less_{other}")]
+
+    def counts(curve: str, other: str = baseline) -> str:
+        return _won_and_lost(means, panels, curve, f"return_less_{other}")
+
+    def time(curve: str) -> str:
+        runs = [(panel.curves[curve], panel.curves[baseline]) for panel in panels.values()]
+        return f"{np.median([_core_seconds(facts, run) / _core_seconds(facts, er) for run, er in runs]):.1f}"
+
+    rows = []
+    for key, panel in panels.items():
+        run = panel.curves[baseline]
+        own = f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"
+        others = [_difference(difference(key, curve)) for curve in curves[1:]]
+        rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", own, *others])
+    rows.append(["won, lost against ER", "", *map(counts, curves[1:])])
+    rows.append(["both at swept rates", "", *(counts(curve + swept, baseline + swept) for curve in curves[1:])])
+    rows.append(["won, lost against PrioritizedER", *(counts(curve, "prioritized_er") for curve in curves)])
+    rows.append(["processor time, ER: 1", *map(time, curves)])
+    return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
+
+
+def multiplicity(facts: Facts) -> str:
+    """Panels won and lost by the agents of `what_to_use`, one by one and after Holm's correction for all panels."""
+    panels = facts.plan.studies["what_to_use"].panels
+    curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith("_swept")]
+    pairs = [("", "er"), ("_swept", "er_swept"), ("", "prioritized_er")]
+    rows = []
+    for curve in curves[1:]:
+        found = [wins_and_losses(facts, curve + end, baseline) or ("", "") for end, baseline in pairs]
+        rows.append([f"`{curve}`", *(f"{pair[0]}, {pair[1]}" if pair else "" for each in found for pair in each)])
+    heads = ["against ER", "at swept rates", "against PrioritizedER"]
+    return table(["won, lost", *(cell for head in heads for cell in (head, "Holm"))], rows)
+
+
+def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
+    """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; none without panels."""
+    panels = [panel for panel in facts.plan.studies["what_to_use"].panels.values() if curve in panel.curves]
+    if curve == baseline or not panels:
+        return []
+    tests = []
+    for panel in panels:
+        own, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in (curve, baseline))
+        tests.append(stats.ttest_1samp(own - other, 0.0))
+    signs, p = np.array([np.sign(test.statistic) for test in tests]), np.array([test.pvalue for test in tests])
+    sure = [p_values <= statistics.LEVEL for p_values in (p, statistics.holm(p))]
+    return [(int(np.sum(each & (signs > 0))), int(np.sum(each & (signs < 0)))) for each in sure]
+
+
+def _core_seconds(facts: Facts, run: Run) -> float:
+    """Processor seconds for each seed of a run."""
+    cost = facts.cost(run.name)
+    return cost.core_seconds / len(run.seeds) if cost else np.nan
+
+
+def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
+    scores = {name: mean_returns(facts, run) for name, run in runs.items()}
+    own = scores["Dyna-TD"]
+    for name, returns in scores.items():
+        cells = []
+        for is_met in (True, False):
+            chosen = [seed for seed in returns.index if facts.met_goal[seed] is is_met]
+            cells += [str(len(chosen)), _interval(returns[chosen])]
+            cells.append("0" if returns is own else _interval((returns - own)[chosen], sign=True))
+        yield [name, *cells]
+
+
+def mean_returns(facts: Facts, run: Run) -> pd.Series:
+    """The mean return over learning of each seed, from the published run."""
+    return score(facts.read(run), "return", "auc")
+
+
+def _interval(values: pd.Series, sign: bool = False) -> str:
+    """Mean and half of Student's 95% interval."""
+    mean = round(values.mean()) + 0.0  # no "-0"
+    return f"{mean:{'+' if sign else ''},.0f} ± {half_width(values):,.0f}"
+
+
+def half_width(values: pd.Series) -> float:
+    """Half of Student's 95% interval for the mean of `values`."""
+    return stats.t.ppf(0.975, len(values) - 1) * values.sem()
