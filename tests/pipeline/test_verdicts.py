@@ -187,30 +187,38 @@ LEAD = np.array([1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.02, 0.98, 1.2, 0.8, 1.0, 1.01
 def test_runs_are_compared_on_the_seeds_that_both_have():
     (a, b, c), read = in_memory(BASE + LEAD, BASE, BASE[:10])
     whole, shared = outcomes_of([compare(a, b), compare(a, c)], read)
-    assert (whole.verdict, whole.pairing, whole.n) == ("supported", "paired", "12")
-    assert (shared.verdict, shared.pairing, shared.n) == ("supported", "paired", "10")
-    assert whole.effect == pytest.approx(LEAD.mean())
-    assert shared.effect == pytest.approx(LEAD[:10].mean())
+    assert (whole.verdict, whole.sample.pairing, whole.sample.n) == ("supported", "paired", "12")
+    assert (shared.verdict, shared.sample.pairing, shared.sample.n) == ("supported", "paired", "10")
+    assert whole.effect.effect == pytest.approx(LEAD.mean())
+    assert shared.effect.effect == pytest.approx(LEAD[:10].mean())
 
 
 def test_below_ten_seeds_welch_and_the_exact_test_of_ranks_decide_together():
     (a, b), read = in_memory([11.0, 12.0, 13.0, 14.0, 15.0], [1.0, 2.0, 3.0, 4.0, 5.0])
     (found,) = outcomes_of([compare(a, b)], read)
-    assert (found.verdict, found.pairing, found.n) == ("supported", "few, unpaired", "5")
+    assert (found.verdict, found.sample.pairing, found.sample.n) == ("supported", "few, unpaired", "5")
     assert found.p_supported == pytest.approx(2 / 252)  # of all orders of 5 + 5 ranks this one is the best
-    assert (found.low95, found.high95) == pytest.approx((10 - 2.306, 10 + 2.306), abs=1e-3)
+    assert (found.effect.low95, found.effect.high95) == pytest.approx((10 - 2.306, 10 + 2.306), abs=1e-3)
     (a, b), read = in_memory([11.0, 12.0, 13.0], [1.0, 2.0, 3.0])
     (found,) = outcomes_of([compare(a, b)], read)
-    assert found.low95 > 0 and found.verdict == "undecided"  # 20 orders of 3 + 3 ranks are too few
+    assert found.effect.low95 > 0 and found.verdict == "undecided"  # 20 orders of 3 + 3 ranks are too few
 
 
 def test_a_relative_effect_is_a_ratio_less_one_and_equivalence_is_tested_by_the_90_percent_interval():
     (a, b), read = in_memory(1.1 * BASE + 0.05 * LEAD, BASE)
     (found,) = outcomes_of([compare(a, b, "equivalent", relative=True, margin=0.2)], read)
-    assert found.effect == pytest.approx(0.11, abs=0.01)
-    assert 0.05 < found.low95 < found.low90 < found.effect < found.high90 < found.high95 < 0.2
-    between = (found.high90 + found.high95) / 2
-    for margin, verdict in ((between, "supported"), (found.high90 - 1e-4, "undecided")):
+    assert found.effect.effect == pytest.approx(0.11, abs=0.01)
+    assert (
+        0.05
+        < found.effect.low95
+        < found.effect.low90
+        < found.effect.effect
+        < found.effect.high90
+        < found.effect.high95
+        < 0.2
+    )
+    between = (found.effect.high90 + found.effect.high95) / 2
+    for margin, verdict in ((between, "supported"), (found.effect.high90 - 1e-4, "undecided")):
         assert outcomes_of([compare(a, b, "equivalent", relative=True, margin=margin)], read)[0].verdict == verdict
 
 
@@ -218,7 +226,7 @@ def test_a_ratio_of_means_decides_and_the_geometric_mean_of_the_seeds_ratios_sta
     small = np.array([1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.0, 1.1, 1.0, 0.9, 1.0, 1.0])
     (a, b), read = in_memory(np.append(small, 100.0) * 2.0, np.append(small * 4.0, 100.0))  # one seed carries the means
     (found,) = outcomes_of([compare(a, b, relative=True)], read)
-    assert found.effect == pytest.approx((24.0 + 200.0) / (48.0 + 100.0) - 1.0)
+    assert found.effect.effect == pytest.approx((24.0 + 200.0) / (48.0 + 100.0) - 1.0)
     assert found.note.startswith("geometric mean of the seeds' ratios: -44.")
 
 
@@ -226,14 +234,16 @@ def test_students_interval_is_named_where_it_lies_otherwise_to_the_bound():
     skewed = np.array([0.2, 0.3, 0.1, 0.4, 0.2, 0.3, 0.2, 0.5, 0.3, 0.1, 0.2, 9.0])
     (a, b, c), read = in_memory(skewed, np.zeros(12), skewed * 0.0 + LEAD)
     apart, agreed = outcomes_of([compare(a, b), compare(c, b)], read)
-    assert apart.low95 > 0 and apart.note.startswith("Student's interval says otherwise: -0.") and agreed.note == ""
+    assert (
+        apart.effect.low95 > 0 and apart.note.startswith("Student's interval says otherwise: -0.") and agreed.note == ""
+    )
 
 
 def test_seeds_below_the_first_do_not_count_and_without_others_nothing_is_decided():
     (a, b), read = in_memory(np.append(-LEAD, LEAD), np.zeros(24))
     fresh, none = outcomes_of([compare(a, b, first_seed=12), compare(a, b, first_seed=24)], read)
-    assert (fresh.verdict, fresh.n) == ("supported", "12")
-    assert (none.verdict, none.n, none.note) == ("undecided", "0", "no run has seeds from 24 on yet")
+    assert (fresh.verdict, fresh.sample.n) == ("supported", "12")
+    assert (none.verdict, none.sample.n, none.note) == ("undecided", "0", "no run has seeds from 24 on yet")
 
 
 def test_what_one_test_can_settle_is_corrected_and_what_needs_all_is_not():
@@ -262,15 +272,15 @@ def test_a_test_beside_is_judged_alone_and_changes_nothing():
 def test_a_seed_that_diverged_is_left_out_and_named():
     (a, b), read = in_memory([3.0, np.nan, 3.1, 3.3, 2.9, 3.2], [1.0, 1.0, 1.1, 0.9, 1.0, 1.2])
     (found,) = outcomes_of([compare(a, b)], read)
-    assert (found.verdict, found.n, found.note) == ("supported", "5", "left out, not finite: seed 1")
+    assert (found.verdict, found.sample.n, found.note) == ("supported", "5", "left out, not finite: seed 1")
 
 
 def test_how_often_counts_seeds_far_below_the_best_agent_and_a_diverged_one_as_stuck():
     # The best median is 9 and an untrained network has -9, so a tenth of the gain below it is 7.2.
     (a, b), read = in_memory([1.0] * 7 + [np.nan, 7.3, 9.0], [9.0] * 10)
     (found,) = outcomes_of([compare(a, b, "more_often", window="final", margin=0.1)], read)
-    assert (found.verdict, found.effect, found.note) == ("supported", 0.8, "8 of 10 against 0 of 10 below 7.2")
-    assert (found.stuck_plus, found.stuck_minus) == (0.8, 0.0)
+    assert (found.verdict, found.effect.effect, found.note) == ("supported", 0.8, "8 of 10 against 0 of 10 below 7.2")
+    assert (found.effect.stuck_plus, found.effect.stuck_minus) == (0.8, 0.0)
     # 8 of the 10 in one row: 10! 12! / (2! 20!) of all tables, twice for both directions.
     assert found.p_supported == pytest.approx(2 * 45 / 125970)
 

@@ -1,6 +1,6 @@
 """What pages and pictures call agents, verdicts, tasks and windows: one table for all of them."""
 
-from dyna_td.evidence.verdicts import VERDICTS
+from dyna_td.evidence.outcomes import VERDICTS
 
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")

@@ -3,7 +3,7 @@
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,8 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
-from dyna_td.evidence.verdicts import MOST_SEEDS, VERDICTS, Outcome, Read, judge, nearest_decision, weakest
+from dyna_td.evidence.outcomes import VERDICTS, Outcome
+from dyna_td.evidence.verdicts import MOST_SEEDS, Read, judge, nearest_decision, weakest
 from dyna_td.pipeline import published
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES
@@ -121,9 +122,9 @@ def _to_decide(outcome: Outcome) -> str:
         return ""
     if outcome.seeds_to_decide is None:
         return "longer trainings would, not more seeds"
-    if not outcome.fewest:
+    if not outcome.sample.fewest:
         return outcome.note or "no seed has a number"
-    if np.isnan(outcome.spread):
+    if np.isnan(outcome.sample.spread):
         return f"no number of seeds is known, because the seeds show no spread{_because(outcome.note)}"
     if outcome.seeds_to_decide > MOST_SEEDS:
         return f"more than {MOST_SEEDS:,} seeds, because the effect lies at the bound"
@@ -142,7 +143,9 @@ def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome,
     row = {
         **{"claim": claim.number, "row": "beside" if test.beside else "test", "test": test.label, "scale": plan.scale},
         **{"plus": "", "minus": "", "metric": "", "unit": "", "to_decide": _to_decide(outcome)},
-        **asdict(outcome if ran else replace(outcome, p_supported=None, p_contradicted=None)),
+        **{name: value for name, value in asdict(outcome).items() if not name.startswith("p_") or ran},
+        **asdict(outcome.sample),
+        **asdict(outcome.effect),
     }
     if isinstance(test, ComputedTest):
         return row | {"figure": _numbers(claim.figures), "expect": "computed", "evidence": "yes"}

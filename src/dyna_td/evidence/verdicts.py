@@ -15,7 +15,7 @@ the bound.
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,11 @@ from numpy.typing import ArrayLike
 from dyna_td.evidence import statistics
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.identities import IDENTITIES
+from dyna_td.evidence.outcomes import Effect, Outcome, Sample
 from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
 from dyna_td.pipeline.planned import Plan
 from dyna_td.settings import Run
 
-VERDICTS = ("supported", "contradicted", "undecided", "not run")
 MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds
 DISAGREES = "Student's interval says otherwise"  # begins a note
 _LEAST_RANKED = 6  # seeds with which an exact test of ranks can decide
@@ -37,48 +37,6 @@ _LEAST_SECONDS = 1.0  # of training: shorter ones are too short to be timed
 
 Read = Callable[[Run], Measured | None]
 _Found = dict[Term, Measured]  # the results of all curves of a test
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The data's answer to one test.
-
-    Attributes:
-      effect, low95, high95: the mean of the comparison with its 95% interval; `iqm` is its interquartile mean.
-      low90, high90: the 90% interval of an equivalence.
-      improvement: the chance that a random seed of plus is above one of minus; of more than two curves with the same
-        seeds, the share of seeds whose comparison is positive.
-      stuck_plus, stuck_minus: share of stuck seeds of each of two curves of returns, see `scores.stuck_below`.
-      p_supported, p_contradicted: corrected for the claim's tests where the claim needs it; None where nothing is
-        estimated.
-      n: seeds, of each sample if they are not paired.
-      seeds_to_decide: that would decide an undecided test, see `statistics.seeds_to_decide`; else None.
-      would_be: the verdict that so many seeds are expected to bring.
-      sources: the weakest of the runs' sources, see `scores.SOURCES`.
-    """
-
-    verdict: str
-    effect: float = np.nan
-    low95: float = np.nan
-    high95: float = np.nan
-    iqm: float = np.nan
-    p_supported: float | None = None
-    p_contradicted: float | None = None
-    n: str = ""
-    pairing: str = ""
-    window: str = ""
-    sources: str = ""
-    note: str = ""
-    low90: float = np.nan
-    high90: float = np.nan
-    improvement: float = np.nan
-    stuck_plus: float = np.nan
-    stuck_minus: float = np.nan
-    seeds_to_decide: float | None = None
-    would_be: str = ""
-    distance: float = np.nan  # of the effect from the nearest bound, below 0 outside the region
-    spread: float = np.nan  # standard deviation over seeds
-    fewest: int = 0  # seeds of the smallest sample
 
 
 def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
@@ -110,12 +68,13 @@ def _decided(outcome: Outcome, test: MeasuredTest, combine: str, p: float, q: fl
         return outcome
     if min(p, q) <= statistics.LEVEL:
         return replace(outcome, verdict="supported" if p < q else "contradicted")
-    is_inside = outcome.distance > 0
+    sample = outcome.sample
+    is_inside = sample.distance > 0
     is_alone = (combine == "any") == is_inside  # whether this test alone would settle the claim
     tails = 1 if test.expect == "equivalent" and is_inside else 2
     level = statistics.LEVEL / tails / (tests if is_alone else 1)
-    least = max(outcome.fewest + 1, _LEAST_RANKED)
-    seeds = max(statistics.seeds_to_decide(outcome.distance, outcome.spread, level), least)
+    least = max(sample.fewest + 1, _LEAST_RANKED)
+    seeds = max(statistics.seeds_to_decide(sample.distance, sample.spread, level), least)
     return replace(outcome, seeds_to_decide=seeds, would_be="supported" if is_inside else "contradicted")
 
 
@@ -155,7 +114,7 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
     if isinstance(test, ComputedTest):
         check = IDENTITIES[test.label](plan)
         verdict = "supported" if check.holds else "contradicted"
-        return Outcome(verdict, check.effect, window="exact", sources="current", note=check.note)
+        return Outcome(verdict, Effect(check.effect), Sample(window="exact"), sources="current", note=check.note)
     if absent := _absent(test, read):
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
     measured = {term: found for term in test.terms if term.run and (found := read(term.run))}
@@ -185,15 +144,15 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     by_seed = sum(plus) - sum(minus)
     sample = by_seed.dropna()
     left_out = ", ".join(map(str, by_seed.index.difference(sample.index)))
-    facts: dict[str, Any] = {"n": str(len(sample)), "window": _window(test, measured), "pairing": "paired"}
+    described = Sample(str(len(sample)), "paired", _window(test, measured), len(sample))
     remarks = [f"left out, not finite: seed {left_out}"] if left_out else []
     if sample.empty:
         remarks.append(f"no run has seeds from {test.first_seed} on yet") if test.first_seed else None
-        return Outcome("undecided", p_supported=1.0, p_contradicted=1.0, note="; ".join(remarks), **facts)
+        return Outcome("undecided", Effect(), described, 1.0, 1.0, note="; ".join(remarks))
     found: statistics.FewSeeds | statistics.Estimate | statistics.MiddleHalf
     if len(sample) < statistics.FEW:
         found = statistics.estimate_few(*([each[sample.index].to_numpy() for each in side] for side in (plus, minus)))
-        facts |= {"pairing": "few, unpaired" if minus else "few"}
+        described = replace(described, pairing="few, unpaired" if minus else "few")
     elif test.of_middle_half:
         found = statistics.estimate_middle_half(sample.to_numpy())
     elif test.relative:
@@ -206,21 +165,17 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     ends = [*found.interval(), *(found.interval(2 * statistics.LEVEL) if test.expect == "equivalent" else ())]
     iqm = statistics.interquartile_mean(sample)
     effect, iqm, *ends = (float(np.expm1(number) if test.relative else number) for number in (found.effect, iqm, *ends))
-    facts |= zip(("low95", "high95", "low90", "high90"), ends, strict=False)
+    bounds = dict(zip(("low95", "high95", "low90", "high90"), ends, strict=False))
     low, high = test.region
     inside = found.p_inside(low, high)
+    spread = float(found.standard_error) * len(sample) ** 0.5 or np.nan
     return Outcome(
         "undecided",
-        effect,
-        iqm=iqm,
+        Effect(effect, iqm=iqm, improvement=_improvement(plus, minus, sample), **bounds),
+        replace(described, distance=float(min(found.effect - low, high - found.effect)), spread=spread),
         p_supported=float(inside) if test.expect == "equivalent" else _doubled(inside),
         p_contradicted=_doubled(found.p_outside(low, high)),
-        improvement=_improvement(plus, minus, sample),
-        distance=float(min(found.effect - low, high - found.effect)),
-        spread=float(found.standard_error) * len(sample) ** 0.5 or np.nan,
-        fewest=len(sample),
         note="; ".join(filter(None, [*remarks, _disagreement(test, found, len(sample))])),
-        **facts,
     )
 
 
@@ -267,7 +222,7 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
 
 
 def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Series) -> float:
-    """See `Outcome.improvement`; NaN for a single curve."""
+    """See `Effect.improvement`; NaN for a single curve."""
     if len(plus) == len(minus) == 1:
         return statistics.probability_of_improvement(plus[0].dropna(), minus[0].dropna())
     return statistics.probability_of_improvement(sample, [0.0]) if minus else np.nan
@@ -284,7 +239,7 @@ def _stuck(term: Term, own: Measured, metric: str, read: Read, share: float = ST
 def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
     """The outcome with the share of stuck seeds, if the test compares the returns of two curves."""
     if (
-        np.isnan(outcome.effect)
+        np.isnan(outcome.effect.effect)
         or test.metrics != ["return"]
         or [len(item) for side in (test.plus, test.minus) for item in side] != [1, 1]
     ):
@@ -292,7 +247,7 @@ def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, read: Re
     (((plus,),), ((minus,),)) = test.plus, test.minus
     found = (_stuck(term, measured[term], "return", read) for term in (plus, minus))
     stuck_plus, stuck_minus = (hits / of for hits, of, _ in found)
-    return replace(outcome, stuck_plus=stuck_plus, stuck_minus=stuck_minus)
+    return replace(outcome, effect=replace(outcome.effect, stuck_plus=stuck_plus, stuck_minus=stuck_minus))
 
 
 def _proportion_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
@@ -305,25 +260,23 @@ def _proportion_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Out
     p, q = map(_doubled, statistics.fisher_exact(*counts))
     difference, low, high = statistics.proportion_difference(*counts)
     shares = (hits / of, others / of_others)
+    spread = math.sqrt(sum(share * (1 - share) for share in shares)) or np.nan
+    window, fewest = _window(test, {plus: measured[plus]}), min(of, of_others)
     return Outcome(
         "undecided",
-        *(difference, low, high),
+        Effect(difference, low, high),
+        Sample(f"{of}+{of_others}", "unpaired", window, fewest, difference, spread),
         p_supported=p,
         p_contradicted=q,
-        distance=difference,
-        spread=math.sqrt(sum(share * (1 - share) for share in shares)) or np.nan,
-        fewest=min(of, of_others),
-        n=f"{of}+{of_others}",
-        pairing="unpaired",
-        window=_window(test, {plus: measured[plus]}),
         note=f"{hits} of {of} against {others} of {of_others} below {bound:.4g}",
     )
 
 
 def _cost_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     """The outcome by the share of the training seconds that plus needs beyond minus: one job each, so no interval."""
+    jobs = Sample("1+1 jobs", window="whole run")
     if min(found.detail("train_seconds") for found in measured.values()) < _LEAST_SECONDS:
-        return Outcome("undecided", n="1+1 jobs", window="whole run", note="too short a training to be timed")
+        return Outcome("undecided", sample=jobs, note="too short a training to be timed")
     plus, minus = (
         found.detail("train_seconds") / found.detail("trained_seeds") / found.run.steps
         for found in (measured[term] for ((term,),) in (test.plus, test.minus))
@@ -331,7 +284,7 @@ def _cost_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     share = 1.0 - minus / plus
     verdict = "supported" if share < test.margin else "contradicted"
     note = f"{1e6 * plus:.3g} against {1e6 * minus:.3g} microseconds a step and seed"
-    return Outcome(verdict, share, n="1+1 jobs", window="whole run", note=note)
+    return Outcome(verdict, Effect(share), jobs, note=note)
 
 
 def _doubled(p: np.ndarray | float) -> float:

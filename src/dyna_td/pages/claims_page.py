@@ -7,8 +7,8 @@ import pandas as pd
 
 from dyna_td.evidence import labels
 from dyna_td.evidence.claims import ComputedTest, MeasuredTest, Term
+from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import side_words
-from dyna_td.evidence.verdicts import VERDICTS
 from dyna_td.pages import tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table

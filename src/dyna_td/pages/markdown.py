@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from dyna_td.evidence import labels
-from dyna_td.evidence.verdicts import VERDICTS
+from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.pages import claims_page, marked_text, returns, tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table

@@ -1,0 +1,72 @@
+"""What the data answer to a test of a claim."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+VERDICTS = ("supported", "contradicted", "undecided", "not run")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The comparison over seeds.
+
+    Attributes:
+      effect, low95, high95: its mean with its 95% interval; `iqm` is its interquartile mean.
+      low90, high90: the 90% interval of an equivalence.
+      improvement: the chance that a random seed of plus is above one of minus; of more than two curves with the same
+        seeds, the share of seeds whose comparison is positive.
+      stuck_plus, stuck_minus: share of stuck seeds of each of two curves of returns, see `scores.stuck_below`.
+    """
+
+    effect: float = np.nan
+    low95: float = np.nan
+    high95: float = np.nan
+    iqm: float = np.nan
+    low90: float = np.nan
+    high90: float = np.nan
+    improvement: float = np.nan
+    stuck_plus: float = np.nan
+    stuck_minus: float = np.nan
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was compared.
+
+    Attributes:
+      n: seeds, of each sample if they are not paired; `fewest` is the number of the smallest sample.
+      pairing, window: in words.
+      distance: of the effect from the nearest bound, below 0 outside the region.
+      spread: standard deviation over seeds.
+    """
+
+    n: str = ""
+    pairing: str = ""
+    window: str = ""
+    fewest: int = 0
+    distance: float = np.nan
+    spread: float = np.nan
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The data's answer to one test.
+
+    Attributes:
+      p_supported, p_contradicted: corrected for the claim's tests where the claim needs it; None where nothing is
+        estimated.
+      sources: the weakest of the runs' sources, see `scores.SOURCES`.
+      seeds_to_decide: that would decide an undecided test, see `statistics.seeds_to_decide`; else None.
+      would_be: the verdict that so many seeds are expected to bring.
+    """
+
+    verdict: str
+    effect: Effect = Effect()
+    sample: Sample = Sample()
+    p_supported: float | None = None
+    p_contradicted: float | None = None
+    sources: str = ""
+    note: str = ""
+    seeds_to_decide: float | None = None
+    would_be: str = ""
