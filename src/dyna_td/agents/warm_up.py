@@ -109,7 +109,7 @@ class _WarmUp:
         """The next step of the random walk, in the last steps of the warm-up."""
         place = self.replay.size - (self.settings.warm_up_steps - LONGEST)
         column = tf.clip_by_value(place, 0, LONGEST - 1)
-        walked = Transition(*(part.read_value()[:, column][:, None] for part in self.walk))
+        walked = Transition(*(tf.gather(part, [column], axis=1) for part in self.walk))
         return _choose(warms_up & (place >= LONGEST - self.walk_length), walked, transition)
 
 
