@@ -3,6 +3,8 @@
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
 `snakemake what_to_use`, `when`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
 
+In the order of an answer: a figure is drawn from aggregated curves, curves from runs, and some runs from a selected learning rate.
+
 Code is never an input: the digest of the sources behind a result is among the params, so a comment outdates no run.
 PLAN reads experiments/ and answers for all runs and figures.
 """
@@ -32,6 +34,7 @@ SCREEN = Screen.attach(PLAN, workflow)
 PACKAGE = ROOT / "src" / "dyna_td"
 AGGREGATING = [PACKAGE / f"{module}.py" for module in ("evidence/aggregate", "evidence/scores", "pipeline/beginnings")]
 
+# Code that all drawings share, without the scripts of single figures.
 DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
 DRAWING += [PACKAGE / "evidence" / "labels.py"]  # names
@@ -201,7 +204,7 @@ for figure in PLAN.drawn:
 
 
 rule refuse_figure:
-    """Refuse any other name of a figure in one sentence."""
+    """Catch an unknown figure_..., and end with one sentence."""
     input:
         lambda wildcards: in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}"),
     output:

@@ -64,7 +64,7 @@ class CurveStyle:
         return (0.0, self.dash) if self.dash else "-"
 
 
-# A curve covers those above it, in any order of the legend. What draws by the same principle looks the same on
+# Later curves are drawn on top, whatever the order of the legend. What draws by the same principle looks the same on
 # the sine task and in value learning. No two agents of a picture share a look.
 LOOKS: dict[str, tuple[str, Dash]] = {
     # The sine task.

@@ -77,39 +77,39 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(command=function, name_of_command=name)
         return command
 
-    plan = argparse.ArgumentParser(add_help=False)
-    plan.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
-    training.add_commands(add, plan)
-    _add_commands(add, plan)
+    scaled = argparse.ArgumentParser(add_help=False)
+    scaled.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
+    training.add_commands(add, scaled)  # train, run and select
+    _add_commands(add, scaled)
     playing.add_commands(add)
     publishing.add_commands(add)
     return parser
 
 
-def _add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
-    curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[plan])
+def _add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
+    curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[scaled])
     curves.add_argument("figure", help=f"figure_1, ..., {', '.join(plans.STUDIES)}")
     text = "compare two trainings; or finished runs with the published numbers, digit by digit"
-    compared = add("compare", _compare, text, parents=[plan])
+    compared = add("compare", _compare, text, parents=[scaled])
     text = "two CSVs of trainings; or figures, figure_1, ... (default: all figures that are there)"
     compared.add_argument("names", nargs="*", metavar="CSV or FIGURE", help=text)
     text = "the picture of two trainings (default: their names joined, in this folder)"
     compared.add_argument("--output", type=Path, metavar="PNG", help=text)
-    listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[plan])
+    listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[scaled])
     listed.add_argument(
         "words", nargs="*", metavar="WORD", help="all lines with these words, also runs and the meaning of metrics"
     )
     text = "tell what figures take, in measured core-hours and memory"
-    estimated = add("estimate", _estimate, text, parents=[plan])
+    estimated = add("estimate", _estimate, text, parents=[scaled])
     estimated.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all of the paper)")
     text = "cores to share the jobs among (default: 2)"
     estimated.add_argument("--cores", type=arguments.positive_integer, default=2, metavar="N", help=text)
     judged = add(
-        "claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[plan]
+        "claims", _claims, "judge the paper's claims by the runs that are there; trains nothing", parents=[scaled]
     )
     text = "judge by the published runs, all of the paper's scale"
     judged.add_argument("--reference", action="store_true", help=text)
-    add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[plan])
+    add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[scaled])
 
 
 def _aggregate(options: argparse.Namespace) -> None:

@@ -100,6 +100,7 @@ AGENTS = {
     "prioritized_er_warm_up": Agent("dyna_td.agents.warm_up:PrioritizedERWarmUp", own.PrioritizedWarmUpSettings),
     "dyna_td_warm_up": Agent("dyna_td.agents.warm_up:DynaTDWarmUp", own.DynaWarmUpSettings),
     "uniform_states_warm_up": Agent("dyna_td.agents.warm_up:UniformStatesWarmUp", own.DynaWarmUpSettings),
+    # Measurements on the last Q.
     "dyna_td_frozen": Agent(
         "dyna_td.agents.dyna_td:DynaTD", own.FrozenSettings, on=SAMPLED_ENVIRONMENT, measures_last_q=True
     ),

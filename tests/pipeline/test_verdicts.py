@@ -189,8 +189,8 @@ def test_runs_are_compared_on_the_seeds_that_both_have():
     whole, shared = outcomes_of([compare(a, b), compare(a, c)], read)
     assert (whole.verdict, whole.sample.pairing, whole.sample.n) == ("supported", "paired", "12")
     assert (shared.verdict, shared.sample.pairing, shared.sample.n) == ("supported", "paired", "10")
-    assert whole.effect.effect == pytest.approx(LEAD.mean())
-    assert shared.effect.effect == pytest.approx(LEAD[:10].mean())
+    assert whole.effect.estimate == pytest.approx(LEAD.mean())
+    assert shared.effect.estimate == pytest.approx(LEAD[:10].mean())
 
 
 def test_below_ten_seeds_welch_and_the_exact_test_of_ranks_decide_together():
@@ -207,12 +207,12 @@ def test_below_ten_seeds_welch_and_the_exact_test_of_ranks_decide_together():
 def test_a_relative_effect_is_a_ratio_less_one_and_equivalence_is_tested_by_the_90_percent_interval():
     (a, b), read = in_memory(1.1 * BASE + 0.05 * LEAD, BASE)
     (found,) = outcomes_of([compare(a, b, "equivalent", relative=True, margin=0.2)], read)
-    assert found.effect.effect == pytest.approx(0.11, abs=0.01)
+    assert found.effect.estimate == pytest.approx(0.11, abs=0.01)
     assert (
         0.05
         < found.effect.low95
         < found.effect.low90
-        < found.effect.effect
+        < found.effect.estimate
         < found.effect.high90
         < found.effect.high95
         < 0.2
@@ -226,7 +226,7 @@ def test_a_ratio_of_means_decides_and_the_geometric_mean_of_the_seeds_ratios_sta
     small = np.array([1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.0, 1.1, 1.0, 0.9, 1.0, 1.0])
     (a, b), read = in_memory(np.append(small, 100.0) * 2.0, np.append(small * 4.0, 100.0))  # one seed carries the means
     (found,) = outcomes_of([compare(a, b, relative=True)], read)
-    assert found.effect.effect == pytest.approx((24.0 + 200.0) / (48.0 + 100.0) - 1.0)
+    assert found.effect.estimate == pytest.approx((24.0 + 200.0) / (48.0 + 100.0) - 1.0)
     assert found.note.startswith("geometric mean of the seeds' ratios: -44.")
 
 
@@ -279,7 +279,7 @@ def test_how_often_counts_seeds_far_below_the_best_agent_and_a_diverged_one_as_s
     # The best median is 9 and an untrained network has -9, so a tenth of the gain below it is 7.2.
     (a, b), read = in_memory([1.0] * 7 + [np.nan, 7.3, 9.0], [9.0] * 10)
     (found,) = outcomes_of([compare(a, b, "more_often", window="final", margin=0.1)], read)
-    assert (found.verdict, found.effect.effect, found.note) == ("supported", 0.8, "8 of 10 against 0 of 10 below 7.2")
+    assert (found.verdict, found.effect.estimate, found.note) == ("supported", 0.8, "8 of 10 against 0 of 10 below 7.2")
     assert (found.effect.stuck_plus, found.effect.stuck_minus) == (0.8, 0.0)
     # 8 of the 10 in one row: 10! 12! / (2! 20!) of all tables, twice for both directions.
     assert found.p_supported == pytest.approx(2 * 45 / 125970)

@@ -1,1 +1,1 @@
-"""The agents, one file each; a class's docstring names its difference from its base class."""
+"""The agents: each class says how it differs from its base. Those of the studies controls and goal share two files."""

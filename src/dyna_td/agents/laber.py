@@ -20,7 +20,7 @@ class LaBER(ER):
         return places, weight if self.settings.importance_weights else tf.ones([])
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
-        # The second is p*'s too, so these two samples share random numbers: published runs have them so.
+        # IDEAL_DRAWS also draws p*, so the two share random numbers; published runs have them so.
         places, _ = self.draw_by_priority((Purpose.OWN_DRAWS, Purpose.IDEAL_DRAWS), count, step)
         return self.replay.gather(places).state
 

@@ -14,7 +14,10 @@ class PAL(ER):
     """
 
     def loss(self, td_error: tf.Tensor) -> tf.Tensor:
-        """delta^2 / 2 where |delta| <= 1, else |delta|^(1 + alpha) / (1 + alpha); over the mean of LAP's priorities."""
+        """delta^2 / 2 where |delta| <= 1, else |delta|^(1 + alpha) / (1 + alpha).
+
+        Divided by the mini-batch's mean of LAP's priorities, which is held constant.
+        """
         alpha = self.settings.priority_exponent
         beyond = lap_priority(td_error, 1.0 + alpha) / (1.0 + alpha)
         mean = total(lap_priority(td_error, alpha))[:, None] / td_error.shape[1]  # [S, 1]

@@ -48,7 +48,7 @@ class _LAP:
 
 @dataclass(frozen=True)
 class LAPSettings(_LAP, DQNSettings):
-    """Of LAP and PAL; the exponent is that of their TD3, with Huber's loss of width 1 (0.6 and 0.01 on Atari)."""
+    """Of LAP and PAL; as in their TD3. On Atari their exponent is 0.6, and Huber's loss 0.01 wide."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dyna_td.settings import Run
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV of the results: its `records`, its JSON file's `details`, and those that it would get now (`asked`)."""
+    """A CSV of the results: its `records`, its JSON file's `details`, and what the plan would write there (`asked`)."""
 
     csv: Path
     records: pd.DataFrame

@@ -9,17 +9,17 @@ VERDICTS = ("supported", "contradicted", "undecided", "not run")
 
 @dataclass(frozen=True)
 class Effect:
-    """The comparison over seeds.
+    """The comparison over seeds, plus less minus (see `claims`); relative ones are ratios less 1.
 
     Attributes:
-      effect, low95, high95: its mean with its 95% interval; `iqm` is its interquartile mean.
+      estimate, low95, high95: its mean with its 95% interval; `iqm` is its interquartile mean.
       low90, high90: the 90% interval of an equivalence.
       improvement: the chance that a random seed of plus is above one of minus; of more than two curves with the same
         seeds, the share of seeds whose comparison is positive.
       stuck_plus, stuck_minus: share of stuck seeds of each of two curves of returns, see `scores.stuck_below`.
     """
 
-    effect: float = np.nan
+    estimate: float = np.nan
     low95: float = np.nan
     high95: float = np.nan
     iqm: float = np.nan
@@ -55,7 +55,7 @@ class Outcome:
 
     Attributes:
       p_supported, p_contradicted: corrected for the claim's tests where the claim needs it; None where nothing is
-        estimated.
+        estimated, 1 where a test is not run.
       sources: the weakest of the runs' sources, see `scores.SOURCES`.
       seeds_to_decide: that would decide an undecided test, see `statistics.seeds_to_decide`; else None.
       would_be: the verdict that so many seeds are expected to bring.

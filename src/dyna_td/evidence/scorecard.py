@@ -146,6 +146,7 @@ def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome,
         **{name: value for name, value in asdict(outcome).items() if not name.startswith("p_") or ran},
         **asdict(outcome.sample),
         **asdict(outcome.effect),
+        "effect": outcome.effect.estimate,
     }
     if isinstance(test, ComputedTest):
         return row | {"figure": _numbers(claim.figures), "expect": "computed", "evidence": "yes"}

@@ -41,8 +41,8 @@ _INSTANTS = 200  # equal_seconds looks at the clock so often
 class Measured:
     """A run with its records `seed,step,metric,value` and its JSON file's contents; `rebuild` is its command.
 
-    `sources` is `published` for published numbers of the plan's settings, `current` for others that the code that is
-    here made, and `other` for all else. `read_states` gives any sampled states, `seed,step,source,x,y`.
+    `sources` is `published` for published numbers of the plan's settings, `current` for others that this code made, and
+    `other` for all else. `read_states` gives any sampled states, `seed,step,source,x,y`.
     """
 
     run: Run

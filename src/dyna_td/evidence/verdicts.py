@@ -239,7 +239,7 @@ def _stuck(term: Term, own: Measured, metric: str, read: Read, share: float = ST
 def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
     """The outcome with the share of stuck seeds, if the test compares the returns of two curves."""
     if (
-        np.isnan(outcome.effect.effect)
+        np.isnan(outcome.effect.estimate)
         or test.metrics != ["return"]
         or [len(item) for side in (test.plus, test.minus) for item in side] != [1, 1]
     ):

@@ -1,4 +1,4 @@
-"""Random streams, stacked networks, replay, action values, models and the regression task."""
+"""Random streams, stacked networks, replay, values, models and the regression task. Sets one thread a process."""
 
 import os
 

@@ -15,7 +15,7 @@ from dyna_td.settings import Run
 
 # The panels of GridWorld's benchmark, by n.
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
-_BY_WARM_UP = ("er", "prioritized_er", "dyna_td")
+_GOAL_MET = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _MEAN_AND_95 = ("mean", "low95", "high95")
 # The agents of the study controls, with n = 10.
@@ -57,7 +57,7 @@ def by_warm_up(facts: Facts) -> str:
     rows = []
     for n, (figure, key) in _BENCHMARK.items():
         curves = facts.plan.figures[figure].panels[key].curves
-        rows += [[str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _BY_WARM_UP})]
+        rows += [[str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _GOAL_MET})]
     return table(["n", *_STRATA], rows)
 
 
@@ -77,7 +77,7 @@ def controls(facts: Facts) -> str:
 
 
 def coin(facts: Facts) -> str:
-    """A line for each benchmark: what the coin costs Dyna-TD, and whether two one-sided tests call that nothing."""
+    """A line for each benchmark: what the coin costs Dyna-TD, and whether two one-sided tests find it equivalent."""
     rows = []
     for key, panel in facts.plan.studies["controls"].panels.items():
         if not key.startswith("coin_"):
@@ -96,17 +96,17 @@ def coin(facts: Facts) -> str:
 def goal(facts: Facts) -> str:
     """By environment, mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
     keys = [key for key in facts.plan.studies["goal"].panels if not key.startswith("episode")]
-    return _by_warm_up_goal(facts, keys, {"": "hidden", "_shown": "shown"})
+    return _goal_table(facts, keys, {"": "hidden", "_shown": "shown"})
 
 
 def episode(facts: Facts) -> str:
-    """The same where the warm-up shows parts of an episode."""
+    """By environment, returns where the warm-up shows parts of an episode, minus PrioritizedER's with the same one."""
     keys = [key for key in facts.plan.studies["goal"].panels if key.startswith("episode")]
     ends = {"": "hidden", "_last": "last step", "_walk": "random walk", "_shown": "scripted episode"}
-    return _by_warm_up_goal(facts, keys, ends)
+    return _goal_table(facts, keys, ends)
 
 
-def _by_warm_up_goal(facts: Facts, keys: list[str], ends: dict[str, str]) -> str:
+def _goal_table(facts: Facts, keys: list[str], ends: dict[str, str]) -> str:
     """A table for each environment of the panels `keys`; `ends` of curves say what their warm-up shows."""
     means = facts.curves("goal")
     panels = facts.plan.studies["goal"].panels
@@ -141,13 +141,13 @@ def worlds(facts: Facts) -> list[str]:
 
 
 def losses(facts: Facts) -> str:
-    """The same for the losses on four benchmarks."""
+    """A line for each benchmark: ER's return, and those of other losses and draws minus ER's."""
     panels = facts.plan.studies["when"].panels
     return _minus_er(facts, [key for key in panels if key.startswith("loss_")], "panel", {})
 
 
 def network_and_buffer(facts: Facts) -> str:
-    """The same for figure 1c's small network and buffer on MountainCar."""
+    """A line for figure 1c's small network, its small buffer, and both, on MountainCar: returns as in `losses`."""
     panels = facts.plan.studies["when"].panels
     return _minus_er(facts, [key for key in panels if key.startswith("car_")], "with n = 10", {})
 

@@ -1,1 +1,1 @@
-"""From YAML files to results: settings, names, plans, files, aggregation, provenance; imports no TensorFlow."""
+"""From YAML files to runs: plans, files, locks, costs, policies, provenance; imports no TensorFlow."""

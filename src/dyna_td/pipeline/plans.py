@@ -42,6 +42,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake."""
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     declared = dict(scales[require_choice(scale, scales, "scale")])
+    # All keys but these are extents, by kind of environment.
     others = {each.name: declared.pop(each.name) for each in fields(Scale)[2:] if each.name in declared}
     scope = Scale(scale, declared, **others)
 

@@ -11,17 +11,18 @@ from dyna_td.pipeline.metrics import SAMPLING_KINDS, SAMPLING_METRICS
 from dyna_td.pipeline.planned import Plan
 from dyna_td.pipeline.policy import Policy
 
+_STEP, _METRIC, _SOURCE = 1, 2, 2  # columns of tables; those of sweeps stand one further
 # Metrics that only a few runs need. A run keeps a group if something uses one of its metrics.
 _GROUPS = (
     frozenset({"test_rmse_high", "test_rmse_low"}),
     frozenset({"train_rmse"}),
     *(frozenset(metric for metric in SAMPLING_METRICS if metric.startswith(kind)) for kind in SAMPLING_KINDS),
 )
-_POLICY_SEEDS = 5
+_POLICY_SEEDS = 5  # enough to watch; all seeds of all policies would double a clone
 
 
 def left_out(plan: Plan) -> dict[str, set[str]]:
-    """The metrics of each run that no panel draws and no claim compares, nor its readings, by the run's name."""
+    """The metrics that a run does without, by its name: groups of which no panel, claim or reading uses one."""
     used: dict[str, set[str]] = {name: set() for name in plan.all_runs}
     for figure in plan.drawn.values():
         for panel in figure.panels.values():
@@ -36,14 +37,14 @@ def left_out(plan: Plan) -> dict[str, set[str]]:
 
 
 def records(csv: bytes, without: set[str]) -> bytes:
-    """A run's CSV without those metrics."""
+    """A run's CSV without these metrics."""
     names = {metric.encode() for metric in without}
-    return _rows(csv, lambda fields: fields[2] not in names)
+    return _rows(csv, lambda fields: fields[_METRIC] not in names)
 
 
 def sweep(csv: bytes, metric: str) -> bytes:
-    """A sweep's CSV with the metric that decides alone."""
-    return _rows(csv, lambda fields: fields[3] == metric.encode())
+    """A sweep's CSV with nothing but the metric that chooses the rate."""
+    return _rows(csv, lambda fields: fields[_METRIC + 1] == metric.encode())
 
 
 def states(csv: bytes, plan: Plan, run: str) -> bytes:
@@ -54,11 +55,11 @@ def states(csv: bytes, plan: Plan, run: str) -> bytes:
             for curve in panel.curves.values() if panel.states else ():
                 if curve.name == run:
                     shown.add((str(curve.moments[panel.states["moment"]]).encode(), panel.states["source"].encode()))
-    return _rows(csv, lambda fields: (fields[1], fields[2]) in shown)
+    return _rows(csv, lambda fields: (fields[_STEP], fields[_SOURCE]) in shown)
 
 
 def policy(full: Policy) -> Policy:
-    """The policies of the first seeds, enough to watch a few."""
+    """The policies of the first seeds."""
     seeds = full.seeds[:_POLICY_SEEDS]
     weights = {name: array[: len(seeds)] for name, array in full.weights.items()}
     return Policy({**full.about, "seeds": list(seeds)}, weights)

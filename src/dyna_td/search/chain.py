@@ -98,9 +98,8 @@ class SearchControl(tf.Module):
             restarts += _as_count(restart)
             vanished += _as_count(active & is_finite & is_flat)
             nonfinite += _as_count(active & ~is_finite)
-            is_free = (
-                rule.restart_is_free & must_restart & is_finite
-            )  # a diverged seed must not keep the others waiting
+            # A gradient that is not finite costs a step: a diverged seed must not keep the others waiting.
+            is_free = rule.restart_is_free & must_restart & is_finite
             used += _as_count(active & ~is_free)
             active = (count < most) & (used < chain_steps)
         count = tf.minimum(count, m)
