@@ -48,9 +48,9 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
     """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first, and in control smoothed too.
 
     Rows of `diverged_seed` and `train_seconds` are no evaluations. Those of `diverged_seed` have a diverged seed's
-    number as their mean, at the step where it was noticed. In a panel against training seconds, `train_seconds` is the job's training time up to `step`,
-    divided by its seeds. In a panel against driving steps, the metric has the steps of `crashes_by_driving_step`. A
-    panel with baselines has its own metric and the rows of `_comparisons`, no others.
+    number as their mean, at the step where it was noticed. In a panel against training seconds, `train_seconds` is the
+    job's training time up to `step`, divided by its seeds. In a panel against driving steps, the metric has the steps
+    of `crashes_by_driving_step`. A panel with baselines has its own metric and the rows of `_comparisons`, no others.
 
     Args:
       figure: what to show.
