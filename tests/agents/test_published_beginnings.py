@@ -20,7 +20,6 @@ QUICK = (
     "GridWorld/prioritized_er/n10-lrselected",
     "GridWorld/dyna_td/n10-lr0.001",
     "CartPole-v1/dyna_td/n10-lr0.001-learned",
-    "MountainCar-v0/dyna_frequency/n10-lrselected",
     "Hopper-v4/prioritized_er/n5-lr0.001",
 )
 
@@ -53,6 +52,7 @@ def test_the_beginning_of_a_published_run_has_its_numbers(name):
     warnings.warn(f"this machine does not repeat {name} ({other}): compared to the range of all seeds", stacklevel=1)
     published_too = published.read_records(name)
     published_too = published_too[published_too["step"].isin(records["step"])]
-    for metric, rows in records.groupby("metric"):
-        values = published_too.loc[published_too["metric"] == metric, "value"]
-        assert values.min() <= rows["value"].mean() <= values.max(), metric
+    assert {"return", "test_rmse"} & set(published_too["metric"]) <= set(records["metric"])
+    for metric, values in published_too.groupby("metric")["value"]:  # not all that a training measures is published
+        mean = records.loc[records["metric"] == metric, "value"].mean()
+        assert values.min() <= mean <= values.max(), metric

@@ -120,6 +120,7 @@ def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_
     assert not whole[0].records.equals(whole[1].records)
 
 
+@pytest.mark.thorough
 def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path, compiled_once):
     small = {"hidden": (4, 4), "batch_size": 4, "evaluation_episodes": 1, "warm_up_steps": 10**6}
     run = run_of("Pendulum-v1", "prioritized_er", range(5), 160_000, 160_000, **small)
