@@ -105,13 +105,13 @@ def test_a_mistake_in_another_file_is_refused_with_its_place(experiments_copy, f
     assert f"{file}.yaml: {words}" in refusal(experiments_copy, "smoke")
 
 
-@pytest.mark.parametrize("learning_rate", ["1e-3", "1E-3", ".001", "1.0e-03"])
+@pytest.mark.parametrize("learning_rate", ["2e-3", "2E-3", ".002", "2.0e-03"])
 def test_numbers_may_be_written_as_people_write_them(experiments_copy, learning_rate):
     edit(experiments_copy / "figure_1.yaml", "steps: 50000", "steps: 5e4")
     edit(experiments_copy / "figure_1.yaml", "[1.0e-3, 1.0e-4]", learning_rate)
     panels = load_plan("paper", experiments_copy).figures["figure_1"].panels
     assert panels["a"].curves["l2"].steps == 50_000
-    assert panels["c"].curves["er"].settings.learning_rate == 0.001
+    assert panels["c"].curves["er"].settings.learning_rate == 0.002
 
 
 @pytest.mark.parametrize(
