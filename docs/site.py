@@ -1,16 +1,9 @@
-"""Makes links out of docs/, which work in the repository, work in the site too: pictures and the report go with it.
-
-On a phone a wide picture scrolls, and its legend stays in view above it.
-"""
+"""Makes links out of docs/, which work in the repository, work in the site too: pictures go with it."""
 
 import re
 from pathlib import Path
 
-import PIL.Image
 from mkdocs.structure.files import File
-
-from dyna_td.pages import legends, report
-from dyna_td.pipeline.plans import load_plan
 
 ROOT = Path(__file__).parents[1]
 _OUTSIDE = re.compile(r"(!?)\[([^\]]*)\]\(\.\./([^)#]+)\)")
@@ -20,9 +13,6 @@ def on_files(files, config):
     """Adds the pictures of reference/ that pages show or link to."""
     pages = [Path(file.abs_src_path).read_text(encoding="utf-8") for file in files.documentation_pages()]
     pictures = {path for page in pages for _, _, path in _OUTSIDE.findall(page) if path.endswith(".png")}
-    text = report.published_page(load_plan("paper"))
-    pictures.update(re.findall(r'src="(reference/[^"]+)"', text))
-    files.append(File.generated(config, "report.html", content=text))
     for picture in sorted(pictures):
         files.append(File.generated(config, picture, abs_src_path=str(ROOT / picture)))
     return files
@@ -33,13 +23,8 @@ def on_page_markdown(markdown, page, config, files):
 
     def replace(match: re.Match) -> str:
         bang, text, path = match.groups()
-        if path.endswith(".png") and bang:
-            with PIL.Image.open(ROOT / path) as picture:
-                begin = f'<div class="picture" style="--pixels: {picture.width}" markdown>'
-                inside = f"{legends.as_html(picture)}\n\n{begin}\n\n![{text}]({path})\n\n</div>"
-                return f"<div markdown>\n\n{inside}\n\n</div>"  # beyond which the legend does not stick
         if path.endswith(".png"):
-            return f"[{text}]({path})"
+            return f"{bang}[{text}]({path})"
         return f"[{text}]({config.repo_url.rstrip('/')}/blob/main/{path})" if config.repo_url else f"{text} (`{path}`)"
 
     return _OUTSIDE.sub(replace, markdown)

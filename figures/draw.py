@@ -12,7 +12,7 @@ from pathlib import Path
 
 from maps import heatmap
 from panels import CurvePanel, Panel, curves_panel
-from rendering import draw_figure, legends_of, read_tables, save
+from rendering import draw_figure, read_tables, save
 from tables import curve_rows, read_table
 
 from dyna_td.errors import UserError
@@ -92,8 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 panel.fit_smoothing(tables)
         add_judged(arguments.figure, panels, arguments.scale)
         repeats = beginnings.in_five_words(beginnings.read(repeats_csv(arguments.curves)))
-        legend = dict.fromkeys(style for styles in legends_of(panels).values() for style in styles)
-        save(draw_figure(panels, tables, arguments.scale, columns, repeats), arguments.output, list(legend))
+        save(draw_figure(panels, tables, arguments.scale, columns, repeats), arguments.output)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,15 +1,13 @@
 """From panels to a picture: arranges them on a grid with titles, legends and a footer, and writes PNG and PDF."""
 
-import json
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from maps import share_colours
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
@@ -160,17 +158,13 @@ def _describe_divergence(panels: Sequence[Panel], tables: Tables) -> str:
     return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
 
 
-def save(figure: Figure, output: Path, legend: Sequence[CurveStyle] = ()) -> None:
+def save(figure: Figure, output: Path) -> None:
     """Writes `output`, a PNG, and the PDF of the same stem, without dates inside.
-
-    The PNG has the `legend` as JSON inside, too. Pages show it beside a picture that is wider than a phone.
 
     Raises:
       UserError: if the place cannot be written.
     """
-    entries = [asdict(style) | {"colour": to_hex(style.colour)} for style in legend]
-    words: Look = {"Legend": json.dumps(entries)} if legend else {}
-    pictures = {output: {"Software": None, **words}, output.with_suffix(".pdf"): {"CreationDate": None}}
+    pictures: dict[Path, Look] = {output: {"Software": None}, output.with_suffix(".pdf"): {"CreationDate": None}}
     try:
         for path, metadata in pictures.items():
             with write_whole(path, "wb") as file:

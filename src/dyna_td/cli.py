@@ -154,12 +154,12 @@ def _report(options: argparse.Namespace) -> None:
     stated = claims.load_claims(plan)
     page = results.DIRECTORY / plan.scale / "report.html"
     require_writable(page)
-    content = report.collect(plan, stated)
-    _write_texts({page: report.render(content)})
-    ending = "; missing in it:" if content["missing"] else ": complete. Next: open it in a browser."
+    made = report.report(plan, stated)
+    _write_texts({page: made.html})
+    ending = "; missing in it:" if made.missing else ": complete. Next: open it in a browser."
     print(f"wrote {page}{_evidence(plan)}{ending}")
-    for what, command in content["missing"]:
-        print(f"  {what}: {command or 'not available yet'}")
+    for what, command in made.missing:
+        print(f"  {what}: {command}")
 
 
 def _compare(options: argparse.Namespace) -> None:

@@ -14,11 +14,9 @@ import style
 from dots import Dots
 from files import error_of, files_of, python
 from matplotlib.colors import to_rgba
-from PIL import Image
 from tables import Tables
 
 from dyna_td.measures.hitting_times import CLOSED_FORMS
-from dyna_td.pages import legends
 from dyna_td.pipeline import results
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import FROZEN_METRICS
@@ -193,14 +191,6 @@ def test_no_moving_average_is_longer_than_the_run():
 
 def test_the_panels_of_goal_share_their_axis_of_returns():
     assert len({axes.get_xlim() for axes in drawn("goal", "ad").values()}) == 1
-
-
-def test_a_picture_has_its_legend_inside_for_pages_that_scroll_over_it(tmp_path):
-    write_tables("figure_3", tmp_path)
-    assert draw.main(options("figure_3", tmp_path)) == 0
-    with Image.open(tmp_path / "x.png") as picture:
-        html = str(legends.as_html(picture))
-    assert html.count("<li>") == 7 and "p* sampled, floor" in html and f'stroke="{style.PURPLE.lower()}"' in html
 
 
 def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():

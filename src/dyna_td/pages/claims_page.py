@@ -5,10 +5,9 @@ from collections.abc import Callable, Collection
 
 import pandas as pd
 
-from dyna_td.evidence import labels
+from dyna_td.evidence import labels, scorecard
 from dyna_td.evidence.claims import ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS
-from dyna_td.evidence.scorecard import side_words
 from dyna_td.pages import tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
@@ -48,9 +47,10 @@ def claims(facts: Facts) -> str:
 
 def _claim(facts: Facts, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
-    sentence = f"**{verdict.capitalize()}.** {escaped(stated.text)} ({stated.place})"
-    lines = [f"### Claim {number}", "", sentence, ""]
-    if finding and finding.verdict == verdict:
+    row = facts.row(number)
+    words = scorecard.verdict_words(row).capitalize()
+    lines = [f"### Claim {number}", "", f"**{words}.** {escaped(stated.text)} ({stated.place})", ""]
+    if finding and finding.verdict == verdict and row["evidence"] == "yes":
         lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in finding.parts.items()), ""]
     tests = facts.tests(number)
     beside = (tests["row"] == "beside").sum()
@@ -97,7 +97,7 @@ def _compared(test: MeasuredTest) -> str:
         return f"{place}{labels.CURVES.get(term.curve, term.curve)}"
 
     sides = [side for side in (test.plus, test.minus) if side]
-    words = [side_words(test, side, name) for side in sides]
+    words = [scorecard.side_words(test, side, name) for side in sides]
     words = [f"({each})" if len(sides) > 1 < len(side) else each for each, side in zip(words, sides, strict=True)]
     part = labels.WINDOWS.get(test.window, "")
     ending = f", {part}" if part not in test.label else ""

@@ -64,6 +64,10 @@ class Facts:
         rows = self.card[self.card["row"] == "claim"]
         return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
 
+    def row(self, number: int) -> pd.Series:
+        """A claim's own row of claims.csv, before those of its tests."""
+        return self.card[(self.card["claim"] == str(number)) & (self.card["row"] == "claim")].iloc[0]
+
     def changes(self, number: int) -> list[tuple[dict, str]]:
         """The entries of a claim's history, each with the verdict that followed it; the last one is the published."""
         entries = self.stated[number].history

@@ -168,17 +168,16 @@ def gallery(facts: Facts) -> str:
         lines += [
             f"![{figure.title}](../reference/{name}/{name}.png)",
             "",
-            *caption_of(name),
+            caption_of(name).partition("\n\n")[0],
             "",
             *_beside_paper(facts, figure),
         ]
     return "\n".join(lines)
 
 
-def caption_of(figure: str) -> list[str]:
-    """What a figure's picture shows: the first part of its caption, whose few marks Markdown reads the same."""
-    text = (ROOT / "figures" / "captions" / f"{figure}.rst").read_text(encoding="utf-8")
-    return text.partition("\n\n")[0].splitlines()
+def caption_of(figure: str) -> str:
+    """What a figure's picture shows, and what to look at; Markdown reads the few marks of a caption the same."""
+    return (ROOT / "figures" / "captions" / f"{figure}.rst").read_text(encoding="utf-8")
 
 
 def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
@@ -219,17 +218,15 @@ def _in_short(facts: Facts, test: pd.Series) -> str:
     return f"{label}: {effect.partition('; ')[0] or test['verdict']}"
 
 
-def deviations(facts: Facts) -> str:
-    """The table of the deviations; a row's number is its anchor."""
-    rows = deviation_rows('<a id="deviation-{0}"></a>{0}', lambda text: escaped(text) or "-")
-    return table(DEVIATION_HEADINGS, rows)
-
-
-def deviation_rows(anchor: str, cell: Callable[[str], str]) -> list[list[str]]:
-    """The rows of `experiments/deviations.yaml`: `anchor` with the number in it, and a `cell` of each text."""
+def deviations(facts: Facts | None = None) -> str:
+    """The table of `experiments/deviations.yaml`; a row's number is its anchor."""
     content = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
     keys = ("what", "paper", "code", "here", "other")
-    return [[anchor.format(row["number"]), *(cell(row[key]) for key in keys)] for row in content]
+    rows = [
+        [f'<a id="deviation-{row["number"]}"></a>{row["number"]}', *(escaped(row[key]) or "-" for key in keys)]
+        for row in content
+    ]
+    return table(DEVIATION_HEADINGS, rows)
 
 
 def costs(facts: Facts) -> str:
