@@ -10,7 +10,7 @@ from scipy import stats
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import make_settings
-from dyna_td.publishing.warm_up_goals import SEEDS, warm_up_goals
+from dyna_td.playing.warm_up_goals import SEEDS, warm_up_goals
 from dyna_td.training.program import make_program
 
 WARM_UP = 600

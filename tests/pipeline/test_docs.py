@@ -23,7 +23,8 @@ from dyna_td.pipeline import published
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import STUDIES
 from dyna_td.pipeline.policy import load_policy
-from dyna_td.publishing import always_slower, store, walkers
+from dyna_td.playing import always_slower, walkers
+from dyna_td.publishing import store
 
 FACTS = Facts()
 PAGES = ("README.md", "reference/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

@@ -1,1 +1,1 @@
-"""Trained policies: their files, episodes, videos, and a look inside search control; no TensorFlow but for the last."""
+"""Policies act and nothing is learned: episodes, videos, a look inside search control, and measurements of policies."""

@@ -1,1 +1,1 @@
-"""The published results, `reference/`: made, drawn again, compared, and kept through changes of code."""
+"""The published results, `reference/`: made, drawn again, brought back."""

@@ -1,4 +1,4 @@
-"""What a policy earns in the roundabout that only slows down: `python -m dyna_td.publishing.always_slower`.
+"""What a policy earns in the roundabout that only slows down: `python -m dyna_td.playing.always_slower`.
 
 Nothing is trained. Action 4, slower, is chosen in each decision, but for the share of random actions with which agents
 are evaluated, and once without these. The output is reference/always_slower.csv, a row for each share. Seeds are fixed,

@@ -1,4 +1,4 @@
-"""What the published policies of figure 6 do: `python -m dyna_td.publishing.walkers`.
+"""What the published policies of figure 6 do: `python -m dyna_td.playing.walkers`.
 
 Each seed's policy plays new episodes. The output is reference/walkers.csv, a row for each policy. It has means over
 episodes of return, steps and distance (m, from start to end), and the share of its actions' components beyond
@@ -11,8 +11,8 @@ import gymnasium
 import numpy as np
 import pandas as pd
 
-from dyna_td.pages.facts import Facts
 from dyna_td.pipeline import published
+from dyna_td.pipeline.plans import load_plan
 from dyna_td.pipeline.policy import Policy, load_policy
 from dyna_td.playing.episodes import make_environment, play
 
@@ -53,7 +53,7 @@ def walks(policy: Policy, seed: int, episodes: int = EPISODES) -> dict[str, floa
 def walkers() -> pd.DataFrame:
     """The columns environment, curve, seed, episodes and those of `walks`."""
     rows = []
-    for panel in Facts().plan.figures["figure_6"].panels.values():
+    for panel in load_plan(published.SCALE).figures["figure_6"].panels.values():
         for curve, run in panel.curves.items():
             policy = load_policy(published.stored(f"{run.name}.policy.npz", published.DIRECTORY))
             about = {"environment": run.environment, "curve": curve, "episodes": EPISODES}

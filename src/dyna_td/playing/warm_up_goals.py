@@ -1,4 +1,4 @@
-"""Which seeds reach a goal by chance in the random warm-up: `python -m dyna_td.publishing.warm_up_goals`.
+"""Which seeds reach a goal by chance in the random warm-up: `python -m dyna_td.playing.warm_up_goals`.
 
 The warm-up depends on the seed alone, so it is the same for all agents, models and numbers of updates. Nothing is
 trained: 5,000 random steps of each seed take seconds. The output is reference/warm_up.csv, a row for each world and
