@@ -14,7 +14,6 @@ from files import edit, python
 from scipy import stats
 
 from dyna_td import cli
-from dyna_td.evidence import statistics
 from dyna_td.evidence.scores import score
 from dyna_td.evidence.verdicts import DISAGREES
 from dyna_td.pages import markdown, marked_text, returns
@@ -285,30 +284,6 @@ def test_a_coin_is_equivalent_on_all_benchmarks_and_its_small_differences_are_th
     assert all(low < 0 < high for _, low, high in (by_panel["coin_grid_world"], by_panel["coin_cart_pole"]))
 
 
-def test_a_readings_number_is_that_of_the_study():
-    lead = by_seed("sensitivity", "m", "dyna_value_goals", "return")
-    lead = statistics.estimate((lead - by_seed("sensitivity", "m", "dyna_frequency_goals", "return")).to_numpy())
-    words = "by {:.0f} ({:.0f} to {:.0f}, 20 seeds)".format(lead.effect, *lead.interval())
-    assert words in page("docs/beyond-the-paper.md")
-
-
-def test_one_step_into_the_goal_ends_dyna_tds_lead_and_a_path_helps_on_mountain_car_alone():
-    def shows(environment, plus, minus):
-        returns = [by_seed("goal", f"episode_{environment}_5", curve, "return") for curve in (plus, minus)]
-        mean, low, high = interval(returns[0] - returns[1])
-        return f"{mean:.0f} ({low:.0f} to {'' if low > 0 else '+'}{high:.0f})"
-
-    lines = [
-        f"by {shows('grid_world', 'prioritized_er_last', 'prioritized_er')}",
-        f"brings {shows('grid_world', 'prioritized_er_shown', 'prioritized_er_last').replace(' ', ' more ', 1)}",
-        f"leads Dyna-TD by {shows('grid_world', 'prioritized_er_last', 'dyna_td_last')}",
-        f"lifts PrioritizedER by {shows('mountain_car', 'prioritized_er_last', 'prioritized_er')}",
-        f"adds {shows('mountain_car', 'prioritized_er_shown', 'prioritized_er_last')}",
-        f"{shows('mountain_car', 'prioritized_er_shown', 'prioritized_er_walk')} better",
-    ]
-    assert [line for line in lines if line not in page("docs/beyond-the-paper.md")] == []
-
-
 def test_so_many_seeds_do_not_meet_the_goal_in_their_warm_up():
     missed = sum(not is_met for is_met in FACTS.met_goal.values())
     assert f"{missed} of {len(FACTS.met_goal)} seeds do not meet the goal" in page("figures/captions/figure_2.rst")
@@ -321,8 +296,37 @@ def test_the_70_seeds_of_figure_1c_that_are_not_drawn_show_nothing():
     assert len(lead) == 100 and "which 30 are drawn" in page("figures/captions/figure_1.rst")
 
 
-def test_prioritized_er_leads_with_the_small_network_of_figure_1c():
-    for panel, n in (("c_n1", 1), ("c", 10)):
-        lead = by_seed("figure_1", panel, "prioritized_er", "return") - by_seed("figure_1", panel, "er", "return")
-        mean, low, high = interval(lead.dropna())
-        assert low > 0 and f"{mean:+.0f} with n = {n} ({low:.0f} to {high:.0f})" in page("docs/advice.md")
+DIFFERENCES = [  # panel, curves, words of docs/beyond-the-paper.md around their difference
+    ("goal/episode_grid_world_5", "prioritized_er_last", "prioritized_er", "by {}"),
+    ("goal/episode_grid_world_5", "prioritized_er_shown", "prioritized_er_last", "episode adds {}"),
+    ("goal/episode_grid_world_5", "prioritized_er_last", "dyna_td_last", "leads Dyna-TD by {}"),
+    ("goal/episode_grid_world_5", "dyna_td_walk", "dyna_td", "one of the six**: {}"),
+    ("goal/episode_mountain_car_5", "prioritized_er_last", "prioritized_er", "lifts PrioritizedER by {}"),
+    ("goal/episode_mountain_car_5", "prioritized_er_shown", "prioritized_er_last", "adds {}"),
+    ("goal/episode_mountain_car_5", "prioritized_er_shown", "prioritized_er_walk", "{} better"),
+    ("goal/b", "prioritized_er_shown", "er_shown", "with n = 5 by {}"),
+    ("controls/b", "ideal_states", "uniform_states", "lead uniform states by {}"),
+    ("sensitivity/m", "dyna_value_goals", "dyna_frequency_goals", "leads Dyna-Frequency by {}"),
+    ("figure_1/c_n1", "prioritized_er", "er", "by +{},"),
+    ("sensitivity/a", "prioritized_er_n3", "er_n3", "+{}"),
+    ("figure_1/c", "prioritized_er", "er", "and +{}"),
+]
+
+
+@pytest.mark.parametrize(("panel", "plus", "minus", "words"), DIFFERENCES, ids=lambda value: str(value)[:30])
+def test_a_difference_in_prose_is_that_of_the_runs(panel, plus, minus, words):
+    own, other = (by_seed(*panel.split("/"), curve, "return") for curve in (plus, minus))
+    mean, low, high = interval((own - other).dropna())
+    shown = f"{mean:.0f} ({low:.0f} to {'' if low > 0 else '+'}{high:.0f})"
+    assert words.format(shown) in page("docs/beyond-the-paper.md")
+
+
+def test_three_dials_change_prioritized_ers_lead():
+    changes = {key: interval(change) for key, change in returns.changes_of_the_lead(FACTS).items()}
+    shown = {key for key, (_, low, high) in changes.items() if low > 0 or high < 0}
+    assert shown == {"width_8", "n_5", "step_noise_0_05"}
+    words = {key: "{:.0f} ({:.0f} to {:.0f})".format(*map(abs, changes[key])) for key in ("width_8", "n_5")}
+    mean, low, high = changes["step_noise_0_05"]
+    text = f"grows by {words['width_8']}, with n = 5 by {words['n_5']}"
+    assert text in page("docs/beyond-the-paper.md")
+    assert f"shrinks by {-mean:.0f} ({-high:.0f} to {-low:.0f})" in page("docs/beyond-the-paper.md")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
+from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
@@ -55,14 +55,3 @@ def test_a_sweep_in_which_every_rate_diverged_is_refused():
     frame = sweep("test_rmse", **{"0_1": np.nan, "0_01": np.inf})
     with pytest.raises(UserError, match=r"^no learning rate of sin/l2/.* trains without diverging: .*\.$"):
         select_learning_rate(SUPERVISED, frame)
-
-
-@pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
-def test_few_seeds_choose_another_rate_as_often_as_their_spread_says(run, metric):
-    draw = np.random.default_rng(0).normal
-    rows = [(rate, seed, 0, metric, draw()) for seed in range(20) for rate in (0.1, 0.01)]
-    frame = pd.DataFrame(rows, columns=["learning_rate", "seed", "step", "metric", "value"])
-    one, five, twenty = (share_of_other_choices(run, frame, count) for count in (1, 5, 20))
-    assert 0.5 > one > five > twenty > 0
-    frame.loc[frame["learning_rate"] == 0.1, "value"] += 100
-    assert share_of_other_choices(run, frame, 1) == 0

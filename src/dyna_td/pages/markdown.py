@@ -44,7 +44,6 @@ def fill() -> None:
             returns.network_and_buffer,
             returns.by_warm_up,
             tables.regression,
-            tables.selection,
         ),
         "docs/figures.md": (gallery,),
     }

@@ -129,10 +129,23 @@ def _goal_table(facts: Facts, keys: list[str], ends: dict[str, str]) -> str:
 
 
 def when(facts: Facts) -> str:
-    """A line for each world: how rare its reward is, ER's return, and the other agents' minus ER's."""
+    """A line for each world: how rare its reward is, returns, and how PrioritizedER's lead over ER changes with it."""
     panels = {key: facts.plan.studies["when"].panels[key] for key in worlds(facts)}
     goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
-    return _minus_er(facts, list(panels), "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]})
+    changes = ["", *(_difference(_with_interval(change)) for change in changes_of_the_lead(facts).values())]
+    columns = {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}
+    return _minus_er(facts, list(panels), "world", columns, {"change of `prioritized_er`'s lead": changes})
+
+
+def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
+    """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel: a number a seed."""
+    leads = {}
+    for key in worlds(facts):
+        panel = facts.plan.studies["when"].panels[key]
+        own, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in ("prioritized_er", "er"))
+        leads[key] = own - other
+    base = leads.pop(worlds(facts)[0])
+    return {key: lead - base for key, lead in leads.items()}
 
 
 def worlds(facts: Facts) -> list[str]:
@@ -143,28 +156,31 @@ def worlds(facts: Facts) -> list[str]:
 def losses(facts: Facts) -> str:
     """A line for each benchmark: ER's return, and those of other losses and draws minus ER's."""
     panels = facts.plan.studies["when"].panels
-    return _minus_er(facts, [key for key in panels if key.startswith("loss_")], "panel", {})
+    return _minus_er(facts, [key for key in panels if key.startswith("loss_")], "panel", {}, {})
 
 
 def network_and_buffer(facts: Facts) -> str:
     """A line for figure 1c's small network, its small buffer, and both, on MountainCar: returns as in `losses`."""
     panels = facts.plan.studies["when"].panels
-    return _minus_er(facts, [key for key in panels if key.startswith("car_")], "with n = 10", {})
+    return _minus_er(facts, [key for key in panels if key.startswith("car_")], "with n = 10", {}, {})
 
 
-def _minus_er(facts: Facts, keys: list[str], heading: str, columns: dict[str, list[str]]) -> str:
-    """A line for each of these panels of the study when, with `columns` before ER's mean return, and counts of wins."""
+def _minus_er(
+    facts: Facts, keys: list[str], heading: str, before: dict[str, list[str]], after: dict[str, list[str]]
+) -> str:
+    """A line for each of these panels of the study when, with columns `before` and `after` its agents'; counts."""
     means, study = facts.curves("when"), facts.plan.studies["when"]
     declared = read_checked(study.source, "figure")["panels"]
     curves, rows = study.panels[keys[0]].curves, []
     for number, key in enumerate(keys):
         own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
         others = [_difference(means.loc[(key, curve, "return_less_er")]) for curve in curves if curve != "er"]
-        rows.append([declared[key]["title"], *(cells[number] for cells in columns.values()), own, *others])
+        first, last = ([cells[number] for cells in columns.values()] for columns in (before, after))
+        rows.append([declared[key]["title"], *first, own, *others, *last])
     for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
         cells = [_won_and_lost(means, keys, curve, f"return_less_{other}") for curve in curves]
-        rows.append([words, *("" for _ in columns), *cells])
-    return table([heading, *columns, *(f"`{curve}`" for curve in curves)], rows)
+        rows.append([words, *("" for _ in before), *cells, *("" for _ in after)])
+    return table([heading, *before, *(f"`{curve}`" for curve in curves), *after], rows)
 
 
 def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric: str) -> str:
@@ -172,6 +188,12 @@ def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric
     found = [means.loc[(key, curve, metric)] for key in panels if (key, curve, metric) in means.index]
     won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
     return f"**{won}, {lost}** of {len(found)}" if found else ""
+
+
+def _with_interval(values: pd.Series) -> pd.Series:
+    """The mean over seeds and the ends of Student's interval, as in a row of curves.csv."""
+    mean, half = values.mean(), half_width(values)
+    return pd.Series([mean, mean - half, mean + half], index=list(_MEAN_AND_95))
 
 
 def _difference(row: pd.Series) -> str:

@@ -1,4 +1,4 @@
-"""Tables of docs/claims.md and of the sine task and the sweeps in docs/beyond-the-paper.md, in Markdown."""
+"""Tables of docs/claims.md and of the sine task in docs/beyond-the-paper.md, in Markdown."""
 
 from dataclasses import replace
 
@@ -10,12 +10,8 @@ from dyna_td.evidence.scores import Measured, score
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.pages.returns import half_width
-from dyna_td.pipeline import published, results
-from dyna_td.pipeline.selection import select_learning_rate, share_of_other_choices
-from dyna_td.registry import is_supervised
 
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
-_DOUBTFUL = 0.4  # a sweep is shown if so many choices by five seeds would err
 
 
 def history(facts: Facts) -> str:
@@ -90,29 +86,6 @@ def _percent(differences: pd.Series) -> str:
     half = half_width(differences)
     mean = round(differences.mean(), 1) + 0.0  # no "-0"
     return f"{f'**{mean:+.1f}%**' if abs(differences.mean()) > half else f'{mean:+.1f}%'} ± {half:.1f}"
-
-
-def selection(facts: Facts) -> str:
-    """The sweeps that five seeds would decide otherwise often: the chosen rate, how often five or twenty seeds would.
-
-    Seeds are drawn from the sweep's own with replacement (bootstrap).
-    """
-    rows = []
-    for run in facts.plan.all_runs.values():
-        csv = published.stored(f"{run.name}{results.SWEEP}.csv", published.DIRECTORY)
-        if not run.sweep or is_supervised(run.environment) or not csv.exists():
-            continue
-        sweep = pd.read_csv(csv)
-        other = [share_of_other_choices(run, sweep, count) for count in (5, 20)]
-        if other[0] >= _DOUBTFUL:
-            rate = select_learning_rate(run, sweep)["learning_rate"]
-            task = labels.task(run.environment) + (", 16x16" if run.settings.hidden == (16, 16) else "")
-            words = [f"`{run.agent}`"]
-            if "priorityexponent" in run.name:  # not the agent's own
-                words.append(f"exponent {run.settings.priority_exponent:g}")
-            words.append(f"n = {run.settings.planning_updates}")
-            rows.append([f"{task}: {', '.join(words)}", f"{rate:g}", *(f"{share:.0%}" for share in other)])
-    return table(["sweep", "chosen", "five seeds choose the other", "twenty seeds do"], sorted(rows))
 
 
 def one_line(text: str) -> str:

@@ -39,16 +39,3 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
         "metric": metric,
         "rule": SELECTION_RULE.format(metric=metric, best="highest" if higher else "lowest"),
     }
-
-
-def share_of_other_choices(run: Run, sweep: pd.DataFrame, count: int) -> float:
-    """How often `count` seeds choose another rate than all seeds of the sweep do.
-
-    The seeds are drawn from the sweep's own with replacement (bootstrap). Arguments as of `select_learning_rate`.
-    """
-    metric = select_learning_rate(run, sweep)["metric"]
-    values = sweep[sweep["metric"] == metric].groupby(["seed", "learning_rate"])["value"].mean().unstack()
-    scores = np.nan_to_num(values.to_numpy() if metric == "return" else -values.to_numpy(), nan=-np.inf)  # [S, rates]
-    drawn = np.random.default_rng(0).integers(len(scores), size=(10_000, count))
-    choices = scores[drawn].mean(axis=1).argmax(axis=1)
-    return float(np.mean(choices != scores.mean(axis=0).argmax()))
