@@ -10,7 +10,7 @@ WORKDIR /dyna_td
 COPY requirements.lock ./
 RUN python -m pip install --requirement requirements.lock
 
-COPY pyproject.toml README.md LICENSE environment.yaml Snakefile ./
+COPY pyproject.toml README.md LICENSE Snakefile ./
 COPY src src
 COPY envs envs
 COPY figures figures

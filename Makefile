@@ -10,18 +10,6 @@ PEERS := .venv-peers
 INSTALLED := $(VENV)/.installed
 STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
 
-# As `dyna_td.pipeline.lock` does; here before anything is installed.
-define IS_FREE
-import errno, fcntl, sys
-try:
-    fcntl.flock(open(".snakemake/pipeline.lock"), fcntl.LOCK_SH | fcntl.LOCK_NB)
-except FileNotFoundError:
-    pass
-except OSError as error:
-    sys.exit(error.errno in (errno.EAGAIN, errno.EACCES))
-endef
-export IS_FREE
-
 .DEFAULT_GOAL := help
 .PHONY: help setup install test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
 	readme gallery compare estimate benchmark benchmark-peers lint archive
@@ -44,10 +32,7 @@ install:
 		echo "error: make setup needs Python 3.11, 3.12 or 3.13, which $(PYTHON) is not" \
 			"($$($(PYTHON) --version 2>&1 | head -n 1)): name one, for example make setup PYTHON=python3.12." >&2; \
 		exit 2; }
-	@$(PYTHON) -c "$$IS_FREE" || { \
-		echo "error: a pipeline is at work in this folder and needs $(VENV) as it is:" \
-			"wait until it ends, or stop it, then run make setup again." >&2; \
-		exit 2; }
+	@PYTHONPATH=src $(PYTHON) -m dyna_td.pipeline.lock || exit 2
 	@test ! -L $(VENV) || { \
 		echo "error: $(VENV) is a link to $$(readlink $(VENV)), which others may use: delete the link," \
 			"then run make setup again." >&2; \

@@ -89,8 +89,6 @@ rule select_learning_rate:
     log:
         "results/{scale}/logs/{run}.selection.log",
     priority: lambda wildcards: costs.priority(PLAN, f"{wildcards.run}.selection")
-    conda:
-        "environment.yaml"
     resources:
         mem_mb=lambda wildcards, attempt: costs.memory_mb(PLAN, f"{wildcards.run}.selection", attempt),
         runtime=lambda wildcards, attempt: costs.runtime(PLAN, f"{wildcards.run}.selection", attempt),
@@ -113,8 +111,6 @@ rule train_run:
     wildcard_constraints:
         run=any_of(set(PLAN.all_runs) - PLAN.sampled_runs),
     priority: lambda wildcards: costs.priority(PLAN, wildcards.run)
-    conda:
-        "environment.yaml"
     resources:
         mem_mb=lambda wildcards, attempt: costs.memory_mb(PLAN, wildcards.run, attempt),
         runtime=lambda wildcards, attempt: costs.runtime(PLAN, wildcards.run, attempt),
@@ -146,8 +142,6 @@ rule aggregate_figure:
         figure=any_of(set(PLAN.drawn) - PLAN.drawn_with_states),
     group:
         "drawing"
-    conda:
-        "environment.yaml"
     params:
         panels=lambda wildcards: PLAN.drawn[wildcards.figure].as_plain_data(),
         code=lambda wildcards: files_digest([*AGGREGATING, *published(wildcards.figure)]),
@@ -190,8 +184,6 @@ for figure in PLAN.drawn:
             f"results/{SCALE}/logs/{figure}.plot.log",
         group:
             "drawing"
-        conda:
-            "environment.yaml"
         params:
             script=f"{ROOT}/figures/draw.py",
             figure=figure,

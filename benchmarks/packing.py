@@ -21,8 +21,11 @@ CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 300, 
 CHAINS = {"chain_steps": 30, "states_per_fill": 10, "queue_capacity": 200, "model_start": 130}
 AGENTS = {  # on environments with a twin: every way of learning, and the rules of search control
     "er": {},
+    "er, 64 units": {"hidden": (64, 64)},
     "prioritized_er": {},
+    "schaul_prioritized_er": {},
     "full_prioritized_er": {},
+    "full_prioritized_er, 16 units": {"hidden": (16, 16)},
     "laber": {},
     "dyna_td": {},
     "dyna_td, learned model": {"model": "learned", "search_control": "langevin"},

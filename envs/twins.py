@@ -11,17 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from envs import TIME_LIMITS
-from envs.grid_world import (
-    GRID_WALLS,
-    MAZE_WALLS,
-    PAPER,
-    START_HIGH,
-    STEP_LENGTH,
-    Dials,
-    Wall,
-    in_goal,
-    in_wall,
-)
+from envs.grid_world import GRID_WALLS, MAZE_WALLS, PAPER, START_HIGH, STEP_LENGTH, Dials, Wall, in_goal, in_wall
 from envs.spaces import Space
 
 

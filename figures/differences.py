@@ -94,8 +94,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     verdicts = ", ".join(f"{LETTERS[verdict]} {verdict}" for verdict in ("supported", "contradicted", "undecided"))
     scale = next(test["scale"] for tests in rows.values() for test in tests.values())
     figure.suptitle(
-        "Differences of returns with 95% intervals: means over learning, unless the row says otherwise",
-        fontsize=10,
+        "Differences of returns with 95% intervals: means over learning, unless the row says otherwise", fontsize=10
     )
     figure.supxlabel(
         f"Bold numbers are claims. {verdicts}. Short black bars: the claim's margin. "
@@ -113,14 +112,8 @@ def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
     axes.plot(effect, y, "o", color=colour, markersize=4.5)
     if margin:
         axes.plot(-margin if test["expect"] == "not_less" else margin, y, "|", color="black", markersize=7)
-    letter: style.Look = {
-        "transform": axes.get_yaxis_transform(),
-        "ha": "left",
-        "va": "center",
-        "fontsize": 8,
-        "weight": "bold",
-    }
-    axes.text(1.01, y, LETTERS[test["verdict"]], color=colour, **letter)
+    place: style.Look = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "center"}
+    axes.text(1.01, y, LETTERS[test["verdict"]], color=colour, fontsize=8, weight="bold", **place)
 
 
 def _label(row: Row, rows: list[Row]) -> str:

@@ -143,12 +143,7 @@ class Levels(Dots):
             height = heights[key] + (0.17 * (len(mates) - 1) - 0.34 * mates.index(curve))
             row, colour = self.row(tables, curve), self.rows[key].colour
             bar = self.half_width(row) if row["n"] > 1 else 0.0
-            look: Look = {
-                "color": colour,
-                "mfc": "white" if is_hollow else colour,
-                "markersize": 4,
-                "fmt": "o",
-            }
+            look: Look = {"color": colour, "mfc": "white" if is_hollow else colour, "markersize": 4, "fmt": "o"}
             axes.errorbar(row["mean"], height, xerr=bar, **look)
         for height in heights.values():
             axes.axhline(height, color="#EEEEEE", linewidth=0.8, zorder=0)

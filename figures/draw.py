@@ -91,8 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             if isinstance(panel, CurvePanel):
                 panel.fit_smoothing(tables)
         add_judged(arguments.figure, panels, arguments.scale)
-        repeats = beginnings.in_five_words(beginnings.read(repeats_csv(arguments.curves)))
-        save(draw_figure(panels, tables, arguments.scale, columns, repeats), arguments.output)
+        repeats = beginnings.read(repeats_csv(arguments.curves))
+        note = beginnings.sentence(repeats).capitalize() if repeats else ""
+        save(draw_figure(panels, tables, arguments.scale, columns, note), arguments.output)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

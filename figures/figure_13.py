@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from panels import CurvePanel, Panel
 from scenes import Scene
-from style import Look
+from style import NOTE, Look
 
 from dyna_td.pipeline.files import ROOT
 
@@ -23,15 +23,8 @@ def draw_always_slower(metric: str, axes: Axes) -> None:
         height = row[metric]
         axes.axhline(height, **look)
         axes.set_ylim(bottom=min(axes.get_ylim()[0], 0.0))
-    place: Look = {
-        "xytext": (-2, 3),
-        "textcoords": "offset points",
-        "ha": "right",
-        "color": "dimgray",
-        "fontsize": 8,
-    }
-    place["annotation_clip"] = True
-    words = axes.annotate("always slower", (1.0, height), xycoords=axes.get_yaxis_transform(), **place)
+    place: Look = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "annotation_clip": True}
+    words = axes.annotate("always slower", (1.0, height), (-2, 3), **place, **NOTE)
     words.set_in_layout(False)  # a line above the panel must not take its room
 
 

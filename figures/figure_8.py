@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from matplotlib.axes import Axes
 from panels import CurvePanel, Panel
-from style import Look, graded, style_of
+from style import NOTE, Look, graded, style_of
 
 SQUARE, CUBIC = style_of("l2"), style_of("cubic")  # the looks of the losses in other figures
 STYLES = {
@@ -17,16 +17,9 @@ STYLES = {
 def mark_equal_times(axes: Axes) -> None:
     """Draws the line above which the cubic loss reaches the target first, and says so on both sides."""
     axes.axhline(1.0, color="gray", linestyle=":", linewidth=1.0, zorder=1)
-    for words, side in (("cubic loss sooner", 4), ("square loss sooner", -4)):
-        place: Look = {
-            "xytext": (-2, side),
-            "textcoords": "offset points",
-            "ha": "right",
-            "color": "dimgray",
-            "fontsize": 8,
-        }
-        place["va"] = "bottom" if side > 0 else "top"
-        axes.annotate(words, (1.0, 1.0), xycoords=axes.get_yaxis_transform(), **place)
+    for words, side, height in (("cubic loss sooner", "bottom", 4), ("square loss sooner", "top", -4)):
+        place: Look = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": side}
+        axes.annotate(words, (1.0, 1.0), (-2, height), **place, **NOTE)
 
 
 def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from panels import CurvePanel, Panel
-from style import Look
+from style import NOTE
 
 
 def mark_first_third(axes: Axes) -> None:
@@ -13,14 +13,7 @@ def mark_first_third(axes: Axes) -> None:
     steps = np.asarray(axes.lines[0].get_xdata())
     end = steps[3 * steps <= steps.max()].max()
     axes.axvline(end, color="gray", linestyle=":", linewidth=1.0, zorder=1)
-    place: Look = {
-        "xytext": (3, -3),
-        "textcoords": "offset points",
-        "va": "top",
-        "color": "dimgray",
-        "fontsize": 8,
-    }
-    axes.annotate(f"{end:,.0f} updates", (end, 1.0), xycoords=axes.get_xaxis_transform(), **place)
+    axes.annotate(f"{end:,.0f} updates", (end, 1.0), (3, -3), xycoords=axes.get_xaxis_transform(), va="top", **NOTE)
 
 
 def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:

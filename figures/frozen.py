@@ -28,10 +28,7 @@ COSINES = {
     "cosine_close_uniform": CurveStyle("above 0.9, uniform", BLACK),
     "cosine_close_queue": CurveStyle("above 0.9, queue", BLUE),
 }
-SIDES = {
-    "bound_left": CurveStyle(r"$|p - \hat p|$", BLACK),
-    "bound_right": CurveStyle("Theorem 3", BLUE),
-}
+SIDES = {"bound_left": CurveStyle(r"$|p - \hat p|$", BLACK), "bound_right": CurveStyle("Theorem 3", BLUE)}
 
 
 @dataclass

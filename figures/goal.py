@@ -16,11 +16,6 @@ def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     for number, (letter, panel) in enumerate(declared.items()):
         places = {curve: (curve.removesuffix(SHOWN), not curve.endswith(SHOWN)) for curve in panel.curves}
         rows = {agent: style_of(agent) for agent, _ in places.values()}
-        looks: Look = {
-            "places": places,
-            "meanings": MEANINGS,
-            "is_named": number % 2 == 0,
-            "comparable": panel.metric,
-        }
+        looks: Look = {"places": places, "meanings": MEANINGS, "is_named": number % 2 == 0, "comparable": panel.metric}
         shown[letter] = Levels(*panel.basics, rows=rows, **looks)
     return shown

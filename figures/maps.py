@@ -12,6 +12,7 @@ from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from panels import Panel
+from style import Look
 from tables import Tables, curve_rows, state_rows
 
 from dyna_td.settings import EARLY
@@ -131,15 +132,8 @@ def _add_place(axes: Axes, low: float, high: float, colour: str, name: str) -> N
     axes.add_patch(Rectangle((low, low), high - low, high - low, facecolor=colour, edgecolor="none"))
     centre = (low + high) / 2
     inwards = 8 if centre < 0.5 else -8  # points
-    axes.annotate(
-        name,
-        (centre, centre),
-        (inwards, inwards),
-        textcoords="offset points",
-        color=colour,
-        horizontalalignment="center",
-        verticalalignment="center",
-    )
+    look: Look = {"textcoords": "offset points", "color": colour, "ha": "center", "va": "center"}
+    axes.annotate(name, (centre, centre), (inwards, inwards), **look)
 
 
 def _add_walls(axes: Axes, walls: Sequence[Wall], **look) -> None:

@@ -16,6 +16,7 @@ from style import PANEL_SIZE, CurveStyle, Look, styles_of
 from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
+from dyna_td.measures.hitting_times import CLOSED_FORMS
 from dyna_td.registry import is_supervised
 
 METRIC_LABELS = {
@@ -202,21 +203,11 @@ class CurvePanel(Panel):
             if self.trained:
                 axes.fill_between(rows["x"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
         for curve, rows in self.published.items():
-            look = {
-                "color": styles[curve].colour,
-                "linestyle": styles[curve].linestyle,
-                "alpha": 0.35,
-                "zorder": 1.8,
-            }
+            look = {"color": styles[curve].colour, "linestyle": styles[curve].linestyle, "alpha": 0.35, "zorder": 1.8}
             axes.plot(rows["step"], rows["mean"], linewidth=0.9, label=f"_published {curve}", **look)
         for line in self.references:
             rows, style = curve_rows(tables.curves, self.letter, line.curve, line.metric), line.style
-            look = {
-                "color": style.colour,
-                "linestyle": style.linestyle,
-                "linewidth": 0.9,
-                "zorder": 1.9,
-            }
+            look = {"color": style.colour, "linestyle": style.linestyle, "linewidth": 0.9, "zorder": 1.9}
             axes.plot(rows["step"], rows["mean"], label=style.label, **look)
         self._label_axes(axes)
         if self.decorate:
@@ -261,8 +252,6 @@ def curves_panel(letter: str, declared: dict) -> CurvePanel:
     metric = declared["metric"]
     axes = {key: declared[key] for key in ("x_scale", "y_scale", "y_limits") if key in declared}
     if "closed_form" in declared:
-        from dyna_td.measures.hitting_times import CLOSED_FORMS
-
         curves = tuple(CLOSED_FORMS[declared["closed_form"]]()["curve"].unique())
         return CurvePanel(letter, declared.get("title", metric), metric, curves, "$x$", trained=False, **axes)
     environment, against = declared["environment"], declared.get("against", "step")

@@ -19,10 +19,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
-SAMPLE_WIDTH, LETTER_WIDTH = (
-    0.62,
-    0.062,
-)  # inches, of a legend's sample with the gaps around it, and of a label's letters
+SAMPLE_WIDTH, LETTER_WIDTH = 0.62, 0.062  # inches, of a legend's sample with its gaps, and of a label's letters
 FOOTER_SIZE = 7  # points
 
 

@@ -18,7 +18,6 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.labels import name_of
 from dyna_td.pipeline import results
-from dyna_td.pipeline.results import naming_damage
 from dyna_td.training import checkpoint
 
 
@@ -67,18 +66,14 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     if not csv.name.endswith((".csv", ".csv.xz")):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
     under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
-    records, details = under_way or results.read(csv, "python -m dyna_td train")
-    if list(records.columns) != results.COLUMNS:
-        raise UserError(f"{csv} is not the results of one run: name a CSV that `python -m dyna_td train` wrote.")
+    records, details = under_way or results.read_training(csv)
     found = sorted(set(records["metric"]))
     metric = metric or ("return" if "return" in found else "test_rmse")
     require_choice(metric, found, f"metric of {csv}")
-    with naming_damage(results.provenance_json(csv), "name a CSV that `python -m dyna_td train` wrote"):
-        is_learned = details.get("settings", {}).get("model") == "learned"
-        agent, seeds = details["agent"] + "_learned" * is_learned, details["seeds"]
-        plural = "s" if len(seeds) > 1 else ""
-        end = " (under way)" if under_way else ""
-        label = f"{name_of(agent)}, {details['environment']}, {len(seeds)} seed{plural}{end}"
+    agent = details["agent"] + "_learned" * (details["settings"].get("model") == "learned")
+    seeds = records["seed"].nunique()
+    label = f"{name_of(agent)}, {details['environment']}, {seeds} seed{'s' if seeds > 1 else ''}"
+    label += " (under way)" if under_way else ""
     return OwnRun(agent, metric, records[records["metric"] == metric], label)
 
 

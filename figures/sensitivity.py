@@ -9,12 +9,7 @@ from style import CurveStyle, style_of
 
 
 def families(agents: tuple[str, ...], values: dict[str, str]) -> dict[str, CurveStyle]:
-    """Styles of each agent with each value, in the agent's colour.
-
-    Args:
-      agents: keys of agents.
-      values: the value's name in the row, by the end of the curve's key.
-    """
+    """Styles of each agent in its colour with each value, whose name comes by the end of the curve's key."""
     return {
         f"{agent}{end}": replace(style_of(agent), label=", ".join(filter(None, [style_of(agent).label, text])))
         for agent in agents

@@ -38,6 +38,7 @@ matplotlib.rcParams.update(
 )
 
 Look = dict[str, Any]  # keyword arguments of Matplotlib
+NOTE: Look = {"textcoords": "offset points", "color": "dimgray", "fontsize": 8}  # of words beside the curves
 Dash = tuple[float, ...]  # lengths of strokes and gaps, in line widths; none for a solid line
 SOLID: Dash = ()
 DASHED: Dash = (3.7, 1.6)
@@ -105,13 +106,9 @@ def style_of(curve: str, colour: str = GREY) -> CurveStyle:
 
 
 def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -> dict[str, CurveStyle]:
-    """The styles of a panel's curves, in drawing order.
+    """The styles of a panel's curves, in drawing order; `own` ones count in this panel alone.
 
     A curve that stands in no table comes last, with its key as label and the next free colour of the palette.
-
-    Args:
-      curves: the panel's curves.
-      own: styles that count in this panel alone.
     """
     known = {curve: style_of(curve, "") for curve in curves} | (own or {})
     used = {style.colour for style in known.values()}

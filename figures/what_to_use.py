@@ -66,11 +66,7 @@ class Forest(Panel):
                 for lower, rate in ((0.0, ""), (self.offset / 2, SWEPT)):
                     for _, row in self.rows(tables, panel.letter, curve, rate).iterrows():
                         axes.plot([row["low95"], row["high95"]], [y - lower, y - lower], color=colour, linewidth=1)
-                        look: Look = {
-                            "marker": MARKERS[label],
-                            "markersize": 4,
-                            "mfc": "white" if rate else colour,
-                        }
+                        look: Look = {"marker": MARKERS[label], "markersize": 4, "mfc": "white" if rate else colour}
                         axes.plot(row["mean"], y - lower, color=colour, **look)
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
         for height in range(len(AGENTS) - 1):

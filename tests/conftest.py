@@ -1,10 +1,15 @@
 """Two tiers: `make test` leaves out the tests marked `thorough`, `make test-thorough` runs them too."""
 
 import functools
+import os
 
 import pytest
 
-from dyna_td.pipeline import plans
+from dyna_td.pipeline import plans, snakefile
+from dyna_td.pipeline.files import ROOT
+
+# Equal programs are compiled once, for all processes and for later calls, as in the pipeline.
+os.environ["TF_XLA_FLAGS"] = snakefile.xla_flags(ROOT / ".pytest_cache" / "programs")
 
 
 def pytest_addoption(parser):

@@ -1,13 +1,15 @@
 """What tests of several folders do with files; imports no TensorFlow."""
 
+import itertools
+import os
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import ROOT
-from dyna_td.publishing import store
+from dyna_td.pipeline.files import IMPORTS
 
 
 def edit(path, old, new):
@@ -20,6 +22,12 @@ def edit(path, old, new):
 def files_of(directory):
     """The bytes of every file below `directory`, by its place there."""
     return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def rows_of(value, **keys):
+    """A table with a row for each combination of the keys, in their columns, and `value` of them in the last one."""
+    rows = [(*each, value(*each)) for each in itertools.product(*keys.values())]
+    return pd.DataFrame(rows, columns=[*keys, "value"])
 
 
 def error_of(main, arguments, capsys):
@@ -42,10 +50,5 @@ def sentence_of(load, *arguments):
 
 def python(*arguments, **options):
     """The finished Python of this environment, which imports the sources of this checkout."""
-    options = {"env": store.environment(ROOT), "capture_output": True, "text": True} | options
+    options = {"env": os.environ | IMPORTS, "capture_output": True, "text": True} | options
     return subprocess.run([sys.executable, *arguments], **options)
-
-
-def snakemake(folder, *arguments, **options):
-    """The finished Snakemake on this project, with results in `folder`."""
-    return python("-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *arguments, cwd=folder, **options)

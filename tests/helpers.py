@@ -25,9 +25,8 @@ def register(monkeypatch, environment, limit=None, **attributes):
     """Registers a class for the time of a test and returns its id."""
     name = f"{environment.__name__}-v0"
     kind = type(environment.__name__, (environment,), attributes)
-    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
-    monkeypatch.setattr(gymnasium, "registry", gymnasium.envs.registration.registry)
-    gymnasium.register(name, entry_point=kind, max_episode_steps=limit)
+    spec = gymnasium.envs.registration.EnvSpec(name, entry_point=kind, max_episode_steps=limit)
+    monkeypatch.setitem(gymnasium.registry, name, spec)
     return name
 
 
@@ -49,10 +48,8 @@ def random_transitions(twin, count, seeds):
     reward = random.normal(-1.0, 0.5, (seeds, count))
     terminated = random.random((seeds, count)) < 0.2
     action = tf.constant(random.integers(0, twin.actions, (seeds, count)), tf.int32)
-    state, reward, next_state, terminated = (
-        tf.constant(part, tf.float32) for part in (state, reward, next_state, terminated)
-    )
-    return Transition(state, action, reward, next_state, terminated)
+    parts = Transition(state, 0.0, reward, next_state, terminated)
+    return Transition(*(tf.constant(part, tf.float32) for part in parts))._replace(action=action)
 
 
 def observe(agent, transitions):

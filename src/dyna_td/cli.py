@@ -15,11 +15,10 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate, claims, comparison, readings, scorecard
 from dyna_td.evidence.scores import published_reader, reader
 from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, published, results
-from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable, write_whole
+from dyna_td.pipeline.files import IMPORTS, IS_CHECKOUT, ROOT, write_whole
 from dyna_td.pipeline.planned import Plan
 from dyna_td.playing import commands as playing
 from dyna_td.publishing import commands as publishing
-from dyna_td.publishing import store
 from dyna_td.training import commands as training
 from dyna_td.training import interruption
 
@@ -61,19 +60,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = arguments.Parser(
         prog="python -m dyna_td",
         description=(__doc__ or "").partition("\n")[0],  # `python -OO` has none
-        epilog="for maintainers, around the published results:",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
 
     def add(name: str, function: Callable, text: str, **kwargs) -> argparse.ArgumentParser:
-        if name in publishing.MAINTAINERS:  # argparse knows one group of commands
-            parser.epilog += f"\n    {name:9} {text}"
-        else:
-            kwargs["help"] = text
         description = f"{text[0].upper()}{text[1:]}."
-        command = commands.add_parser(name, description=description, allow_abbrev=False, **kwargs)
+        command = commands.add_parser(name, help=text, description=description, allow_abbrev=False, **kwargs)
         command.set_defaults(command=function, name_of_command=name)
         return command
 
@@ -115,7 +108,6 @@ def _add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
 def _aggregate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figure = plan.figure(options.figure)
-    require_writable(results.curves_csv(plan.scale, figure.name))
     _write_texts(aggregate.tables(figure, plan.scale))
 
 
@@ -133,7 +125,6 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = published.HERE / "claims.csv", published_reader()
     else:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
-    require_writable(table)
     card = scorecard.scorecard(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated), plan, read)
     _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
@@ -151,10 +142,8 @@ def _report(options: argparse.Namespace) -> None:
     from dyna_td.pages import report  # with the libraries that only a page needs
 
     plan = plans.load_plan(options.scale)
-    stated = claims.load_claims(plan)
     page = results.DIRECTORY / plan.scale / "report.html"
-    require_writable(page)
-    made = report.report(plan, stated)
+    made = report.report(plan)
     _write_texts({page: made.html})
     ending = "; missing in it:" if made.missing else ": complete. Next: open it in a browser."
     print(f"wrote {page}{_evidence(plan)}{ending}")
@@ -178,7 +167,8 @@ def _compare(options: argparse.Namespace) -> None:
             print("\n".join(beginnings.lines(figure.name, repeats, in_full=True)))
         seen += len(there)
     if not seen:
-        raise results.nothing_there("runs", plan.scale)
+        remedy = f"make some, for example with `make figure_1 SCALE={plan.scale}`"
+        raise UserError(f"{results.DIRECTORY / plan.scale} holds no finished runs: {remedy}.")
 
 
 def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
@@ -187,7 +177,7 @@ def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     picture = picture or Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
     script, paths = str(ROOT / "figures" / "runs.py"), map(str, csvs)
     command = [sys.executable, script, *paths, "--title", f"{lines[0]} {lines[-1]}", "--output", str(picture)]
-    done = subprocess.run(command, env=store.environment(ROOT), stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, env=os.environ | IMPORTS, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise UserError(done.stderr.strip().removeprefix("error: "))
     print(f"wrote {picture}")

@@ -168,10 +168,7 @@ def require_environment(environment: Any) -> str:
     Raises:
       UserError: for an unknown environment, or one with observations or actions that no agent can handle.
     """
-    if environment not in ENVIRONMENTS:
-        if str(environment).lower() == SUPERVISED_TASK:
-            raise UserError(f"unknown environment {environment!r}: did you mean {SUPERVISED_TASK!r}?")
-        has_box_actions(environment)
+    has_box_actions(environment)
     return environment
 
 

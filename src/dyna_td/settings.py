@@ -36,7 +36,7 @@ def checked(setting: Field, value: Any, name: str = "") -> Any:
     limits = setting.metadata
     if isinstance(default, tuple):
         is_good = isinstance(value, list | tuple) and 0 < len(value) <= 8
-        is_good = is_good and all(_is_whole(part) and 0 < part <= 10_000 for part in value)
+        is_good = is_good and all(is_whole(part) and 0 < part <= 10_000 for part in value)
         expected = "1 to 8 whole numbers up to 10000, as [32, 32] in a file and 32x32 as an option"
     elif isinstance(default, bool):
         is_good, expected = isinstance(value, bool), "true or false"
@@ -44,7 +44,7 @@ def checked(setting: Field, value: Any, name: str = "") -> Any:
         value = "true" if value is True else value  # YAML reads `model: true` as a boolean
         is_good, expected = value in limits["choices"], " or ".join(limits["choices"]) or "one of its choices"
     else:
-        is_number = _is_whole(value) if isinstance(default, int) else _is_finite(value)
+        is_number = is_whole(value) if isinstance(default, int) else _is_finite(value)
         is_good = is_number and limits["least"] <= value <= limits["most"]
         kind = "a whole number" if isinstance(default, int) else "a number"
         expected = f"{kind} from {limits['least']:g} to {limits['most']:.10g}"
@@ -57,7 +57,8 @@ def _is_finite(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether `value` is a whole number, also 5e4; True is none."""
     return _is_finite(value) and float(value).is_integer()
 
 

@@ -17,9 +17,7 @@ STEPS, SEEDS = 40_000, (0, 1, 2)
         ("Acrobot-v1", "dyna_td", {"warm_up_steps": 2_000, "search_every": 10}, STEPS * 15 + 20 * 3_801 * 6),
     ],
 )
-def test_a_buffer_has_room_for_each_step_up_to_its_capacity_and_a_queue_for_all_fills(
-    environment, agent, settings, numbers
-):
+def test_a_buffer_has_room_for_each_step_up_to_its_capacity(environment, agent, settings, numbers):
     arrays = make_program(run_of(environment, agent, SEEDS, STEPS, hidden=(4,), **settings)).snapshot().values()
     large = sum(array.nbytes for array in arrays if max(array.shape, default=0) > 1_000)  # than a network is wide
     assert large == pytest.approx(len(SEEDS) * 4 * numbers, rel=0.01)

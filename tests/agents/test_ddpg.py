@@ -1,7 +1,5 @@
 """DDPG's acting and learning against the textbook formulas in float64."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -22,9 +20,9 @@ class Plain(Space):
     state_dim, actions, action_dim = D, None, A
 
 
-def learner_of(settings=SETTINGS):
+def learner_of():
     """A DDPG learner whose output layers are as large as the others, so that its actions differ visibly."""
-    learner = DDPG(settings, Streams(tuple(range(SEEDS))), Plain())
+    learner = DDPG(SETTINGS, Streams(tuple(range(SEEDS))), Plain())
     rng = np.random.default_rng(0)
     for network in (learner.critic, learner.actor, learner.critic_target, learner.actor_target):
         for parameter in network.parameters:
@@ -51,18 +49,16 @@ def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow():
     action, reward = rng.uniform(-1, 1, (SEEDS, B, A)), rng.normal(size=(SEEDS, B))
     parts = (state, action, reward, next_state, [[0, 1, 0, 0, 1]] * SEEDS)
     batch = Transition(*(tf.constant(part, tf.float32) for part in parts))
-    learner.optimizer, learner.actor_optimizer = (
-        PlainSteps(network.parameters, rate=0.1) for network in (learner.critic, learner.actor)
-    )
+    learner.optimizer = PlainSteps(learner.critic.parameters, rate=0.1)
+    learner.actor_optimizer = PlainSteps(learner.actor.parameters, rate=0.1)
     names = ("critic", "actor", "critic_target", "actor_target")
     before = [{name: parameters_of(getattr(learner, name), seed) for name in names} for seed in range(SEEDS)]
     error = learner.update(batch, tf.constant(np.broadcast_to(weight, (SEEDS, B)), tf.float32)).numpy()
     for seed in range(SEEDS):
         old, own = before[seed], Transition(*(part.numpy()[seed].astype(np.float64) for part in batch))
         new = {name: parameters_of(getattr(learner, name), seed) for name in names}
-        y = own.reward + 0.9 * (1 - own.terminated) * q(
-            old["critic_target"], own.next_state, pi(old["actor_target"], own.next_state)
-        )
+        following = q(old["critic_target"], own.next_state, pi(old["actor_target"], own.next_state))
+        y = own.reward + 0.9 * (1 - own.terminated) * following
         np.testing.assert_allclose(error[seed], y - q(old["critic"], own.state, own.action), rtol=1e-4, atol=1e-5)
 
         def critic_loss(parameters, own=own, y=y):
@@ -71,11 +67,9 @@ def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow():
         def actor_loss(parameters, own=own, new=new):  # in the eyes of the updated critic
             return -np.mean(q(new["critic"], own.state, pi(parameters, own.state)))
 
-        for optimizer, loss, name in (
-            (learner.optimizer, critic_loss, "critic"),
-            (learner.actor_optimizer, actor_loss, "actor"),
-        ):
-            for mine, theirs in zip(optimizer.kept, gradient_of(loss, old[name]), strict=True):
+        kept = {"critic": learner.optimizer.kept, "actor": learner.actor_optimizer.kept}
+        for name, loss in (("critic", critic_loss), ("actor", actor_loss)):
+            for mine, theirs in zip(kept[name], gradient_of(loss, old[name]), strict=True):
                 np.testing.assert_allclose(mine[seed], theirs, rtol=2e-3, atol=2e-5)
             for target, previous, online in zip(new[f"{name}_target"], old[f"{name}_target"], new[name], strict=True):
                 np.testing.assert_allclose(target, 0.1 * online + 0.9 * previous, rtol=1e-5, atol=1e-6)
@@ -100,7 +94,7 @@ def test_the_gradient_of_the_value_goes_through_the_state_and_through_the_policy
 
 
 def test_behaviour_is_the_policy_with_noise_that_decays_and_is_driven():
-    learner = learner_of(replace(SETTINGS, noise_scale=0.2, noise_decay=0.15))
+    learner = learner_of()
     state = tf.constant(np.random.default_rng(3).normal(size=(SEEDS, D)), tf.float32)
     greedy, explore = learner.greedy(state[:, None])[:, 0].numpy(), xla_function(learner.explore)
     noises, previous = [], np.zeros((SEEDS, A))

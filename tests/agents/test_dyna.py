@@ -73,9 +73,8 @@ def test_chains_bootstrap_from_the_target_network_and_those_of_algorithm_4_from_
     for seed in range(SEEDS):
         best = perceptron(parameters_of(learner.q, seed), state[seed : seed + 1]).argmax()
         action = tf.fill([SEEDS, 1], tf.constant(best, tf.int32))
-        next_state, reward, terminated = (
-            part.numpy()[seed, 0] for part in program.twin.step(state[:, None], action, None)
-        )
+        stepped = program.twin.step(state[:, None], action, None)
+        next_state, reward, terminated = (part.numpy()[seed, 0] for part in stepped)
         bootstrap = perceptron(parameters_of(getattr(learner, network), seed), next_state[None]).max()
         assert found[seed] == pytest.approx(reward + 0.99 * (not terminated) * bootstrap, rel=1e-4)
 

@@ -16,7 +16,6 @@ from dyna_td.training.trainer import execute
 PLAN = plans.load_plan("paper")
 QUICK = (
     "sin/prioritized_l2/t4000-sigma0.5-b128-lrselected",
-    "sin/cubic/t4000-sigma0.5-b512-lrselected",
     "GridWorld/prioritized_er/n10-lrselected",
     "GridWorld/dyna_td/n10-lr0.001",
     "CartPole-v1/dyna_td/n10-lr0.001-learned",

@@ -6,9 +6,7 @@ import pandas as pd
 import pytest
 from helpers import register, run_of
 
-from dyna_td import cli
 from dyna_td.learning.streams import Purpose
-from dyna_td.pipeline.policy import Policy
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.environments import EnvironmentStack, impurity
 from dyna_td.training.gym_program import GymProgram
@@ -128,16 +126,3 @@ def test_a_single_seed_opens_no_environment_for_its_companion_and_closes_all(mon
     theirs = pair.records[pair.records["seed"] == 0].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.records, theirs, check_exact=True)
     np.testing.assert_equal(alone.weights, {name: both[:1] for name, both in pair.weights.items()})
-
-
-def test_played_seeds_do_not_depend_on_those_before_them(monkeypatch, tmp_path, capsys):
-    name = register(monkeypatch, Pure, limit=6, **NORMALISING)
-    about = {"environment": name, "agent": "er", "seeds": [0, 1], "settings": {"activation": "relu"}}
-    weights = {"q.kernel0": np.ones([2, 3, 2], np.float32), "q.bias0": np.zeros([2, 3], np.float32)}
-    Policy(about, weights).save(tmp_path / "x.policy.npz")
-    command = ["play", str(tmp_path / "x.policy.npz"), "--episodes", "2"]
-    assert cli.main(command) == 0
-    of_both = capsys.readouterr().out.splitlines()
-    assert cli.main([*command, "--seed", "1"]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == of_both[2]
-    assert gymnasium.spec(name).entry_point.opened == 0

@@ -52,13 +52,11 @@ def test_all_learners_of_a_seed_share_data_and_initial_network(name):
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize(
-    ("name", "power"),
-    [("l2", 2), ("full_prioritized_l2", 2), ("prioritized_l2", 2), ("plain_cubic", 3), ("power4", 4)],
-)
-def test_each_learner_pays_its_loss(name, power):
+def test_each_learner_pays_its_loss():
     e = np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32)
-    np.testing.assert_allclose(cached(name).loss(tf.constant(e)), (np.abs(e) ** power).mean(axis=1), rtol=1e-5)
+    powers = {"l2": 2, "full_prioritized_l2": 2, "prioritized_l2": 2, "plain_cubic": 3, "power4": 4}
+    for name, power in powers.items():
+        np.testing.assert_allclose(cached(name).loss(tf.constant(e)), (np.abs(e) ** power).mean(axis=1), rtol=1e-5)
 
 
 def test_cubic_scales_its_loss_by_the_mean_error_of_the_whole_training_set():
@@ -105,9 +103,8 @@ def test_evaluation_measures_the_errors_it_names():
     metrics = {name: value.numpy() for name, value in program.evaluate().items()}
     for seed in range(2):
         x = program.test_x.numpy()[seed].astype(np.float64)
-        squared = (
-            predict(program.learner.network, seed, x) - np.where(x < 0, np.sin(8 * np.pi * x), np.sin(np.pi * x))
-        ) ** 2
+        truth = np.sin(np.where(x < 0, 8, 1) * np.pi * x)
+        squared = (predict(program.learner.network, seed, x) - truth) ** 2
         expected = {
             "test_rmse": squared.mean() ** 0.5,
             "test_rmse_high": squared[x < 0].mean() ** 0.5,

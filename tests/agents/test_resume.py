@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -26,23 +25,22 @@ RUNS = {
 }
 
 
+MADE = {}  # programs of the supervised task as they were in the beginning, by their seeds
+
+
 @pytest.fixture
 def compiled_once(monkeypatch):
     """Each training of the same seeds gets the same program, as it was in the beginning."""
-    made = {}
 
     def make(run):
-        if run.seeds not in made:
+        if run.seeds not in MADE:
             program = make_program(run)
-            program.compile(measures=False)
-            program.close = lambda: None  # the next training gets it, too
-            made[run.seeds] = program, program.values()
-        program, beginning = made[run.seeds]
+            MADE[run.seeds] = program, program.values()
+        program, beginning = MADE[run.seeds]
         program.restore(beginning)
         return program
 
     monkeypatch.setattr(trainer, "make_program", make)
-    return make
 
 
 def keep_copies(path, at):
@@ -102,9 +100,7 @@ def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, c
     assert_same(resumed, execute(run))
 
 
-def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_it_was(
-    tmp_path, monkeypatch, compiled_once
-):
+def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on(tmp_path, monkeypatch, compiled_once):
     monkeypatch.setattr(trainer, "LARGEST_STACK", 3)
     run = replace(RUNS["sin"], seeds=tuple(range(4)), steps=80)
     runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-2, 1e-3)]
@@ -118,29 +114,3 @@ def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on_where_
     alone = execute(runs[1])
     pd.testing.assert_frame_equal(whole[1].records, alone.records, check_exact=True)
     assert not whole[0].records.equals(whole[1].records)
-
-
-@pytest.mark.thorough
-def test_a_training_holds_no_second_copy_of_its_buffers(tmp_path, compiled_once):
-    small = {"hidden": (4, 4), "batch_size": 4, "evaluation_episodes": 1, "warm_up_steps": 10**6}
-    run = run_of("Pendulum-v1", "prioritized_er", range(5), 160_000, 160_000, **small)
-    size = sum(array.nbytes for array in compiled_once(run).snapshot().values())
-    assert size > 30 * 2**20
-    checkpoint = Checkpoint(tmp_path / "run.checkpoint", {}, interval=0.0)
-    held = []
-
-    def stop_at_the_third(done, total):
-        # NumPy's arrays alone: neither TensorFlow's tensors nor the objects, some megabytes, of which it builds graphs.
-        arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
-        held.append(sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([arrays]).traces))
-        if len(held) % 3 == 0:
-            raise KeyboardInterrupt
-
-    tracemalloc.start()
-    with pytest.raises(KeyboardInterrupt):
-        execute(run, stop_at_the_third, checkpoint)
-    assert tracemalloc.get_traced_memory()[1] < 0.5 * size
-    with pytest.raises(KeyboardInterrupt):
-        execute(run, stop_at_the_third, checkpoint)
-    tracemalloc.stop()
-    assert checkpoint.path.exists() and held[-1] < 0.1 * size

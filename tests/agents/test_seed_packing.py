@@ -13,7 +13,7 @@ import packing
 import pandas as pd
 import pytest
 import tensorflow as tf
-from helpers import run_of, tiers
+from helpers import run_of
 
 from dyna_td.training import trainer
 from dyna_td.training.log import diverged_seeds
@@ -23,11 +23,8 @@ from dyna_td.training.trainer import BOX_WIDTH, LARGEST_STACK, WIDTHS, execute, 
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 130, "target_period": 50, "discount": 0.9}
 CHAINS = {"chain_steps": 30, "model_start": 130}
 RUNS = {
-    "prioritized_l2": run_of("sin", "prioritized_l2", (), 30, learning_rate=1e-2),
-    "er with 64 units": run_of("MazeGridWorld", "er", (), 140, hidden=(64, 64), **CONTROL),
-    "schaul_prioritized_er": run_of("MazeGridWorld", "schaul_prioritized_er", (), 200, **CONTROL),
-    "figure 1c": run_of("MountainCar-v0", "full_prioritized_er", (), 200, hidden=(16, 16), **CONTROL),
-    "dyna_td": run_of("GridWorld", "dyna_td", (), 160, **CONTROL, **CHAINS),
+    3: run_of("sin", "prioritized_l2", (), 30, learning_rate=1e-2),
+    min(WIDTHS): run_of("GridWorld", "dyna_td", (), 160, **CONTROL, **CHAINS),
 }
 
 
@@ -40,20 +37,14 @@ def results_of(run, seeds):
     return variables, {name: value.numpy() for name, value in metrics.items()}
 
 
-@pytest.mark.parametrize("name", tiers(RUNS, quick=("prioritized_l2", "dyna_td")))
-def test_every_compiled_size_has_the_numbers_of_twenty(name, request):
-    is_thorough = request.config.getoption("--thorough")
-    sizes = WIDTHS[:-1] if is_thorough else (min(WIDTHS),)
-    if RUNS[name].environment == "sin":  # without companions
-        sizes = range(2, LARGEST_STACK, 3) if is_thorough else (3,)
-    wide, many = results_of(RUNS[name], range(20))
-    for size in sizes:
-        first = min(3, LARGEST_STACK - size)  # a seed's place in its stack must not matter, either
-        narrow, few = results_of(RUNS[name], range(first, first + size))
-        np.testing.assert_equal(narrow, [value[first : first + size] for value in wide])
-        np.testing.assert_equal(few, {metric: value[first : first + size] for metric, value in many.items()})
-    if name.startswith("dyna"):
-        assert (many["chain_states"] > 0).all()
+@pytest.mark.parametrize("size", RUNS)
+def test_a_small_stack_has_the_numbers_of_twenty(size):
+    wide, many = results_of(RUNS[size], range(20))
+    few = slice(3, 3 + size)  # a seed's place in its stack must not matter, either
+    narrow, metrics = results_of(RUNS[size], range(20)[few])
+    np.testing.assert_equal(narrow, [value[few] for value in wide])
+    np.testing.assert_equal(metrics, {metric: value[few] for metric, value in many.items()})
+    assert RUNS[size].environment == "sin" or (many["chain_states"] > 0).all()
 
 
 @pytest.mark.thorough
@@ -88,12 +79,6 @@ def test_stacks_hold_every_seed_once_and_companions_fill_them_to_a_size_that_is_
     assert {len(stack) for stack in stacks_of(run_of("Pendulum-v1", "er", seeds))} == {BOX_WIDTH}
     of_algorithm_4 = stacks_of(run_of("CartPole-v1", "dyna_td", seeds, search_control="algorithm_4"))
     assert {len(stack) for stack in of_algorithm_4} == {LARGEST_STACK}
-
-
-def test_sizes_that_the_compiler_rounds_otherwise_are_not_compiled():
-    run = run_of("MountainCar-v0", "er", (), 500, 250, planning_updates=2, warm_up_steps=100, buffer_capacity=1_500)
-    few, many = (execute(replace(run, seeds=tuple(range(count)))).records for count in (2, 20))
-    pd.testing.assert_frame_equal(many[many["seed"] < 2].reset_index(drop=True), few, check_exact=True)
 
 
 def test_a_seed_has_diverged_if_its_agent_says_so_or_else_if_a_number_is_not_finite():

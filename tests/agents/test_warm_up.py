@@ -1,13 +1,17 @@
 """Warm-ups that reach the goal; what B_er holds of it, and search control that does not know where episodes end."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from helpers import run_of, tiers, untrained
+from helpers import random_transitions, run_of, untrained
 from scipy import stats
 
 from dyna_td.errors import UserError
+from dyna_td.learning.replay import Transition
+from dyna_td.learning.xla import xla_function
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import make_settings
 from dyna_td.playing.warm_up_goals import SEEDS, warm_up_goals
@@ -24,11 +28,13 @@ def test_the_published_warm_ups_are_walked_again_whichever_seeds_walk_together()
     np.testing.assert_array_equal(walked["first_goal_step"], published.loc[[9, 0, 18], "first_goal_step"])
 
 
+@functools.cache
 def warmed_up(environment, goal):
-    """A program at the end of its warm-up, and the transitions of its B_er."""
-    settings = {"warm_up_steps": WARM_UP, "warm_up_goal": goal}
-    made = make_program(run_of(environment, "er_warm_up", range(3), steps=WARM_UP, **settings))
-    made.train(tf.constant(WARM_UP))
+    """A program whose agent has seen its warm-up of random transitions, and those of its B_er."""
+    made = untrained(environment, "er_warm_up", 0, 3, steps=WARM_UP, warm_up_steps=WARM_UP, warm_up_goal=goal)
+    met, observe = random_transitions(made.twin, WARM_UP, 3), xla_function(made.agent.observe)
+    for t in range(WARM_UP):
+        observe(Transition(*(part[:, t : t + 1] for part in met)))
     return made, made.agent.replay.block(0, WARM_UP)
 
 
@@ -45,7 +51,7 @@ def test_a_shown_goal_is_one_episode_of_the_environment_that_reaches_it(environm
         assert not made.twin.is_terminal(tf.constant(next_state[begin:end])).numpy().any()
 
 
-@pytest.mark.parametrize("environment", tiers(("GridWorld", "MountainCar-v0"), quick=("GridWorld",)))
+@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
 def test_of_the_last_transition_alone_the_warm_up_has_no_path(environment):
     _, shown = warmed_up(environment, "shown")
     _, last = warmed_up(environment, "last")
@@ -56,7 +62,7 @@ def test_of_the_last_transition_alone_the_warm_up_has_no_path(environment):
         np.testing.assert_array_equal(alone.numpy()[~is_goal], without.numpy()[~is_goal])
 
 
-@pytest.mark.parametrize("environment", tiers(("GridWorld", "MountainCar-v0"), quick=("GridWorld",)))
+@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
 def test_a_random_walk_ends_the_warm_up_at_the_goal_with_actions_of_no_preference(environment):
     made, walked = warmed_up(environment, "walk")
     np.testing.assert_array_equal(walked.terminated.numpy().sum(axis=1), [1, 1, 1])
@@ -81,10 +87,8 @@ def test_a_hidden_goal_replaces_only_the_transitions_into_it():
 
 
 def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts_the_end():
-    blind, known = (
-        untrained("GridWorld", "uniform_states_warm_up", 40, model="learned", termination=rule).agent
-        for rule in ("learned", "known")
-    )
+    agents = "GridWorld", "uniform_states_warm_up", 40
+    blind, known = (untrained(*agents, model="learned", termination=rule).agent for rule in ("learned", "known"))
     goal = tf.constant([[[0.99, 0.99]]] * 2)
     assert known.first_alive(goal)[1].numpy().tolist() == [0, 0]
     assert blind.first_alive(goal)[1].numpy().tolist() == [1, 1]
@@ -92,13 +96,11 @@ def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts
     assert outputs == [4, 3]  # s' - s, r, and P(terminal) of the blind one
 
 
-@pytest.mark.parametrize(
-    ("environment", "settings"),
-    [("CartPole-v1", {"warm_up_goal": "shown"}), ("GridWorld", {"termination": "learned"})],
-)
-def test_what_cannot_be_shown_or_learned_is_refused(environment, settings):
-    with pytest.raises(UserError):
-        make_program(run_of(environment, "dyna_td_warm_up", **settings))
+def test_what_cannot_be_shown_or_learned_is_refused():
+    refused = {"CartPole-v1": {"warm_up_goal": "shown"}, "GridWorld": {"termination": "learned"}}
+    for environment, settings in refused.items():
+        with pytest.raises(UserError):
+            make_program(run_of(environment, "dyna_td_warm_up", **settings))
 
 
 def test_a_buffer_that_cannot_hold_the_warm_up_is_refused():

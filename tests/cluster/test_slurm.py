@@ -15,20 +15,20 @@ import subprocess
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
-from files import files_of, snakemake
+from files import files_of, python
 
-from dyna_td.pipeline.files import ROOT
-from dyna_td.publishing import store
+from dyna_td.pipeline.files import IMPORTS, ROOT
 
 PROFILE = ROOT / "profiles" / "slurm"
 FIGURES = ("figure_7", "figure_9")  # closed forms, and sweeps with runs
 SMOKE = ("--config", "scale=smoke")
 # The test's Slurm keeps no accounts, so that its queue is what tells a job's state, and a short job is soon over.
 WITHOUT_ACCOUNTS = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2")
-DAEMONS = ("munged", "slurmctld", "slurmd")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue")
 SECONDS_TO_START = 30
 
 CONFIGURATION = """
@@ -59,11 +59,6 @@ PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def missing():
-    """The programs that this machine lacks."""
-    return [name for name in (*DAEMONS, "sbatch", "srun", "squeue") if not program(name)]
-
-
 def program(name):
     """The path of a program; daemons are not on everybody's PATH."""
     return shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/sbin")
@@ -81,7 +76,7 @@ def slurm(cores=2):
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec {program("srun")} "$@"\n')
         srun.chmod(0o755)
         path = f"{srun.parent}{os.pathsep}{os.environ['PATH']}"
-        environment = store.environment(ROOT) | {"SLURM_CONF": str(configuration), "PATH": path}
+        environment = os.environ | IMPORTS | {"SLURM_CONF": str(configuration), "PATH": path}
         files = {"socket": "munge.socket", "pid-file": "munge.pid", "key-file": "munge.key", "seed-file": "munge.seed"}
         munged = ["munged", "--foreground", *(f"--{option}={folder / name}" for option, name in files.items())]
         for name, *arguments in (munged, ["slurmctld", "-D"], ["slurmd", "-D", "-N", host]):
@@ -123,7 +118,7 @@ def wait_until_idle(environment, folder):
 
 
 def reason_to_skip():
-    if lacking := missing():
+    if lacking := [name for name in PROGRAMS if not program(name)]:
         return f"Slurm is not installed ({', '.join(lacking)}): apt-get install munge slurm-wlm"
     if not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
         return "snakemake-executor-plugin-slurm is not installed: pip install the extra `cluster`"
@@ -142,12 +137,13 @@ def tables(folder):
 def test_a_real_slurm_makes_the_bytes_that_this_machine_makes_alone(tmp_path):
     for name in ("alone", "slurm"):
         (tmp_path / name).mkdir()
-    alone = snakemake(tmp_path / "alone", *FIGURES, *SMOKE)
+    snakemake = partial(python, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *FIGURES, *SMOKE)
+    alone = snakemake(cwd=tmp_path / "alone")
     assert alone.returncode == 0, alone.stderr[-3000:]
     with slurm() as environment:
         # Only with --verbose Snakemake says what it submits.
-        arguments = ("--verbose", "--profile", str(PROFILE), *FIGURES, *WITHOUT_ACCOUNTS, *SMOKE)
-        through_slurm = snakemake(tmp_path / "slurm", *arguments, env=environment)
+        arguments = ("--verbose", "--profile", str(PROFILE), *WITHOUT_ACCOUNTS)
+        through_slurm = snakemake(*arguments, cwd=tmp_path / "slurm", env=environment)
     assert through_slurm.returncode == 0, through_slurm.stderr[-3000:]
     expected = tables(tmp_path / "alone")
     assert tables(tmp_path / "slurm") == expected

@@ -116,7 +116,6 @@ def fail(self):
         ("Hoper-v4", "did you mean 'Hopper-v4'"),
         (7, "expected a Gymnasium id or module:id"),
         ("GridWorld-gaol0.2", "environment is 'GridWorld-gaol0.2', expected GridWorld[-goalX]"),
-        ("GridWorld-goal", "expected GridWorld[-goalX]"),
         ("GridWorld-rewardnoise1-goal0.2", "expected GridWorld[-goalX]"),
         ({"observation_space": None}, f"environment Odd-v0 declares no observation_space: {SUPPORTED}."),
         ({"observation_space": gymnasium.spaces.Box(-1, 1, (0,))}, "has an observation_space of shape (0,), without"),

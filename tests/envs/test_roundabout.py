@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from highway_env.envs.roundabout_env import RoundaboutEnv
 
-from envs.lanes import LaneTable
 from envs.roundabout import Roundabout
 
 EPISODES = int(os.environ.get("EPISODES", "24"))
@@ -18,12 +17,8 @@ LEFT, IDLE, RIGHT, FASTER, SLOWER = range(5)
 
 def highway_env_roundabout():
     """highway-env's unmodified environment with the paper's observation and target speeds."""
-    return RoundaboutEnv(
-        {
-            "observation": {"type": "TimeToCollision", "horizon": 10},
-            "action": {"type": "DiscreteMetaAction", "target_speeds": [0, 5, 10, 15]},
-        }
-    )
+    action = {"type": "DiscreteMetaAction", "target_speeds": [0, 5, 10, 15]}
+    return RoundaboutEnv({"observation": {"type": "TimeToCollision", "horizon": 10}, "action": action})
 
 
 def bits(number):
@@ -111,22 +106,6 @@ def test_driving_ahead_refuses_another_action_and_ends_with_a_reset():
     for environment in environments:
         environment.reset(seed=4)
     assert_same_step(ahead, plain, SLOWER)
-
-
-def test_all_lanes_at_once_give_the_coordinates_and_closest_lane_of_one_lane_after_the_other():
-    network = highway_env_roundabout().road.network
-    table = LaneTable(network)
-    rng = np.random.default_rng(0)
-    positions, headings = rng.uniform(-180, 180, (500, 2)), rng.uniform(-7, 7, 500)
-    positions[:300] /= 5  # most of them near the circle
-
-    along, across = table.coordinates(positions)
-    columns = table.closest_columns(along, across, headings)
-    for i, (position, heading) in enumerate(zip(positions, headings, strict=True)):
-        one_by_one = [network.get_lane(index).local_coordinates(position) for index in table.indexes]
-        np.testing.assert_array_equal(np.stack([along[i], across[i]], axis=1), one_by_one)
-        assert table.indexes[columns[i]] == network.get_closest_lane_index(position, heading)
-        assert table.get_closest_lane_index(position, heading) == network.get_closest_lane_index(position, heading)
 
 
 def test_leaving_the_road_is_paid_like_staying_on_it():

@@ -70,11 +70,8 @@ def gymnasium_steps(name, states, actions, skipped_noise=0):
 
 def agree(ours, theirs, rounding):
     """Which rows are equal: next states within `rounding` [d], rewards within 1e-6, terminations exactly."""
-    return (
-        (np.abs(ours[0].astype(np.float64) - theirs[0]) <= rounding).all(axis=-1)
-        & (np.abs(ours[1] - theirs[1]) <= 1e-6)
-        & (ours[2] == theirs[2])
-    )
+    is_near = (np.abs(ours[0].astype(np.float64) - theirs[0]) <= rounding).all(axis=-1)
+    return is_near & (np.abs(ours[1] - theirs[1]) <= 1e-6) & (ours[2] == theirs[2])
 
 
 def is_near_threshold(name, ours, skipped_noise, state, action, rounding):
@@ -139,9 +136,7 @@ def test_a_state_is_terminal_where_a_step_into_it_ends_the_episode(name):
         states[::2] = rng.uniform(corner - 0.15, corner, size=states[::2].shape)  # near the goal, which is small
     actions = rng.integers(twin.actions, size=len(states)).astype(np.int32)
     noise = rng.normal(size=(len(states), twin.noise_dim)).astype(np.float32)
-    next_states, _, terminated = (
-        result.numpy() for result in xla_function(twin.step)(*map(tf.constant, (states, actions, noise)))
-    )
+    next_states, _, terminated = (result.numpy() for result in xla_function(twin.step)(states, actions, noise))
     is_terminal = xla_function(twin.is_terminal)(tf.constant(next_states)).numpy()
     if name == "Acrobot-v1":  # whose step decides before it rounds its angles to an observation
         angle1, angle2 = internal_states(name, next_states).T[:2]

@@ -44,13 +44,8 @@ def fake_training(monkeypatch):
         executed.append(run)
         steps = sorted({*range(0, run.steps, run.evaluate_every), run.steps})
         metrics = ("test_rmse", "train_rmse") if run.environment == "sin" else ("return", "episode_length")
-        rows = [
-            (seed, step, metric, seed % 10 + run.settings.learning_rate)
-            for metric in metrics
-            for step in steps
-            for seed in reversed(run.seeds)
-        ]
-        records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+        keys = {"seed": run.seeds[::-1], "step": steps, "metric": metrics}
+        records = files.rows_of(lambda seed, *_: seed % 10 + run.settings.learning_rate, **keys)
         states = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
         cost = {"train_seconds": 1.0, "compile_seconds": 0.5, "peak_memory_mib": 10.0}
         cost |= {"train_seconds_at": [[run.steps, 1.0]], "diverged_seeds": {}, "remarks": {}}
@@ -80,7 +75,7 @@ def smoke_runs(fake_training, tmp_path, monkeypatch):
 @pytest.fixture
 def snakemake(tmp_path):
     """Calls Snakemake on the project with results in a temporary folder; returns the finished process."""
-    return partial(files.snakemake, tmp_path)
+    return partial(files.python, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), cwd=tmp_path)
 
 
 @pytest.fixture(scope="session")

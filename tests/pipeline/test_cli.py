@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -49,6 +48,7 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--steps", "99999999999"), "--steps"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--output", "x.txt"), "ends in .csv"),
+        (train("--output", "r/x.states.csv"), f"the place of the sampled states of {Path('r/x.csv')}"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
         (["restore"], "reference holds no published results"),
         (["compare", "--scale", "paper"], "results/paper holds no finished runs"),
@@ -71,13 +71,6 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
     assert fake_training == [] and files_of(Path()) == before
 
 
-def is_refused(arguments, words, capsys):
-    """Whether the command says one sentence with these words, and leaves every file as it was."""
-    before = files_of(Path())
-    message = error_of(cli.main, arguments, capsys)
-    return words in message and files_of(Path()) == before
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -88,36 +81,17 @@ def is_refused(arguments, words, capsys):
     ],
 )
 @pytest.mark.parametrize("finished_before", [False, True])
-def test_a_file_at_a_place_of_a_training_that_is_not_its_own_is_kept(
-    name, words, finished_before, fake_training, capsys
-):
+def test_a_file_that_is_not_the_trainings_own_is_kept(name, words, finished_before, fake_training, capsys):
     if finished_before:  # without states or policy
         assert cli.main(train("--steps", "20")) == 0
         if name in ("x.csv", "x.json"):
             Path("x.json").unlink()
     Path(name).write_bytes(b"another's")
-    assert is_refused(train("--steps", "20"), words, capsys)
+    before = files_of(Path())
+    assert words in error_of(cli.main, train("--steps", "20"), capsys) and files_of(Path()) == before
     Path(name).rename("elsewhere")
     Path("x.csv").unlink(missing_ok=True)
     assert cli.main(train("--steps", "20")) == 0
-
-
-def test_no_training_takes_the_place_of_anothers_states(fake_training, capsys):
-    words = f"the place of the sampled states of {Path('r/x.csv')}"
-    assert is_refused(train("--output", "r/x.states.csv"), words, capsys)
-    assert fake_training == []
-
-
-def test_two_trainings_share_no_folder_of_events(fake_training, capsys):
-    first, second = (train("--output", f"{place}/run.csv", "--tensorboard", "events") for place in "xy")
-    assert cli.main(first) == cli.main(first) == 0
-    assert is_refused(second, "holds the evaluations of", capsys)
-    assert len(fake_training) == 2
-    Path("others/run").mkdir(parents=True)
-    Path("others/run/notes").touch()
-    assert is_refused(train("--output", "x/run.csv", "--tensorboard", "others"), "files of other programs", capsys)
-    Path("file").touch()
-    assert is_refused(train("--output", "x/run.csv", "--tensorboard", "file"), "choose another --tensorboard", capsys)
 
 
 def test_temporary_files_are_beside_the_result_and_go_with_its_maker(tmp_path):
@@ -193,12 +167,6 @@ def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(fake
     assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.json"]
 
 
-def test_the_next_command_that_is_printed_quotes_a_blank(fake_training, capsys):
-    assert cli.main([word.replace("x.csv", "my run.csv") for word in train("--steps", "20")]) == 0
-    command = capsys.readouterr().out.partition("next: ")[2]
-    assert shlex.split(command)[2:] == ["my run.csv", "--output", "my run.png"]
-
-
 def test_list_shows_only_lines_with_all_words(monkeypatch, capsys):
     monkeypatch.setattr(cli, "__doc__", None)  # as Python does when it strips docstrings
     assert cli.main(["list", "maze", "GOALS", "n30"]) == 0
@@ -255,13 +223,6 @@ def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_t
     assert details["learning_rate_selection"]["seeds"] == choice["seeds"] != [0, 1]
 
 
-def test_a_sweep_over_other_seeds_than_the_plans_is_refused(fake_training, capsys):
-    cli.main(["select", L2, "--scale", "paper"])
-    Path("results/paper").rename("results/smoke")
-    words = "is not the sweep that the plan asks for"
-    assert words in error_of(cli.main, ["run", L2, "--scale", "smoke"], capsys)
-
-
 def test_planning_and_publishing_do_not_import_tensorflow():
     code = """import contextlib, sys
 from dyna_td import cli
@@ -274,11 +235,10 @@ sys.exit("tensorflow" in sys.modules)"""
     assert finished.returncode == 0, finished.stderr
 
 
-@pytest.mark.parametrize("words", [["list"], ["list", "MazeGridWorld", "goals"]])  # long and short
-def test_a_reader_who_has_had_enough_is_no_error(words):
+def test_a_reader_who_has_had_enough_is_no_error():
     reads, writes = os.pipe()
     os.close(reads)
-    process = python("-m", "dyna_td", *words, capture_output=False, stdout=writes, stderr=subprocess.PIPE)
+    process = python("-m", "dyna_td", "list", capture_output=False, stdout=writes, stderr=subprocess.PIPE)
     os.close(writes)
     assert (process.returncode, process.stderr) == (141, "")
 

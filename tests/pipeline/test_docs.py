@@ -3,6 +3,7 @@
 What they and the findings say in numbers is what `reference/` holds.
 """
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -23,7 +24,6 @@ from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import STUDIES
 from dyna_td.pipeline.policy import load_policy
 from dyna_td.playing import always_slower, walkers
-from dyna_td.publishing import store
 
 FACTS = Facts()
 PAGES = ("README.md", "reference/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
@@ -86,7 +86,8 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     words = ["train", "--env", "CartPole-v1", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
     words += ["--output", "recent.csv"]
-    outcome = python("-m", "dyna_td", *words, env=store.environment(tmp_path), cwd=tmp_path)
+    imports = {"PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path}"}
+    outcome = python("-m", "dyna_td", *words, env=os.environ | imports, cwd=tmp_path)
     assert outcome.returncode == 0, outcome.stderr
     records = pd.read_csv(tmp_path / "recent.csv")
     assert set(records["seed"]) == {0, 1} and set(records["step"]) == {0, 100, 200}
@@ -102,9 +103,9 @@ def page(name):
 
 def says(number, *words):
     """Whether the finding of a claim has each of `words`."""
-    text = FACTS.findings[number].measured
+    text = FACTS.findings[number]["measured"]
     missing = [each for each in words if each not in text]
-    assert FACTS.findings[number].verdict == FACTS.verdicts[number] and not missing, missing
+    assert FACTS.findings[number]["verdict"] == FACTS.verdicts[number] and not missing, missing
 
 
 def by_seed(figure, panel, curve, metric, window="auc"):

@@ -1,21 +1,16 @@
 """The YAML files say what the paper says, and each mistake in them gets one sentence."""
 
-import re
 from dataclasses import replace
 
 import pytest
 import yaml
 from files import edit, sentence_of
 
+from dyna_td.pipeline import yaml_files
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.plans import load_plan
 
 SCALES = ("smoke", "quick", "paper")
-
-
-def refusal(experiments, scale="quick"):
-    """The sentence with which the experiments in a folder are refused."""
-    return sentence_of(load_plan, scale, experiments)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -29,15 +24,12 @@ def test_every_file_of_experiments_plans(scale):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_selection_seeds_are_never_reported(scale):
+def test_selection_seeds_are_never_reported_and_each_sweep_has_its_own(scale):
     plan = load_plan(scale)
     for run in plan.runs.values():
         candidates = plan.selection_runs(run)
         assert tuple(candidate.settings.learning_rate for candidate in candidates) == run.sweep
         assert not any(set(candidate.seeds) & set(run.seeds) or candidate.sweep for candidate in candidates)
-
-
-def test_each_sweep_has_selection_seeds_of_its_own():
     plan = load_plan("paper")
     seeds = [plan.selection_runs(run)[0].seeds for run in plan.all_runs.values() if run.sweep]
     every = {seed for block in seeds for seed in block}
@@ -73,12 +65,11 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("[1.0e-3, 1.0e-4]", "[1.0e-3]", ["learning_rate is [0.001]", "one number"]),
         ("      er:", "      ../../er:", ["panels.c.curves", "'../../er'", "small letters"]),
         ("hidden: [16, 16]", "hidden: 16", ["panels.c", "hidden is 16", "[32, 32]"]),
-        ("panels:", "panel:", ["unknown key 'panel'", "'panels'"]),
     ],
 )
 def test_a_mistake_in_a_figure_is_refused_with_its_place_and_remedy(experiments_copy, old, new, words):
     edit(experiments_copy / "figure_1.yaml", old, new)
-    sentence = refusal(experiments_copy)
+    sentence = sentence_of(load_plan, "quick", experiments_copy)
     assert "figure_1.yaml" in sentence
     assert [word for word in words if word not in sentence] == []
 
@@ -86,43 +77,27 @@ def test_a_mistake_in_a_figure_is_refused_with_its_place_and_remedy(experiments_
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        (
-            "scales",
-            "      warm_up_steps: 100",
-            "      warmup_steps: 100",
-            "smoke.control.settings: unknown setting 'warmup_steps': did you mean 'warm_up_steps'?",
-        ),
-        (
-            "frozen",
-            "langevin\n      moment: late",
-            "langevin\n      moment: early",
-            "panels.b: states of source",
-        ),
+        ("scales", "      warm_up_steps: 100", "      warmup_steps: 100", "smoke.control.settings: unknown setting"),
+        ("frozen", "langevin\n      moment: late", "langevin\n      moment: early", "panels.b: states of source"),
     ],
 )
 def test_a_mistake_in_another_file_is_refused_with_its_place(experiments_copy, file, old, new, words):
     edit(experiments_copy / f"{file}.yaml", old, new)
-    assert f"{file}.yaml: {words}" in refusal(experiments_copy, "smoke")
+    assert f"{file}.yaml: {words}" in sentence_of(load_plan, "smoke", experiments_copy)
 
 
-@pytest.mark.parametrize("learning_rate", ["2e-3", "2E-3", ".002", "2.0e-03"])
-def test_numbers_may_be_written_as_people_write_them(experiments_copy, learning_rate):
-    edit(experiments_copy / "figure_1.yaml", "steps: 50000", "steps: 5e4")
-    edit(experiments_copy / "figure_1.yaml", "[1.0e-3, 1.0e-4]", learning_rate)
-    panels = load_plan("paper", experiments_copy).figures["figure_1"].panels
-    assert panels["a"].curves["l2"].steps == 50_000
-    assert panels["c"].curves["er"].settings.learning_rate == 0.002
+def test_numbers_may_be_written_as_people_write_them():
+    found = yaml.load("[2e-3, 2E-3, .002, 2.0e-03, 5e4]", Loader=yaml_files._Loader)
+    assert found == [0.002] * 4 + [50_000] and type(found[-1]) is int
 
 
 @pytest.mark.parametrize(
     ("old", "new", "differing", "curve"),
     [("seeds: 50", "seeds: 40", "seeds", "prioritized_l2"), ("1.0e-3, ", "", "sweep", "l2")],
 )
-def test_two_figures_that_disagree_about_a_run_are_refused_with_both_places(
-    experiments_copy, old, new, differing, curve
-):
+def test_two_figures_that_disagree_about_a_run_are_refused(experiments_copy, old, new, differing, curve):
     edit(experiments_copy / "figure_10.yaml", old, new)
-    sentence = refusal(experiments_copy, "paper")
+    sentence = sentence_of(load_plan, "paper", experiments_copy)
     places = [f"figure_{number}.yaml: panels.a.curves.{curve}" for number in (10, 1)]
     assert all(place in sentence for place in places) and f"with other {differing} than " in sentence
 
@@ -132,13 +107,6 @@ def test_every_setting_of_a_run_that_is_not_the_default_shows_in_its_name():
     changed = {"exploration": 0.2, "discount": 0.9, "target_period": 10, "hidden": (8,), "learning_rate": 0.5}
     names = {replace(run, settings=replace(run.settings, **{k: v}), sweep=()).name for k, v in changed.items()}
     assert len(names | {run.name}) == len(changed) + 1
-
-
-def test_the_conda_environment_has_the_versions_of_the_lock():
-    lock = (ROOT / "requirements.lock").read_text()
-    pip = yaml.safe_load((ROOT / "environment.yaml").read_text())["dependencies"][-1]["pip"]
-    assert len(pip) > 10
-    assert [line for line in pip if not re.search(rf"^{re.escape(line)}( |$)", lock, re.MULTILINE)] == []
 
 
 def test_editing_one_figure_changes_its_runs_alone_and_a_comment_none(experiments_copy):

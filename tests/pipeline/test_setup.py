@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dyna_td.pipeline import lock
-from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.files import IMPORTS, ROOT
 
 # Stands in for Python: notes each environment that is made or cleared, and installs nothing.
 PYTHON = f"""#!/bin/sh
@@ -58,15 +58,11 @@ def test_setup_clears_nothing_under_a_pipeline(setup):
     setup()
     Path("requirements.lock").write_text("")
     held = "from dyna_td.pipeline import lock; lock.hold(); print(flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", held],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as pipeline:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": os.environ | IMPORTS}
+    with subprocess.Popen([sys.executable, "-c", held], **pipes) as pipeline:
         pipeline.stdout.readline()
         status, said, count = setup()
-        assert status == 2 and count == 1 and "error: a pipeline is at work in this folder" in said
+        assert status == 2 and count == 1 and "error: another pipeline is at work in this folder" in said
         pipeline.communicate(b"\n")
     assert lock.PATH.exists() and setup() == (0, "", 2)
 

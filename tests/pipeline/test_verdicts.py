@@ -4,12 +4,12 @@ import shutil
 import zlib
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from files import rows_of
 
 from dyna_td import cli
 from dyna_td.evidence.claims import Claim, MeasuredTest, Term, load_claims
@@ -99,9 +99,7 @@ def short(tmp_path_factory):
     claims = (directory / "claims.yaml").read_text()
     (directory / "claims.yaml").write_text(claims.replace("first_seed: 20", "first_seed: 1"))  # of few seeds
     plans = {seeds: load_plan(f"of{seeds}", directory) for seeds in (FEW, SEEDS)}
-    return {
-        seeds: (plan, {claim.number: claim for claim in load_claims(plan, directory)}) for seeds, plan in plans.items()
-    }
+    return {seeds: (plan, {c.number: c for c in load_claims(plan, directory)}) for seeds, plan in plans.items()}
 
 
 def made_up(claim, values, er):
@@ -122,16 +120,12 @@ def made_up(claim, values, er):
             return None
         steps, rng = range(0, run.steps + 1, run.evaluate_every), np.random.default_rng(zlib.crc32(run.name.encode()))
         by_seed = {metric: mean * (1 + 0.01 * rng.normal(size=len(run.seeds))) for metric, mean in means[run].items()}
-        rows = [
-            (seed, step, metric, value)
-            for metric, values in by_seed.items()
-            for seed, value in zip(run.seeds, values, strict=True)
-            for step in steps
-        ]
+        keys = {"seed": run.seeds, "step": steps, "metric": by_seed}
+        records = rows_of(lambda seed, step, metric: by_seed[metric][run.seeds.index(seed)], **keys)
         seconds = er if run.agent == "er" else 10.0
         clock = [[step, seconds * step / run.steps] for step in steps]
         details = {"train_seconds": seconds, "trained_seeds": len(run.seeds), "train_seconds_at": clock}
-        return Measured(run, pd.DataFrame(rows, columns=results.COLUMNS), details, "make it")
+        return Measured(run, records, details, "make it")
 
     return read, means
 
@@ -170,10 +164,8 @@ def compare(plus, minus, expect="greater", **changes):
 
 
 def judged(tests, read, combine="all"):
-    """The verdict and the outcomes of a claim on a panel that shows all curves of the tests."""
-    curves = {term.path: term.run for test in tests for term in test.terms}
-    plan = SimpleNamespace(drawn={"figure_4": SimpleNamespace(panels={"a": SimpleNamespace(curves=curves)})})
-    return judge(Claim(1, "t", "p", ("figure_4",), combine, tuple(tests)), plan, read)
+    """The verdict and the outcomes of a claim."""
+    return judge(Claim(1, "t", "p", ("figure_4",), combine, tuple(tests)), None, read)  # only identities need a plan
 
 
 def outcomes_of(tests, read):
@@ -207,16 +199,9 @@ def test_below_ten_seeds_welch_and_the_exact_test_of_ranks_decide_together():
 def test_a_relative_effect_is_a_ratio_less_one_and_equivalence_is_tested_by_the_90_percent_interval():
     (a, b), read = in_memory(1.1 * BASE + 0.05 * LEAD, BASE)
     (found,) = outcomes_of([compare(a, b, "equivalent", relative=True, margin=0.2)], read)
-    assert found.effect.estimate == pytest.approx(0.11, abs=0.01)
-    assert (
-        0.05
-        < found.effect.low95
-        < found.effect.low90
-        < found.effect.estimate
-        < found.effect.high90
-        < found.effect.high95
-        < 0.2
-    )
+    effect = found.effect
+    assert effect.estimate == pytest.approx(0.11, abs=0.01)
+    assert 0.05 < effect.low95 < effect.low90 < effect.estimate < effect.high90 < effect.high95 < 0.2
     between = (found.effect.high90 + found.effect.high95) / 2
     for margin, verdict in ((between, "supported"), (found.effect.high90 - 1e-4, "undecided")):
         assert outcomes_of([compare(a, b, "equivalent", relative=True, margin=margin)], read)[0].verdict == verdict
@@ -234,9 +219,8 @@ def test_students_interval_is_named_where_it_lies_otherwise_to_the_bound():
     skewed = np.array([0.2, 0.3, 0.1, 0.4, 0.2, 0.3, 0.2, 0.5, 0.3, 0.1, 0.2, 9.0])
     (a, b, c), read = in_memory(skewed, np.zeros(12), skewed * 0.0 + LEAD)
     apart, agreed = outcomes_of([compare(a, b), compare(c, b)], read)
-    assert (
-        apart.effect.low95 > 0 and apart.note.startswith("Student's interval says otherwise: -0.") and agreed.note == ""
-    )
+    assert apart.effect.low95 > 0 and agreed.note == ""
+    assert apart.note.startswith("Student's interval says otherwise: -0.")
 
 
 def test_seeds_below_the_first_do_not_count_and_without_others_nothing_is_decided():

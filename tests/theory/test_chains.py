@@ -1,6 +1,5 @@
 """Where the chains of the three rules end up, where |delta| on a box is written out (Section 4.1, claim 45)."""
 
-import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -102,9 +101,7 @@ def chain_states(rule, target, m, chain_steps, fills):
 
     @tf.function(jit_compile=True)
     def fill(step):
-        return control.fill(
-            step, tf.constant(chain_steps), lambda state, i: target.log_slope(state), functools.partial(start, step)
-        )
+        return control.fill(step, tf.constant(chain_steps), lambda s, i: target.log_slope(s), lambda i: start(step, i))
 
     brought = [fill(tf.constant(step)) for step in range(fills)]
     assert all((count.numpy() == m).all() for _, count in brought)

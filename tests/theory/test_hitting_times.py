@@ -74,9 +74,7 @@ def test_the_crossover_is_real_and_separates_the_faster_losses(initial, rate_rat
     assert head_start(1.001 * crossover) > 0 > head_start(0.999 * crossover)
 
 
-@pytest.mark.parametrize(
-    ("error", "threshold"), [(2.0, 0.0), (2.0, -1.0), (2.0, 2.5), (2.0, np.nan), (0.0, 0.5), (np.inf, 0.5)]
-)
+@pytest.mark.parametrize(("error", "threshold"), [(2, 0), (2, -1), (2, 2.5), (2, np.nan), (0, 0.5), (np.inf, 0.5)])
 def test_a_threshold_out_of_reach_and_an_error_that_is_not_positive_and_finite_are_refused(error, threshold):
     single = (hitting_times.square_hitting_time, hitting_times.cubic_hitting_time)
     total = (hitting_times.total_square_hitting_time, hitting_times.total_cubic_hitting_time)

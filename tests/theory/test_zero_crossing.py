@@ -22,9 +22,8 @@ def test_the_slope_is_that_of_h(error):
 
 
 def test_the_smaller_the_steps_the_fewer_chains_cross_in_the_same_time():
-    large, small = (
-        zero_crossing.share_across(zero_crossing.langevin(CROSSING, a), round(0.04 / a), 2000) for a in (1e-3, 1e-5)
-    )
+    chains = {a: zero_crossing.langevin(CROSSING, a) for a in (1e-3, 1e-5)}
+    large, small = (zero_crossing.share_across(chain, round(0.04 / a), 2000) for a, chain in chains.items())
     assert 0.0 < small < 0.75 * large
 
 

@@ -66,27 +66,9 @@ def test_the_next_one_is_due_after_the_interval_or_later_if_writing_takes_long(p
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + writing))
     checkpoint = Checkpoint(path, IDENTITY, interval=60.0)
-    checkpoint.save(ARRAYS, {}, begun=now[0])  # one percent of the time, but ten minutes at most
+    checkpoint.save(ARRAYS, {})  # one percent of the time, but ten minutes at most
     dues = []
     for passed in (pause - 1.0, 1.0):
         now[0] += passed
         dues.append(checkpoint.is_due)
     assert dues == [False, True]
-
-
-def test_the_empty_end_of_a_buffer_takes_no_room_and_comes_back(path):
-    rng = np.random.default_rng(0)
-    buffer = np.zeros((2, 90_000, 3), np.float32)
-    buffer[:, :100] = rng.normal(size=(2, 100, 3))
-    buffer[1, 100, 2] = -0.0  # not the bits of nothing
-    arrays = {
-        "buffer": buffer,
-        "full": rng.normal(size=(2, 90_000)),
-        "empty": np.zeros((2, 400_000)),
-        "few": buffer[:, :7],
-    }
-    Checkpoint(path, IDENTITY).save(arrays, {})
-    assert path.stat().st_size < arrays["full"].nbytes + 20_000
-    loaded, _ = Checkpoint(path, IDENTITY).load()
-    for name, array in arrays.items():
-        assert loaded[name].tobytes() == array.tobytes() and loaded[name].shape == array.shape

@@ -1,8 +1,6 @@
 """claims.yaml states all claims, and every mistake in it gets one sentence."""
 
 import math
-import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,7 +10,7 @@ from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.verdicts import combined
 from dyna_td.measures import hitting_times
-from dyna_td.pipeline.plans import DIRECTORY, load_plan
+from dyna_td.pipeline.plans import load_plan
 
 PLAN = load_plan("quick")
 
@@ -46,14 +44,6 @@ def test_the_region_of_a_claim(tmp_path, content, region):
     assert only.tests[0].region == pytest.approx(region)
 
 
-@pytest.mark.parametrize(("file", "number"), [("figure_14", 44), ("frozen", 47)])
-def test_a_figure_or_study_without_its_file_is_no_mistake(tmp_path, file, number):
-    directory = Path(shutil.copytree(DIRECTORY, tmp_path / "experiments"))
-    (directory / f"{file}.yaml").unlink()
-    claims = {claim.number: claim for claim in load_claims(load_plan("quick", directory), directory)}
-    assert all(term.run is None for test in claims[number].tests for term in test.terms)
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -66,10 +56,7 @@ def test_a_figure_or_study_without_its_file_is_no_mistake(tmp_path, file, number
         (claim([measured(panels=["figure_8/a"])], figures=[8]), ["figure_8/a is a closed form", "use `compute`"]),
         (claim([measured(expect="not_less")]), ["`not_less` needs a margin"]),
         (claim([measured(above=0.1)]), ["claims.0.tests.0", "why"]),
-        (
-            claim([measured(expect="more_often", margin=1, why="w", plus=["l2", "l2"])]),
-            ["`more_often` compares two curves: give one in plus and one in minus"],
-        ),
+        (claim([measured(expect="more_often", margin=1, why="w", plus=["l2", "l2"])]), ["`more_often` compares two"]),
         (claim([measured(label="x")]), ["a test needs either panels, or a label"]),
         (claim([{"compute": "theorem_3"}]), ["unknown identity 'theorem_3'", "did you mean 'theorem_2'?"]),
     ],

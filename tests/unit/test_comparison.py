@@ -1,8 +1,7 @@
 """Two trainings are compared seed by seed, or, with few seeds, as independent samples."""
 
-import pandas as pd
 import pytest
-from files import error_of
+from files import error_of, rows_of
 
 from dyna_td import cli
 from dyna_td.evidence.comparison import compare
@@ -17,21 +16,18 @@ def write(tmp_path):
     """Writes a training with these values by seed, the same at every evaluation after a step without learning."""
 
     def call(name, values, environment="GridWorld", metric="return"):
-        rows = [
-            (seed, step, metric, value if step else 1e9) for seed, value in values.items() for step in (0, 500, 1_000)
-        ]
+        keys = {"seed": values, "step": (0, 500, 1_000), "metric": [metric]}
+        records = rows_of(lambda seed, step, _: values[seed] if step else 1e9, **keys)
         details = {"environment": environment, "agent": name, "run": f"run of {name}"}
-        details["settings"] = {"warm_up_steps": 500}
-        results.write(tmp_path / f"{name}.csv", pd.DataFrame(rows, columns=results.COLUMNS), details)
+        results.write(tmp_path / f"{name}.csv", records, details | {"settings": {"warm_up_steps": 500}})
         return tmp_path / f"{name}.csv"
 
     return call
 
 
 def test_few_seeds_are_compared_as_independent_samples(write):
-    *_, plus, minus, difference = compare(
-        [write("a", {0: 1.0, 1: 2.0, 2: 3.0}), write("b", {0: 0.0, 5: 0.5, 6: 1.0, 7: 2.0})]
-    )
+    sides = write("a", {0: 1.0, 1: 2.0, 2: 3.0}), write("b", {0: 0.0, 5: 0.5, 6: 1.0, 7: 2.0})
+    *_, plus, minus, difference = compare(sides)
     assert plus == "  a: 2 ± 2.48, 3 seeds (run of a)"  # t(0.975, 2) / sqrt(3)
     assert minus.startswith("  b: 0.875 ± ")
     assert difference.startswith("a - b: +1.12, 95% interval ") and "(3 and 4 seeds, not paired); no lead" in difference
@@ -39,10 +35,8 @@ def test_few_seeds_are_compared_as_independent_samples(write):
 
 
 def test_of_errors_the_smaller_one_leads(write):
-    sides = [
-        write(name, {seed: error + seed / 100 for seed in range(4)}, "sin", "test_rmse")
-        for name, error in (("a", 1), ("b", 2))
-    ]
+    of = {"a": 1, "b": 2}
+    sides = [write(name, {s: of[name] + s / 100 for s in range(4)}, "sin", "test_rmse") for name in of]
     assert compare(sides)[-1].endswith("a leads; P of improvement by a 1.00")
 
 

@@ -39,13 +39,9 @@ def test_published_costs_are_those_of_the_papers_scale_alone(published):
     write(published / f"{SWEEP}.json", PAPER.selection_runs(SWEPT)[0], 3.0, sweep=SWEPT.sweep)
     assert costs.measured(PAPER, SWEPT.name)[:2] == (7.0, 1000.0)
     assert costs.measured(PAPER, SWEEP).core_seconds == 3.0
-    assert costs.measured(QUICK, SWEPT.name) is None
-
-
-def test_a_finished_run_tells_the_cost_of_its_scale():
-    run = QUICK.all_runs[SWEPT.name]
-    write(results.provenance_json(results.run_csv("quick", run.name)), run, 2.0)
-    assert costs.measured(QUICK, run.name).core_seconds == 2.0
+    assert costs.measured(QUICK, SWEEP) is None
+    write(results.provenance_json(results.run_csv("quick", SWEPT.name)), QUICK.all_runs[SWEPT.name], 2.0)  # finished
+    assert costs.measured(QUICK, SWEPT.name).core_seconds == 2.0
 
 
 def test_a_beginning_is_expected_to_take_its_share_of_the_published_seconds(published):

@@ -63,9 +63,8 @@ def test_predictions_stay_in_the_box_and_end_where_the_known_rule_says():
     for kernel in model.network.kernels:
         kernel.assign(0.3 * tf.cast(rng.normal(size=kernel.shape), tf.float32))
     state = tf.constant(rng.uniform(-4, 4, size=(SEEDS, 200, D)), tf.float32)
-    next_state, reward, terminated = (
-        part.numpy() for part in model.predict(state, tf.ones([SEEDS, 200], tf.int32), None)
-    )
+    predicted = model.predict(state, tf.ones([SEEDS, 200], tf.int32), None)
+    next_state, reward, terminated = (part.numpy() for part in predicted)
     assert (np.abs(next_state) <= 4.0).all() and (np.abs(next_state) == 4.0).mean() > 0.2
     assert np.abs(reward).max() > 4.0  # rewards know no box
     np.testing.assert_array_equal(terminated, (next_state[..., 0] > 1.0).astype(np.float32))
@@ -77,9 +76,8 @@ def test_an_agent_searches_with_a_learned_model_only_once_it_may_be_used():
     agent = make_program(run_of("MountainCar-v0", "dyna_td", steps=100, hidden=(8,), batch_size=4, **numbers)).agent
     budgets, model_updates = [], []
     agent.search = lambda step, chain_steps: budgets.append(int(chain_steps))
-    transition = Transition(
-        tf.zeros([2, 1, 2]), tf.zeros([2, 1], tf.int32), tf.zeros([2, 1]), tf.ones([2, 1, 2]), tf.zeros([2, 1])
-    )
+    zero, state = tf.zeros([2, 1]), tf.zeros([2, 1, 2])
+    transition = Transition(state, tf.cast(zero, tf.int32), zero, state + 1.0, zero)
     for step in range(20):
         agent.observe(transition)
         agent.learn(tf.constant(step, tf.int64), tf.constant(0 if step == 18 else 1))

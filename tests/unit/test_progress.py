@@ -2,15 +2,10 @@
 
 import io
 
-import pandas as pd
 import pytest
+from files import rows_of
 
 from dyna_td.training import progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 @pytest.mark.parametrize(
@@ -32,10 +27,11 @@ def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun,
 
 
 def test_the_latest_mean_return_goes_with_the_progress():
-    rows = [(seed, step, "return", 100.0 * seed + step) for seed in (0, 1) for step in (0, 500)]
-    for stream in (io.StringIO(), Terminal()):
+    records = rows_of(lambda seed, step, _: 100.0 * seed + step, seed=(0, 1), step=(0, 500), metric=["return"])
+    for stream in (io.StringIO(), terminal := io.StringIO()):
+        terminal.isatty = lambda: True
         with progress.progress("run", stream) as show:
-            show.watch(pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]))
+            show.watch(records)
             show(0, 1000)
             show(1000, 1000)
         assert "run: compiling" in stream.getvalue() and "mean return 550" in stream.getvalue()

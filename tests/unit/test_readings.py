@@ -2,15 +2,12 @@
 
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 import yaml
-from files import sentence_of
+from files import rows_of, sentence_of
 
-from dyna_td.errors import UserError
 from dyna_td.evidence import readings
 from dyna_td.evidence.claims import MeasuredTest, load_claims
-from dyna_td.evidence.scorecard import as_csv
 from dyna_td.evidence.scores import Measured
 from dyna_td.evidence.verdicts import judge
 from dyna_td.pipeline.plans import load_plan
@@ -31,8 +28,8 @@ def made_up(level, seeds):
     def read(run):
         if level(run, 0) is None:
             return None
-        rows = [(seed, step, "test_rmse", level(run, seed)) for seed in seeds for step in (0, 5_000, 10_000)]
-        records = pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+        keys = {"seed": seeds, "step": (0, 5_000, 10_000), "metric": ("test_rmse",)}
+        records = rows_of(lambda seed, *_: level(run, seed), **keys)
         return Measured(replace(run, seeds=tuple(seeds)), records, {}, "make it")
 
     return read
@@ -129,12 +126,5 @@ def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
 
     table = readings.judged(chosen, PLAN, made_up(level, range(20)))
     rows = table[table["row"] == "claim"]
-    assert list(rows[["reading", "claim", "verdict"]].itertuples(index=False, name=None)) == [
-        ("b = 512", 10, "supported"),
-        ("b = 32", 10, "not run"),
-    ]
-    csv = tmp_path / "readings.csv"
-    csv.write_text(as_csv(table))
-    readings.require_table(csv, chosen, "make it")
-    with pytest.raises(UserError, match=r"readings\.csv is not a table of .* as they are now: call `make it`"):
-        readings.require_table(csv, {"b = 512": chosen["b = 512"]}, "make it")
+    verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
+    assert verdicts == {"b = 512": "supported", "b = 32": "not run"} and set(rows["claim"]) == {10}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from files import sentence_of
+from files import rows_of, sentence_of
 
 from dyna_td.pipeline import results
 from dyna_td.pipeline.files import write_whole
@@ -16,13 +16,8 @@ RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluat
 
 
 def records():
-    rows = [
-        (seed, step, metric, 0.1 * seed + step)
-        for metric in ("train_rmse", "test_rmse")
-        for step in (100, 0, 50)
-        for seed in (2, 0, 1)
-    ]
-    return pd.DataFrame(rows, columns=["seed", "step", "metric", "value"])
+    keys = {"seed": (2, 0, 1), "step": (100, 0, 50), "metric": ("train_rmse", "test_rmse")}
+    return rows_of(lambda seed, step, metric: 0.1 * seed + step, **keys)
 
 
 @pytest.fixture

@@ -161,11 +161,8 @@ def test_the_ideal_weighs_each_corner_by_its_mean_td_error_under_the_true_model(
     blocked = reached = 0
     for seed in range(SEEDS):
         q = perceptron(parameters_of(agent.learner.q, seed), corners)
-        outcomes = [
-            transition(corner, action, z, GRID_WALLS)
-            for corner, action, draws in zip(corners, q.argmax(axis=1).tolist(), noise[seed], strict=True)
-            for z in draws
-        ]
+        each = zip(corners.repeat(16, axis=0), q.argmax(axis=1).repeat(16), noise[seed].ravel(), strict=True)
+        outcomes = [transition(*parts, GRID_WALLS) for parts in each]
         next_states, rewards, ends = (np.array(part) for part in zip(*outcomes, strict=True))
         y = rewards + 0.99 * ~ends * perceptron(parameters_of(agent.learner.q_target, seed), next_states).max(axis=1)
         expected = np.abs(y.reshape(2500, 16).mean(axis=1) - q.max(axis=1))

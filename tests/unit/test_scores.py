@@ -1,8 +1,8 @@
 """Windows and scores, computed by hand on runs that grow by one a step."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from files import rows_of
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.scores import Measured, common_seconds, score, steps_in
@@ -19,13 +19,9 @@ def evaluations(run):
 
 def measured(metrics, run=SHORT, **details):
     """A run in which seed k's metric at a step is f(step) + 100 k."""
-    rows = [
-        (seed, step, metric, float(f(step)) + 100 * seed)
-        for metric, f in metrics.items()
-        for seed in run.seeds
-        for step in evaluations(run)
-    ]
-    return Measured(run, pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]), details, "make it")
+    keys = {"seed": run.seeds, "step": evaluations(run), "metric": metrics}
+    records = rows_of(lambda seed, step, metric: float(metrics[metric](step)) + 100 * seed, **keys)
+    return Measured(run, records, details, "make it")
 
 
 @pytest.mark.parametrize(

@@ -1,57 +1,41 @@
 """The choice of a learning rate from a sweep."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from files import rows_of, sentence_of
 
-from dyna_td.errors import UserError
 from dyna_td.pipeline.selection import select_learning_rate
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
 CONTROL = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+KINDS = [(SUPERVISED, "test_rmse", 1, "lowest wins"), (CONTROL, "return", -100, "highest wins")]
 
 
-def sweep(metric, **values):
+def sweep(metric, means):
     """Two seeds and two evaluations of each rate, the values around the given mean."""
-    spread = (-0.5, 0.5, -0.25, 0.25)
-    rows = [
-        (float(rate.replace("_", ".")), seed, step, metric, mean + spread[2 * seed + (step > 0)])
-        for rate, mean in values.items()
-        for seed in (0, 1)
-        for step in (0, 50)
-    ]
-    return pd.DataFrame(rows, columns=["learning_rate", "seed", "step", "metric", "value"])
+    spread, keys = (-0.5, 0.5, -0.25, 0.25), {"seed": (0, 1), "step": (0, 50), "metric": [metric]}
+    return rows_of(lambda rate, seed, step, _: means[rate] + spread[2 * seed + (step > 0)], learning_rate=means, **keys)
 
 
-@pytest.mark.parametrize(
-    ("run", "metric", "values", "rule"),
-    [
-        (SUPERVISED, "test_rmse", {"0_1": 3, "0_01": 2, "0_001": 4}, "lowest wins"),
-        (CONTROL, "return", {"0_1": -300, "0_01": -200, "0_001": -400}, "highest wins"),
-    ],
-)
-def test_the_lowest_mean_error_or_the_highest_mean_return_wins(run, metric, values, rule):
-    choice = select_learning_rate(run, sweep(metric, **values))
+@pytest.mark.parametrize(("run", "metric", "sign", "rule"), KINDS)
+def test_the_lowest_mean_error_or_the_highest_mean_return_wins(run, metric, sign, rule):
+    means = {0.1: 3 * sign, 0.01: 2 * sign, 0.001: 4 * sign}
+    choice = select_learning_rate(run, sweep(metric, means))
     assert choice["learning_rate"] == 0.01 and choice["metric"] == metric and rule in choice["rule"]
-    assert choice["scores"] == {rate.replace("_", "."): value for rate, value in values.items()}
-
-
-@pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
-def test_of_equal_rates_the_larger_wins(run, metric):
-    assert select_learning_rate(run, sweep(metric, **{"0_01": 2, "0_1": 2}))["learning_rate"] == 0.1
+    assert choice["scores"] == {str(rate): value for rate, value in means.items()}
+    assert select_learning_rate(run, sweep(metric, {0.01: 2, 0.1: 2}))["learning_rate"] == 0.1  # the larger of equals
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize(("run", "metric"), [(SUPERVISED, "test_rmse"), (CONTROL, "return")])
+@pytest.mark.parametrize(("run", "metric"), [kind[:2] for kind in KINDS])
 def test_a_rate_that_diverged_once_comes_last(run, metric, bad):
-    frame = sweep(metric, **{"0_1": 2, "0_01": 2})
+    frame = sweep(metric, {0.1: 2, 0.01: 2})
     frame.loc[frame["learning_rate"].eq(0.1).idxmax(), "value"] = bad
     choice = select_learning_rate(run, frame)
     assert choice["learning_rate"] == 0.01 and choice["scores"]["0.1"] is None
 
 
 def test_a_sweep_in_which_every_rate_diverged_is_refused():
-    frame = sweep("test_rmse", **{"0_1": np.nan, "0_01": np.inf})
-    with pytest.raises(UserError, match=r"^no learning rate of sin/l2/.* trains without diverging: .*\.$"):
-        select_learning_rate(SUPERVISED, frame)
+    sentence = sentence_of(select_learning_rate, SUPERVISED, sweep("test_rmse", {0.1: np.nan, 0.01: np.inf}))
+    assert sentence.startswith("no learning rate of sin/l2/") and " trains without diverging: " in sentence

@@ -14,6 +14,8 @@ from dyna_td.evidence.statistics import (
     fisher_exact,
     holm,
     interquartile_mean,
+    p_inside,
+    p_outside,
     probability_of_improvement,
     proportion_difference,
     seeds_to_decide,
@@ -56,10 +58,10 @@ def test_the_ends_of_the_interval_are_where_the_tests_begin_to_reject():
     found = estimate(np.array([0.3, 1.1, -0.4, 2.0, 0.9, 1.4]))
     assert_the_tests_begin_to_reject_at_its_ends(found)
     low, high = found.interval()
-    assert found.p_inside(low - 1e-6, high + 1e-6) <= 0.025 < found.p_inside(low - 1e-6, high - 1e-6)
-    assert found.p_inside(low - 1e-6, np.inf) == found.p_above(low - 1e-6)
-    assert found.p_outside(high + 1e-6, np.inf) == found.p_below(high + 1e-6)
-    assert found.p_outside(-9.0, low - 1e-6) <= 0.025 < found.p_outside(-9.0, low + 1e-6)
+    assert p_inside(found, low - 1e-6, high + 1e-6) <= 0.025 < p_inside(found, low - 1e-6, high - 1e-6)
+    assert p_inside(found, low - 1e-6, np.inf) == found.p_above(low - 1e-6)
+    assert p_outside(found, high + 1e-6, np.inf) == found.p_below(high + 1e-6)
+    assert p_outside(found, -9.0, low - 1e-6) <= 0.025 < p_outside(found, -9.0, low + 1e-6)
 
 
 def test_the_interval_of_the_interquartile_mean_covers_it_and_ends_where_the_tests_begin_to_reject():
@@ -102,7 +104,7 @@ def test_a_95_percent_interval_covers_95_percent(n):
 
 def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin():
     found = estimate(normal(5, 20, spread=0.3) + 1.0, resamples=1999)
-    assert np.mean(found.p_inside(-1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR)
+    assert np.mean(p_inside(found, -1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR)
 
 
 def test_so_many_seeds_find_the_effect_with_the_chance_of_80_percent():
@@ -120,9 +122,7 @@ def test_a_claim_of_ten_tests_errs_at_most_at_the_nominal_rate_and_wastes_no_pow
     def rates(shift):
         p = 2.0 * scipy.stats.norm.sf(z + shift)  # against the null, for the side asked; the other side's is 1
         sides = [(p, np.ones_like(p)), (np.ones_like(p), p)]
-        asked = [
-            [corrected(combine, *pair)[side] <= 0.05 for pair in zip(*sides[side], strict=True)] for side in (0, 1)
-        ]
+        asked = [[corrected(combine, *pair)[k] <= 0.05 for pair in zip(*sides[k], strict=True)] for k in (0, 1)]
         return np.mean(np.any(asked[single], axis=1)), np.mean(np.all(asked[1 - single], axis=1))
 
     any_test, every_test = rates(np.zeros(10))

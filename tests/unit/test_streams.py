@@ -8,13 +8,10 @@ from dyna_td.learning.streams import SEEDS, STEPS, Purpose, Streams
 
 
 def test_a_seeds_draws_do_not_depend_on_its_neighbours():
-    together = Streams(tuple(range(20)))
-    alone = Streams((7,))
-    for draw in ("uniform", "normal"):
-        np.testing.assert_array_equal(
-            getattr(together, draw)(Purpose.EXPLORE, (5,), step=3)[7],
-            getattr(alone, draw)(Purpose.EXPLORE, (5,), step=3)[0],
-        )
+    for draw in (Streams.uniform, Streams.normal):
+        numbers = (draw(Streams(seeds), Purpose.EXPLORE, (5,), step=3) for seeds in (tuple(range(20)), (7,)))
+        together, alone = numbers
+        np.testing.assert_array_equal(together[7], alone[0])
 
 
 @pytest.mark.parametrize("purpose", [Purpose.WEIGHTS, Purpose.EVALUATION_ENVIRONMENT])

@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dyna_td.learning.sum_tree import SumTree, build_levels, draw_leaves
+from dyna_td.learning.xla import xla_function
 
 BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
+draw_once = xla_function(lambda priorities, u: draw_leaves(build_levels(priorities), u))  # compiled for each shape
 
 
 @settings(max_examples=40, deadline=None)
@@ -57,8 +59,7 @@ def test_zero_priorities_are_never_drawn_even_at_the_ends_of_the_interval(capaci
     priorities[0, capacity // 2] = scale
     priorities[0, 0 if capacity == 2 else -1] = 0.0
     uniforms = np.concatenate([[0.0, BELOW_ONE], rng.random(5000)]).astype(np.float32)[None]
-    draw = tf.function(lambda p, u: draw_leaves(build_levels(p), u), jit_compile=True)
-    drawn = draw(tf.constant(priorities), tf.constant(uniforms))[0].numpy()
+    drawn = draw_once(tf.constant(priorities), tf.constant(uniforms))[0].numpy()
     assert (priorities[0][drawn[0]] > 0).all()
 
 
@@ -67,9 +68,7 @@ def test_sums_do_not_drift_after_many_changes():
     tree = SumTree(seeds=1, capacity=40)
     assign = tf.function(tree.assign, jit_compile=True)
     for _ in range(500):  # huge and tiny priorities in turn: a sum kept by increments would lose the tiny ones
-        assign(
-            tf.constant(rng.integers(0, 40, (1, 8)), tf.int32),
-            tf.constant(10.0 ** rng.uniform(-6, 6, (1, 8)), tf.float32),
-        )
+        priorities = 10.0 ** rng.uniform(-6, 6, (1, 8))
+        assign(tf.constant(rng.integers(0, 40, (1, 8)), tf.int32), tf.constant(priorities, tf.float32))
     tree.assign(tf.range(40)[None], tf.fill([1, 40], 1e-6))
     np.testing.assert_allclose(tree.total, [40e-6], rtol=1e-5)

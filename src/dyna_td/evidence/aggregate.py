@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
 from dyna_td.evidence.scores import Measured, score
+from dyna_td.measures.hitting_times import CLOSED_FORMS
 from dyna_td.pipeline import beginnings, results
 from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.registry import is_supervised
@@ -39,7 +39,7 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
     read = cache(lambda run: results.read_run(places[run][0], run, places[run][1]))
     repeats = beginnings.as_table(beginnings.repeat(run, *read(run)) for run in figure.runs)
     texts = {csv: curves_text(figure, read), results.repeats_csv(csv): _csv_text(repeats)}
-    if figure.shows_states:
+    if figure.sampled_runs:
         texts[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
     return texts
 
@@ -47,19 +47,17 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
     """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first, and in control smoothed too.
 
+    `read` gives the records `seed,step,metric,value` of a run and the contents of its JSON file.
+
     Rows of `diverged_seed` and `train_seconds` are no evaluations. Those of `diverged_seed` have a diverged seed's
     number as their mean, at the step where it was noticed. In a panel against training seconds, `train_seconds` is the
     job's training time up to `step`, divided by its seeds. In a panel against driving steps, the metric has the steps
     of `crashes_by_driving_step`. A panel with baselines has its own metric and the rows of `_comparisons`, no others.
-
-    Args:
-      figure: what to show.
-      read: gives the records `seed,step,metric,value` of a run and the contents of its JSON file.
     """
     parts = []
     for panel_key, panel in figure.panels.items():
         if panel.closed_form:
-            parts.append(_exact_curves(panel_key, panel))
+            parts.append(_exact(CLOSED_FORMS[panel.closed_form]()).assign(panel=panel_key, n=1))
         scores = {}
         for curve_key, run in panel.curves.items():
             records, details = read(run)
@@ -67,18 +65,21 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
             records = records[records["seed"].isin(seeds)]
             trained = details.get("trained_seeds", len(run.seeds))
             seconds = {step: total / trained for step, total in details.get("train_seconds_at", [])}
-            diverged = [(step, int(seed)) for seed, step in details.get("diverged_seeds", {}).items()]
             own = records["metric"] == panel.metric
             facts = [summarise(records[own])]
             if not panel.baselines:
                 facts.append(summarise(records[~own]))
-            facts += (_exact("diverged_seed", [(step, seed)]) for step, seed in diverged if seed in seeds)
+            for seed, step in details.get("diverged_seeds", {}).items():
+                if int(seed) in seeds:
+                    noticed = pd.DataFrame({"step": [step], "mean": int(seed)})
+                    facts.append(_exact(noticed).assign(metric="diverged_seed", n=1))
             if not is_supervised(run.environment):
                 facts.append(summarise(smoothed(records[own])))
             if panel.against == "driving_steps":
                 facts.insert(0, summarise(crashes_by_driving_step(records)))
             if panel.against == "train_seconds":
-                facts.append(_exact("train_seconds", list(seconds.items()), n=len(seeds)))
+                points = pd.DataFrame(seconds.items(), columns=["step", "mean"])
+                facts.append(_exact(points).assign(metric="train_seconds", n=len(seeds)))
             parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
             if panel.baselines:
                 scores[curve_key] = score(Measured(run, records, details, rebuild=""), panel.metric, "auc")
@@ -87,12 +88,7 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
 
 
 def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
-    """The states that the panels of `figure` show: panel, curve, seed, x, y.
-
-    Args:
-      figure: what to show.
-      read: gives the states `seed,step,source,x,y` of a run.
-    """
+    """The states that panels show: panel, curve, seed, x, y; `read` gives those of a run, `seed,step,source,x,y`."""
     parts = []
     for panel_key, panel in figure.panels.items():
         for curve_key, run in panel.curves.items() if panel.states else ():
@@ -188,29 +184,14 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.DataFrame]:
-    """Of each curve, at its last step: its score, and this less that of each baseline, seed by seed.
-
-    Args:
-      panel: with baselines, or else nothing comes.
-      scores: of every curve, by seed: the mean over the evaluations of `scores.steps_in(run, "auc", ...)`.
-    """
+    """Of each curve, at its last step: its score over learning, and this less that of each baseline, seed by seed."""
     for curve, mine in scores.items():
         others = {f"{panel.metric}{LESS}{name}": mine - scores[name] for name in panel.baselines if name != curve}
         values = pd.concat({f"{panel.metric}{OVER_LEARNING}": mine, **others}, names=["metric"]).rename("value")
         yield summarise(values.reset_index().assign(step=panel.curves[curve].steps)).assign(curve=curve)
 
 
-def _exact(metric: str, points: Any, n: int = 1) -> pd.DataFrame:
-    """Numbers without spread, (step, value) each, in the columns of measured curves."""
-    points = pd.DataFrame(points, columns=["step", "mean"])
+def _exact(points: pd.DataFrame) -> pd.DataFrame:
+    """Numbers without spread, a `mean` each, in the columns of measured curves."""
     mean = points["mean"]
-    return points.assign(metric=metric, standard_error=0.0, low95=mean, high95=mean, iqm=mean, n=n)
-
-
-def _exact_curves(panel_key: str, panel: Panel) -> pd.DataFrame:
-    """A closed form in the columns of measured curves: one exact value, no spread."""
-    from dyna_td.measures.hitting_times import CLOSED_FORMS
-
-    curves = CLOSED_FORMS[panel.closed_form]()
-    mean = curves["mean"]
-    return curves.assign(panel=panel_key, standard_error=0.0, low95=mean, high95=mean, iqm=mean, n=1)
+    return points.assign(standard_error=0.0, low95=mean, high95=mean, iqm=mean)

@@ -22,8 +22,7 @@ known; docs/claims.md shows it.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
@@ -118,11 +117,6 @@ class MeasuredTest:
             return "trainings"
         metric = METRICS.get(self.metrics[0].partition("+")[0])
         return "relative" if self.relative else metric.unit if metric else ""
-
-    def with_terms(self, other: Callable[[Term], Term]) -> "MeasuredTest":
-        """The same comparison of other curves."""
-        plus, minus = (tuple(tuple(map(other, item)) for item in side) for side in (self.plus, self.minus))
-        return replace(self, plus=plus, minus=minus)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import statistics
 from dyna_td.evidence.scorecard import number_words
 from dyna_td.pipeline import results
-from dyna_td.pipeline.results import naming_damage
 from dyna_td.registry import is_supervised
 
 ENDINGS = (".csv", ".csv.xz")  # of a training's records, its own and published ones
-_REMEDY = "name a CSV that `python -m dyna_td train` wrote"
 
 
 def compare(csvs: Sequence[Path]) -> list[str]:
@@ -27,15 +25,15 @@ def compare(csvs: Sequence[Path]) -> list[str]:
     Raises:
       UserError: a file is no training's, or the two have other environments or no such evaluation in common.
     """
-    sides = [_read(csv) for csv in csvs]
-    (environment, *others), names, runs, warm_ups = zip(*(facts for _, facts in sides), strict=True)
-    if environment not in others:
-        raise UserError(f"{csvs[0]} is of {environment}, {csvs[1]} of {others[0]}: compare runs of one environment.")
+    trainings = [results.read_training(csv) for csv in csvs]
+    environment, other = (details["environment"] for _, details in trainings)
+    names, runs = (tuple(details[key] for _, details in trainings) for key in ("agent", "run"))
+    if environment != other:
+        raise UserError(f"{csvs[0]} is of {environment}, {csvs[1]} of {other}: compare runs of one environment.")
     metric = "test_rmse" if is_supervised(environment) else "return"
-    tables = [
-        records[records["metric"] == metric].pivot(index="seed", columns="step", values="value") for records, _ in sides
-    ]
-    begin = max(1, *warm_ups)
+    of_metric = (records[records["metric"] == metric] for records, _ in trainings)
+    tables = [records.pivot(index="seed", columns="step", values="value") for records in of_metric]
+    begin = max(1, *(details["settings"].get("warm_up_steps", 0) for _, details in trainings))
     steps = [step for step in tables[0].columns.intersection(tables[1].columns) if step >= begin]
     if not steps:
         both = " and ".join(map(str, csvs))
@@ -46,19 +44,6 @@ def compare(csvs: Sequence[Path]) -> list[str]:
     lines = [f"mean {metric} on {environment}, evaluations from step {steps[0]:,} to {steps[-1]:,}:"]
     lines += [f"  {name}: {_one(each)} ({run})" for name, each, run in zip(names, scores, runs, strict=True)]
     return [*lines, _difference(names, [each.dropna() for each in scores], is_error=metric == "test_rmse")]
-
-
-def _read(csv: Path) -> tuple[pd.DataFrame, tuple[str, str, str, int]]:
-    """The records of a training, and its environment, agent, name and warm-up."""
-    records, details = results.read(csv, "python -m dyna_td train")
-    if list(records.columns) != results.COLUMNS:
-        raise UserError(f"{csv} is not the results of one run: {_REMEDY}.")
-    with naming_damage(results.provenance_json(csv), _REMEDY):
-        facts = (
-            *(details[key] for key in ("environment", "agent", "run")),
-            details["settings"].get("warm_up_steps", 0),
-        )
-    return records, facts
 
 
 def _one(scores: pd.Series) -> str:

@@ -53,12 +53,6 @@ def judged(readings: Readings, plan: Plan, read: Read) -> pd.DataFrame:
     return pd.concat(cards, ignore_index=True)[COLUMNS]
 
 
-def require_table(csv: Path, readings: Readings, remedy: str) -> None:
-    """Raises UserError unless `csv` is a table that `judged` made; see `scorecard.require_rows`."""
-    asked = [(name, claim.number) for name, claims in readings.items() for claim in claims]
-    scorecard.require_rows(csv, COLUMNS, ["reading", "claim"], asked, remedy)
-
-
 def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
     """The claims that one entry changes, as they then are; an entry without claims is of all that it changes."""
     if not content.keys() & {"curves", "window", "added_seeds", "interquartile_mean"}:
@@ -101,8 +95,11 @@ def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> Me
 
     is_open = test.window == "auc" and test.expect != "share_below"
     has_mean = test.expect not in _WITHOUT_MEAN and test.above is None
+    plus, minus = (tuple(tuple(map(other, item)) for item in side) for side in (test.plus, test.minus))
     return replace(
-        test.with_terms(other),
+        test,
+        plus=plus,
+        minus=minus,
         window=content.get("window", test.window) if is_open else test.window,
         first_seed=max(test.first_seed, _first_added(test, plan) if "added_seeds" in content else 0),
         of_middle_half="interquartile_mean" in content and has_mean,

@@ -2,14 +2,12 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS, Outcome
 from dyna_td.evidence.verdicts import MOST_SEEDS, Read, judge, nearest_decision, weakest
@@ -23,8 +21,6 @@ COLUMNS = [
     *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
     *("seeds_to_decide", "to_decide"),
 ]
-_NUMBERS = ["claim", "margin", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted"]
-_NUMBERS += ["low90", "high90", "improvement", "stuck_plus", "stuck_minus", "seeds_to_decide"]
 
 
 def scorecard(claims: Iterable[Claim], plan: Plan, read: Read) -> pd.DataFrame:
@@ -43,21 +39,6 @@ def scorecard(claims: Iterable[Claim], plan: Plan, read: Read) -> pd.DataFrame:
             row |= {"seeds_to_decide": decisive.seeds_to_decide, "to_decide": f"{label}: {_to_decide(decisive)}"}
         rows += [row, *tests]
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def require_rows(csv: Path, columns: list[str], keys: list[str], asked: Sequence[tuple], remedy: str) -> None:
-    """Raises UserError with the command `remedy` unless `csv` has these columns, and claims with these keys."""
-    try:
-        rows = pd.read_csv(csv, dtype=str, keep_default_na=False)
-        rows = rows.assign(**rows[_NUMBERS].apply(pd.to_numeric))
-        found = rows.loc[rows["row"] == "claim", keys].itertuples(index=False, name=None)
-        if list(rows.columns) == columns and list(found) == list(asked):
-            return
-    except OSError as error:
-        raise UserError(f"cannot read {csv}: {error.strerror}; call `{remedy}`.") from error
-    except (KeyError, ValueError):
-        pass
-    raise UserError(f"{csv} is not a table of the claims or readings as they are now: call `{remedy}`.")
 
 
 def as_csv(card: pd.DataFrame) -> str:

@@ -25,8 +25,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import finished
-from dyna_td.pipeline import provenance, published, results
+from dyna_td.pipeline import finished, provenance, published, results
 from dyna_td.pipeline.metrics import STATES_METRICS
 from dyna_td.settings import Run
 

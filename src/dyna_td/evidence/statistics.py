@@ -28,28 +28,8 @@ _SEED = 20_220_801  # any number
 _DIGITS = 9  # studentized deviations are rounded to these: a tie must not depend on the order of a machine's sums
 
 
-class OneSidedTests:
-    """What an effect may be, by the one-sided `p_above` and `p_below` of a subclass: arrays [...], or numbers."""
-
-    def p_above(self, bound: float) -> np.ndarray | float:
-        """One-sided p-value against "the effect is at most `bound`"."""
-        raise NotImplementedError
-
-    def p_below(self, bound: float) -> np.ndarray | float:
-        """One-sided p-value against "the effect is at least `bound`"."""
-        raise NotImplementedError
-
-    def p_inside(self, low: float, high: float) -> np.ndarray | float:
-        """Against "the effect is not in (low, high)", [...]: for finite ends, equivalence by two one-sided tests."""
-        return self.p_above(low) if high == np.inf else np.maximum(self.p_above(low), self.p_below(high))
-
-    def p_outside(self, low: float, high: float) -> np.ndarray | float:
-        """Against "the effect is in [low, high]", [...]: a one-sided test at each end that is finite."""
-        return self.p_below(low) if high == np.inf else np.minimum(self.p_below(low), self.p_above(high))
-
-
 @dataclass(frozen=True)
-class Estimate(OneSidedTests):
+class Estimate:
     """A mean, or the logarithm of a ratio of means, with its bootstrap.
 
     Attributes:
@@ -149,7 +129,7 @@ def _studentized(shift: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class MiddleHalf(OneSidedTests):
+class MiddleHalf:
     """An interquartile mean with its bootstrap: percentile intervals, as Agarwal et al. (2021) recommend.
 
     Attributes:
@@ -187,7 +167,7 @@ def estimate_middle_half(sample: ArrayLike, resamples: int = RESAMPLES) -> Middl
 
 
 @dataclass(frozen=True)
-class FewSeeds(OneSidedTests):
+class FewSeeds:
     """A difference of means of few seeds: Welch's interval, and p-values that an exact test of ranks grants too.
 
     Attributes:
@@ -245,6 +225,16 @@ def estimate_few(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike] = ()) -> 
     freedom = variance**2 / sum(part**2 / (n - 1) for part, n in parts) if is_known else math.nan
     effect = sum(sample.mean() for sample in added) - sum(sample.mean() for sample in taken)
     return FewSeeds(added, taken, float(effect), math.sqrt(variance) if is_known else 0.0, freedom)
+
+
+def p_inside(found: Estimate | MiddleHalf | FewSeeds, low: float, high: float) -> np.ndarray | float:
+    """Against "the effect is not in (low, high)", [...]: for finite ends, equivalence by two one-sided tests."""
+    return found.p_above(low) if high == np.inf else np.maximum(found.p_above(low), found.p_below(high))
+
+
+def p_outside(found: Estimate | MiddleHalf | FewSeeds, low: float, high: float) -> np.ndarray | float:
+    """Against "the effect is in [low, high]", [...]: a one-sided test at each end that is finite."""
+    return found.p_below(low) if high == np.inf else np.minimum(found.p_below(low), found.p_above(high))
 
 
 def probability_of_improvement(plus: ArrayLike, minus: ArrayLike) -> float:

@@ -167,14 +167,14 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     effect, iqm, *ends = (float(np.expm1(number) if test.relative else number) for number in (found.effect, iqm, *ends))
     bounds = dict(zip(("low95", "high95", "low90", "high90"), ends, strict=False))
     low, high = test.region
-    inside = found.p_inside(low, high)
+    inside = statistics.p_inside(found, low, high)
     spread = float(found.standard_error) * len(sample) ** 0.5 or np.nan
     return Outcome(
         "undecided",
         Effect(effect, iqm=iqm, improvement=_improvement(plus, minus, sample), **bounds),
         replace(described, distance=float(min(found.effect - low, high - found.effect)), spread=spread),
         p_supported=float(inside) if test.expect == "equivalent" else _doubled(inside),
-        p_contradicted=_doubled(found.p_outside(low, high)),
+        p_contradicted=_doubled(statistics.p_outside(found, low, high)),
         note="; ".join(filter(None, [*remarks, _disagreement(test, found, len(sample))])),
     )
 

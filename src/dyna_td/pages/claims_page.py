@@ -21,6 +21,7 @@ THEMES = {  # the claims by what they are about, and the figures or the study th
     "MuJoCo, roundabout, maze": (range(37, 45), (6, 13, 14)),
     "Theory on a trained Q": (range(45, 48), ("frozen",)),
 }
+FINDINGS = {"paper": "The paper", "measured": "We measured", "advice": "In practice"}  # parts of a finding
 CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
 
 
@@ -50,8 +51,9 @@ def _claim(facts: Facts, number: int) -> list[str]:
     row = facts.row(number)
     words = scorecard.verdict_words(row).capitalize()
     lines = [f"### Claim {number}", "", f"**{words}.** {escaped(stated.text)} ({stated.place})", ""]
-    if finding and finding.verdict == verdict and row["evidence"] == "yes":
-        lines += [*(f"- *{heading}.* {_linked(escaped(text))}" for heading, text in finding.parts.items()), ""]
+    if finding and finding["verdict"] == verdict and row["evidence"] == "yes":
+        texts = {heading: _linked(escaped(tables.one_line(finding[key]))) for key, heading in FINDINGS.items()}
+        lines += [*(f"- *{heading}.* {text}" for heading, text in texts.items()), ""]
     tests = facts.tests(number)
     beside = (tests["row"] == "beside").sum()
     summary = f"Tests: {len(tests) - beside}{f', and {beside} beside the claim' if beside else ''}"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
+from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, load_claims
-from dyna_td.evidence.findings import Finding, load_findings
 from dyna_td.evidence.scores import Measured, published_reader
 from dyna_td.pipeline import costs, published
-from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.planned import Figure, Plan
-from dyna_td.pipeline.plans import load_plan
+from dyna_td.pipeline.plans import DIRECTORY, load_plan
+from dyna_td.pipeline.results import naming_damage
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
 
@@ -31,32 +31,35 @@ class Facts:
     @cached_property
     def plan(self) -> Plan:
         """The plan of the paper's scale."""
-        return load_plan(published.SCALE, ROOT / "experiments")
+        return load_plan(published.SCALE)
 
     @cached_property
     def stated(self) -> dict[int, Claim]:
         """The claims by number."""
-        return {claim.number: claim for claim in load_claims(self.plan, ROOT / "experiments")}
+        return {claim.number: claim for claim in load_claims(self.plan)}
 
     @cached_property
-    def findings(self) -> dict[int, Finding]:
-        """The findings by the number of their claim."""
-        return load_findings(self.stated, ROOT / "experiments")
+    def findings(self) -> dict[int, dict[str, str]]:
+        """The texts by hand that explain one `verdict` on a claim, and no other, by the claim's number."""
+        found = read_checked(DIRECTORY / "findings.yaml", "findings")["findings"]
+        return {finding["claim"]: finding for finding in found}
 
     @cached_property
     def card(self) -> pd.DataFrame:
-        """The rows of claims.csv; an empty cell is an empty text."""
-        return pd.read_csv(self.folder / "claims.csv", dtype=str, keep_default_na=False)
+        """The rows of claims.csv, of the claims as they are now; an empty cell is an empty text."""
+        csv, remedy = self.folder / "claims.csv", f"call `make claims SCALE={self.folder.name}`"
+        with naming_damage(csv, remedy):
+            card = pd.read_csv(csv, dtype=str, keep_default_na=False)
+        asked = [str(number) for number, claim in self.stated.items() for _ in (claim, *claim.tests)]
+        if list(card.columns) != scorecard.COLUMNS or list(card["claim"]) != asked:
+            raise UserError(f"{csv} is not a table of the claims as they are now: {remedy}.")
+        return card
 
     @cached_property
     def compared(self) -> dict[Hashable, MeasuredTest | ComputedTest]:
         """The test of each row of `card` that is a claim's test, by the row's index."""
         tests = [test for claim in self.stated.values() for test in claim.tests]
-        rows = self.card.index[self.card["row"] != "claim"]
-        if len(rows) != len(tests):
-            where = self.folder / "claims.csv"
-            raise UserError(f"{where} is not a table of the claims' tests as they are now: call `make claims`.")
-        return dict(zip(rows, tests, strict=True))
+        return dict(zip(self.card.index[self.card["row"] != "claim"], tests, strict=True))
 
     @cached_property
     def verdicts(self) -> dict[int, str]:
@@ -114,7 +117,7 @@ class Facts:
         `departs` is true where the paper states that number otherwise.
         """
         table = pd.read_csv(self.folder / "readings.csv", dtype=str, keep_default_na=False)
-        declared = read_checked(ROOT / "experiments" / "readings.yaml", "readings")["readings"]
+        declared = read_checked(DIRECTORY / "readings.yaml", "readings")["readings"]
         kinds = ("curves", "window", "added_seeds", "interquartile_mean")
         kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}
         rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]

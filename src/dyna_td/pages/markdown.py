@@ -88,7 +88,7 @@ def advice(facts: Facts) -> str:
     panels = facts.plan.studies["what_to_use"].panels.values()
     gains: dict[str, list[pd.Series]] = {}
     for panel in panels:
-        share = _gain(facts, panel) / returns.RANGES[panel.curves["er"].environment]
+        share = returns.lead(facts, panel, "prioritized_er", "er") / returns.RANGES[panel.curves["er"].environment]
         gains.setdefault(panel.curves["er"].environment, []).append(share)
     won = [name for name, found in gains.items() if any(map(_is_won, found))]
     elsewhere = [each for name, found in gains.items() if name not in won for each in found]
@@ -100,7 +100,7 @@ def advice(facts: Facts) -> str:
     names, others = ", ".join(map(labels.task, won)), in_words(len(gains) - len(won))
     # Figure 1c has two numbers of updates, n.
     small = [panel for panel in facts.plan.figures["figure_1"].panels.values() if "er" in panel.curves]
-    wins_there = all(_is_won(_gain(facts, panel)) for panel in small)
+    wins_there = all(_is_won(returns.lead(facts, panel, "prioritized_er", "er")) for panel in small)
     and_small = "With figure 1c's small network and buffer it paid on MountainCar. " if wins_there else ""
     worlds = returns.worlds(facts)
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
@@ -111,12 +111,6 @@ def advice(facts: Facts) -> str:
         f"uniform draws gains {100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% as much. With a true model, "
         f"Dyna-TD beats ER on {dyna_td} of {len(panels)} panels, uniform states on {uniform}.\n"
     )
-
-
-def _gain(facts: Facts, panel: Panel) -> pd.Series:
-    """PrioritizedER's mean return over learning minus ER's, for each seed that the panel shows."""
-    own, other = (returns.mean_returns(facts, panel.curves[name]) for name in ("prioritized_er", "er"))
-    return (own - other)[: panel.seeds]
 
 
 def _is_won(gain: pd.Series) -> bool:

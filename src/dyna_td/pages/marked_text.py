@@ -15,11 +15,7 @@ def marks(part: str) -> tuple[str, str]:
 
 def replace(path: Path, parts: dict[str, str]) -> None:
     """Puts each of `parts`, whole lines by name, between its marks in the file at `path`: all or none."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise UserError(f"cannot read {path}: {reason}; name a text file such as README.md.") from error
+    text = path.read_text(encoding="utf-8")
     for part, content in parts.items():
         begin, end = marks(part)
         place = f"{re.escape(begin)}\n.*?{re.escape(end)}"

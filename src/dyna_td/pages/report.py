@@ -18,8 +18,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from dyna_td.evidence import labels, readings, scorecard
-from dyna_td.evidence.claims import Claim
+from dyna_td.evidence import labels
 from dyna_td.pages import claims_page, markdown, tables
 from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pages.marked_text import table
@@ -39,10 +38,10 @@ class Report(NamedTuple):
     missing: list[tuple[str, str]]
 
 
-def report(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY) -> Report:
+def report(plan: Plan, directory: Path = results.DIRECTORY) -> Report:
     """The report of `plan` with the results below `directory`; equal results give equal bytes."""
     folder = directory / plan.scale
-    facts = _facts(plan, stated, folder)
+    facts = Facts(folder) if (folder / "claims.csv").exists() else None
     there = {name: _picture(folder, name).exists() for name in (*FIGURES_OF_THE_PAPER, *plan.studies)}
     shown = [name for name, is_there in there.items() if is_there or name in plan.figures]
     missing = [] if facts else [("verdicts", f"make claims SCALE={plan.scale}")]
@@ -61,16 +60,6 @@ def report(plan: Plan, stated: list[Claim], directory: Path = results.DIRECTORY)
     parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan, directory))]
     parts += ["## Deviations", markdown.deviations()]
     return Report(_page("\n\n".join(parts), folder), missing)
-
-
-def _facts(plan: Plan, stated: list[Claim], folder: Path) -> Facts | None:
-    """The verdicts in `folder`, None if there are none; a UserError for damaged tables."""
-    csv, remedy = folder / "claims.csv", f"make claims SCALE={plan.scale}"
-    if not csv.exists():
-        return None
-    scorecard.require_rows(csv, scorecard.COLUMNS, ["claim"], [(claim.number,) for claim in stated], remedy)
-    readings.require_table(readings.beside(csv), readings.load_readings(plan, stated), remedy)
-    return Facts(folder)
 
 
 def _introduction(plan: Plan) -> str:
@@ -100,7 +89,7 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
         parts.append(f"Claims: {verdicts}.")
     if not png.exists():
         return [*parts, f"> Missing here: `make {name} SCALE={plan.scale}` makes it."]
-    tables_there = f"`curves.csv`{' and `states.csv`' if figure.shows_states else ''}"
+    tables_there = f"`curves.csv`{' and `states.csv`' if figure.sampled_runs else ''}"
     repeats = beginnings.read(png.with_name("repeats.csv"))
     says = f". {beginnings.sentence(repeats).capitalize()}" if repeats else ""
     place = f"`{name}/{name}.png`, drawn from {tables_there} beside it{says}."

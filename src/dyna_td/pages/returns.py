@@ -10,6 +10,7 @@ from dyna_td.evidence import labels, statistics
 from dyna_td.evidence.scores import score
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import table
+from dyna_td.pipeline.planned import Panel
 from dyna_td.pipeline.yaml_files import read_checked
 from dyna_td.settings import Run
 
@@ -43,12 +44,7 @@ _REPLACES = {
     "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
-RANGES = {
-    "MountainCar-v0": 2000,
-    "GridWorld": 2000,
-    "Acrobot-v1": 500,
-    "CartPole-v1": 500,
-}  # the width of returns
+RANGES = {"MountainCar-v0": 2000, "GridWorld": 2000, "Acrobot-v1": 500, "CartPole-v1": 500}  # the width of returns
 _COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
 
 
@@ -82,8 +78,7 @@ def coin(facts: Facts) -> str:
     for key, panel in facts.plan.studies["controls"].panels.items():
         if not key.startswith("coin_"):
             continue
-        mine, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in ("random_sign", "dyna_td"))
-        difference, environment = mine - other, panel.curves["dyna_td"].environment
+        difference, environment = lead(facts, panel, "random_sign", "dyna_td"), panel.curves["dyna_td"].environment
         margin = _COIN_MARGIN * RANGES[environment]
         half = stats.t.ppf(1 - statistics.LEVEL, len(difference) - 1) * difference.sem()
         low, high = difference.mean() - half, difference.mean() + half
@@ -139,13 +134,9 @@ def when(facts: Facts) -> str:
 
 def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
     """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel: a number a seed."""
-    leads = {}
-    for key in worlds(facts):
-        panel = facts.plan.studies["when"].panels[key]
-        own, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in ("prioritized_er", "er"))
-        leads[key] = own - other
-    base = leads.pop(worlds(facts)[0])
-    return {key: lead - base for key, lead in leads.items()}
+    panels = facts.plan.studies["when"].panels
+    base, *others = {key: lead(facts, panels[key], "prioritized_er", "er") for key in worlds(facts)}.items()
+    return {key: of_key - base[1] for key, of_key in others}
 
 
 def worlds(facts: Facts) -> list[str]:
@@ -210,9 +201,6 @@ def what_to_use(facts: Facts) -> str:
     panels = facts.plan.studies[study].panels
     curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith(swept)]
 
-    def difference(key: str, curve: str, other: str = baseline) -> pd.Series:
-        return means.loc[(key, curve, f"return_less_{other}")]
-
     def counts(curve: str, other: str = baseline) -> str:
         return _won_and_lost(means, panels, curve, f"return_less_{other}")
 
@@ -224,7 +212,7 @@ def what_to_use(facts: Facts) -> str:
     for key, panel in panels.items():
         run = panel.curves[baseline]
         own = f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"
-        others = [_difference(difference(key, curve)) for curve in curves[1:]]
+        others = [_difference(means.loc[(key, curve, f"return_less_{baseline}")]) for curve in curves[1:]]
         rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", own, *others])
     rows.append(["won, lost against ER", "", *map(counts, curves[1:])])
     rows.append(["both at swept rates", "", *(counts(curve + swept, baseline + swept) for curve in curves[1:])])
@@ -251,10 +239,7 @@ def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, 
     panels = [panel for panel in facts.plan.studies["what_to_use"].panels.values() if curve in panel.curves]
     if curve == baseline or not panels:
         return []
-    tests = []
-    for panel in panels:
-        own, other = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in (curve, baseline))
-        tests.append(stats.ttest_1samp(own - other, 0.0))
+    tests = [stats.ttest_1samp(lead(facts, panel, curve, baseline), 0.0) for panel in panels]
     signs, p = np.array([np.sign(test.statistic) for test in tests]), np.array([test.pvalue for test in tests])
     sure = [p_values <= statistics.LEVEL for p_values in (p, statistics.holm(p))]
     return [(int(np.sum(each & (signs > 0))), int(np.sum(each & (signs < 0)))) for each in sure]
@@ -281,6 +266,12 @@ def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
 def mean_returns(facts: Facts, run: Run) -> pd.Series:
     """The mean return over learning of each seed, from the published run."""
     return score(facts.read(run), "return", "auc")
+
+
+def lead(facts: Facts, panel: Panel, curve: str, other: str) -> pd.Series:
+    """A curve's mean return over learning minus another's, for each seed that the panel shows."""
+    mine, theirs = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in (curve, other))
+    return mine - theirs
 
 
 def _interval(values: pd.Series, sign: bool = False) -> str:

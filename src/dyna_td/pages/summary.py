@@ -1,14 +1,12 @@
 """`reference/summary.csv`: each published curve as one row of numbers."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from dyna_td.evidence import statistics
-from dyna_td.evidence.scores import Measured, published_reader, score
-from dyna_td.pipeline import costs, published, results
+from dyna_td.evidence.scores import score
+from dyna_td.pages.facts import Facts
+from dyna_td.pipeline import published, results
 from dyna_td.pipeline.planned import Figure, Panel
 from dyna_td.settings import Run
 
@@ -17,41 +15,31 @@ COLUMNS += ["last20", "seeds", "steps", "core_minutes", "run"]
 _OF_EPISODES = {"crashes": "crashed"}  # counted on the way: what evaluations record of it
 
 
-def summary(figures: list[Figure], directory: Path) -> pd.DataFrame:
-    """A row for each panel and curve of `figures` whose run is published below `directory`, with `COLUMNS`.
+def summary(facts: Facts, figures: list[Figure]) -> pd.DataFrame:
+    """A row for each panel and curve of `figures` whose run is published, with `COLUMNS`.
 
     `mean` is over learning, as in the claims: the panel's metric in evaluations after any warm-up, seed by seed.
     """
-    read = published_reader(directory)
     rows = [
-        {"figure": figure.name, "panel": letter, "curve": curve, **row}
+        {"figure": figure.name, "panel": letter, "curve": curve, **_row(facts, panel, run)}
         for figure in figures
         for letter, panel in figure.panels.items()
-        for curve, row in _curves(panel, read, directory)
+        for curve, run in panel.curves.items()
+        if published.read_details(run.name)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _curves(
-    panel: Panel, read: Callable[[Run], Measured | None], directory: Path
-) -> Iterator[tuple[str, dict[str, object]]]:
-    metric = _OF_EPISODES.get(panel.metric, panel.metric)
-    for curve, run in panel.curves.items():
-        measured = read(run)
-        if measured is None:
-            continue
-        scores, last = (score(measured, metric, window).dropna() for window in ("auc", "final"))
-        low, high = statistics.estimate(scores.to_numpy()).interval() if len(scores) > 1 else (np.nan, np.nan)
-        jobs = [run.name + results.SWEEP] * bool(run.sweep) + [run.name]
-        found = [cost for job in jobs if (cost := costs.read(published.stored(f"{job}.json", directory).absolute()))]
-        yield (
-            curve,
-            {
-                **{"environment": run.environment, "agent": run.agent, "run": run.name, "metric": metric},
-                "updates": getattr(run.settings, "planning_updates", ""),
-                **{"mean": scores.mean(), "low95": float(low), "high95": float(high)},
-                "iqm": statistics.interquartile_mean(scores) if len(scores) else np.nan,
-                **{"last20": last.mean(), "seeds": len(scores), "steps": run.steps},
-                "core_minutes": sum(cost.core_seconds for cost in found) / 60,
-            },
-        )
+def _row(facts: Facts, panel: Panel, run: Run) -> dict[str, object]:
+    measured, metric = facts.read(run), _OF_EPISODES.get(panel.metric, panel.metric)
+    scores, last = (score(measured, metric, window).dropna() for window in ("auc", "final"))
+    low, high = statistics.estimate(scores.to_numpy()).interval() if len(scores) > 1 else (np.nan, np.nan)
+    jobs = [run.name + results.SWEEP] * bool(run.sweep) + [run.name]
+    return {
+        **{"environment": run.environment, "agent": run.agent, "run": run.name, "metric": metric},
+        "updates": getattr(run.settings, "planning_updates", ""),
+        **{"mean": scores.mean(), "low95": float(low), "high95": float(high)},
+        "iqm": statistics.interquartile_mean(scores) if len(scores) else np.nan,
+        **{"last20": last.mean(), "seeds": len(scores), "steps": run.steps},
+        "core_minutes": sum(cost.core_seconds for job in jobs if (cost := facts.cost(job))) / 60,
+    }

@@ -1,11 +1,11 @@
 """Reading the command line: a parser that raises UserError, the kinds of values, and an option for each setting."""
 
 import argparse
+import contextlib
 import difflib
 import itertools
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 
 from dyna_td import registry
@@ -39,15 +39,16 @@ def positive_integer(text: str) -> int:
     return int(text)
 
 
-def seconds(text: str) -> float:
-    """A number of seconds."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number of seconds such as 60, not {text!r}")
-    return number
+def between(least: float, most: float) -> Callable[[str], float]:
+    """A reader of numbers within bounds."""
+
+    def read(text: str) -> float:
+        with contextlib.suppress(ValueError):
+            if least <= float(text) <= most:
+                return float(text)
+        raise argparse.ArgumentTypeError(f"expected a number from {least:g} to {most:g}, not {text!r}")
+
+    return read
 
 
 def seeds(text: str) -> tuple[int, ...]:
@@ -126,8 +127,7 @@ def sweep(environment: str, agent: str, options: argparse.Namespace) -> tuple[fl
     if len(texts) < 2:
         return ()
     options.learning_rate = None
-    default = registry.settings_type(environment, agent).__dataclass_fields__["learning_rate"].default
-    return plans.make_sweep(registry.settings_type(environment, agent), [_value(text, default) for text in texts])
+    return plans.make_sweep(registry.settings_type(environment, agent), [_value(text, 0.0) for text in texts])
 
 
 def settings(environment: str, agent: str, options: argparse.Namespace):

@@ -59,14 +59,7 @@ class Repeat:
 
 
 def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = published.DIRECTORY) -> Repeat:
-    """Holds the records of `run`, as its CSV has them, against the published ones.
-
-    Args:
-      run: perhaps the beginning of a published run.
-      records: seed, step, metric, value.
-      details: the contents of its JSON file.
-      directory: where results are published.
-    """
+    """Holds the records of `run`, as its CSV has them, against the published ones; `details` are of its JSON file."""
     there = published.read_details(run.name, directory)
     if there is None:
         return Repeat(run.name, NOT_PUBLISHED)
@@ -154,17 +147,6 @@ def lines(figure: str, repeats: list[Repeat], in_full: bool = False) -> list[str
         return [*(f"  {each}" for each in differing), whole]
     shown = [f"  {each.difference()}" for each in differing] if in_full else []
     return [*shown, whole, f"  The cause of all differences: {causes.pop()}."]
-
-
-def in_five_words(repeats: list[Repeat]) -> str:
-    """What a picture's footer says of its runs; nothing if none is published."""
-    compared = [each for each in repeats if each.verdict != NOT_PUBLISHED]
-    equal = sum(each.verdict == EQUAL for each in compared)
-    if not compared:
-        return ""
-    if equal == len(compared):
-        return "repeats the published numbers exactly"
-    return f"{equal} of {len(compared)} runs repeat exactly" if equal else "differs from the published numbers"
 
 
 def _range(numbers: Iterable[int]) -> str:

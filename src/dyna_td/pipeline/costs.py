@@ -74,9 +74,9 @@ def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda 
     return [job for run in runs for job in ([run.name + results.SWEEP] if is_swept(run) else []) + [run.name]]
 
 
-def measured(plan: Plan, job: str, directory: Path = results.DIRECTORY) -> Cost | None:
-    """The measured cost of `job`: finished below `directory`, or published; None if it was never measured."""
-    finished = read(results.provenance_json(results.run_csv(plan.scale, job, directory)).absolute())
+def measured(plan: Plan, job: str) -> Cost | None:
+    """The measured cost of `job`, finished or published; None if it was never measured."""
+    finished = read(results.provenance_json(results.run_csv(plan.scale, job)).absolute())
     stored = read(PUBLISHED / f"{job}.json") if plan.scale == published.SCALE else None
     found = [cost for cost in (finished, stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
     return found[0] if found else None
@@ -128,7 +128,7 @@ def minutes(plan: Plan, figures: list[Figure], cores: int, cost: Callable[[Plan,
     return max(sum(cost.core_seconds for cost in jobs.values()) / cores, _longest(jobs)) / 60
 
 
-def as_text(plan: Plan, figures: list[Figure], cores: int, directory: Path = results.DIRECTORY) -> str:
+def as_text(plan: Plan, figures: list[Figure], cores: int) -> str:
     """The costs as a table: a line a figure, and one for all of them, in which shared jobs count once."""
     rows = [(figure.name, [figure]) for figure in figures]
     rows += [("all of these", figures)] if len(figures) > 1 else []
@@ -137,7 +137,7 @@ def as_text(plan: Plan, figures: list[Figure], cores: int, directory: Path = res
     ]
     for name, shown in rows:
         jobs = {job: expected(plan, job) for job in jobs_of(shown, plan.is_swept)}
-        estimated = sum(measured(plan, job, directory) is None for job in jobs)
+        estimated = sum(measured(plan, job) is None for job in jobs)
         seconds = sum(cost.core_seconds for cost in jobs.values())
         memory = max((cost.memory_mib for cost in jobs.values()), default=0.0)
         numbers = f"{seconds / 60:14,.0f}{minutes(plan, shown, cores):21,.0f}{memory / 1024:11.1f}"

@@ -14,6 +14,7 @@ from dyna_td.errors import UserError
 PACKAGE = Path(__file__).resolve().parents[1]  # dyna_td
 ROOT = PACKAGE.parents[1]  # of the project, if this is its checkout and no installed wheel
 IS_CHECKOUT = (ROOT / "experiments").is_dir()
+IMPORTS = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}  # of a process that imports this checkout
 LONGEST_FILE_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names
 
 

@@ -80,3 +80,10 @@ def _lock(handle: int, path: Path, kind: int, held: str) -> None:
         if error.errno not in _REFUSALS:
             raise
         print(f"warning: {path}: {error.strerror}; start one process at a time in this folder.", file=sys.stderr)
+
+
+if __name__ == "__main__":  # for `make setup`, before anything is installed
+    try:
+        require_free()
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -1,6 +1,5 @@
 """Agents and environments of the user's own: how they enter the registry, and which files are behind them."""
 
-import keyword
 import reprlib
 import sys
 from dataclasses import fields
@@ -95,8 +94,8 @@ def _require_extension(place: str, declared: Any, kind: type[ControlSettings] | 
     known = {setting.name: setting for setting in fields(kind)}
     for setting in fields(own):
         name, shared = setting.name, known.get(setting.name)
-        if keyword.iskeyword(name) or name in _TAKEN:
-            raise UserError(f"{place} names {name!r}, which Python or an option has: choose another name.")
+        if name in _TAKEN:
+            raise UserError(f"{place} names {name!r}, which an option of `train` has: choose another name.")
         if not setting.metadata:
             words = "settings.other_default" if shared else "settings.number"
             raise UserError(f"{place} names {name!r} without a meaning: declare it with {words}.")

@@ -57,28 +57,15 @@ class Figure:
         return list(dict.fromkeys(run for panel in self.panels.values() for run in panel.curves.values()))
 
     @property
-    def shows_states(self) -> bool:
-        """Whether a panel shows sampled states, which are then aggregated too."""
-        return bool(self.sampled_runs)
-
-    @property
     def sampled_runs(self) -> list[Run]:
         """The runs whose sampled states the figure shows, each once."""
         panels = [panel for panel in self.panels.values() if panel.states]
         return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
 
     def as_plain_data(self) -> dict:
-        """The panels as they are drawn: metric, what is not the default, and curves by their runs' names."""
-        return {
-            key: {
-                "metric": panel.metric,
-                **({"states": panel.states} if panel.states else {}),
-                **({"against": panel.against} if panel.against != "step" else {}),
-                **({"baselines": list(panel.baselines)} if panel.baselines else {}),
-                "curves": panel.closed_form or {curve: run.name for curve, run in panel.curves.items()},
-            }
-            for key, panel in self.panels.items()
-        }
+        """The panels as they are drawn, with the names of their runs."""
+        names = {key: {curve: run.name for curve, run in panel.curves.items()} for key, panel in self.panels.items()}
+        return {key: {**vars(panel), "curves": names[key]} for key, panel in self.panels.items()}
 
 
 @dataclass(frozen=True)
@@ -129,7 +116,7 @@ class Plan:
     @property
     def drawn_with_states(self) -> set[str]:
         """The names of those that show sampled states."""
-        return {name for name, figure in self.drawn.items() if figure.shows_states}
+        return {name for name, figure in self.drawn.items() if figure.sampled_runs}
 
     def selection_runs(self, run: Run) -> list[Run]:
         """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed.

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
+from dyna_td.measures.hitting_times import CLOSED_FORMS
 from dyna_td.pipeline.files import ROOT
 from dyna_td.pipeline.metrics import require_metric
 from dyna_td.pipeline.own_agents import require_agent
@@ -80,8 +81,6 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
 
 
 def _closed_form(panel: dict) -> Panel:
-    from dyna_td.measures.hitting_times import CLOSED_FORMS
-
     form = require_choice(panel["closed_form"], CLOSED_FORMS, "closed_form")
     metrics = CLOSED_FORMS[form]()["metric"].unique()
     return Panel(require_choice(panel["metric"], metrics, f"metric of {form}"), {}, form)

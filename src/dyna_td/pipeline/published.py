@@ -2,7 +2,6 @@
 
 import io
 import json
-import lzma
 import re
 import sys
 from functools import cache
@@ -51,12 +50,6 @@ def again(path: Path) -> str:
     return f"get it again with `git checkout {path}`, or publish it with `make reference`"
 
 
-def read_compressed(path: Path) -> bytes:
-    """The contents of a compressed table; a UserError if it is missing or damaged."""
-    with naming_damage(path, again(path)):
-        return lzma.decompress(path.read_bytes())
-
-
 def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
     """The contents of the JSON file of a run or of a sweep, `<run>.selection`; None if it is not published."""
     path = stored(f"{job}.json", directory)
@@ -76,12 +69,8 @@ def read(name: str, directory: Path = DIRECTORY) -> bytes:
     """A run's table or policy (see `stored`); a UserError if it is missing, damaged or not its JSON file's."""
     path = stored(name, directory)
     job, kind = re.split(r"\.(states\.csv|csv|policy\.npz)$", name)[:2]
-    with naming_damage(path, again(path)):
-        content = path.read_bytes() if kind == "policy.npz" else read_compressed(path)
-    key = f"{kind.partition('.')[0]}_sha256"
-    if results.checksum(content) != (read_details(job, directory) or {}).get(key):
-        raise UserError(f"{path} is not the file that its JSON file describes; {again(path)}.")
-    return content
+    expected = (read_details(job, directory) or {}).get(f"{kind.partition('.')[0]}_sha256")
+    return results.read_bytes(path, expected, f"git checkout {path}")
 
 
 def read_records(run: str, directory: Path = DIRECTORY, last_seed: int | None = None) -> pd.DataFrame:

@@ -92,13 +92,8 @@ def write(
     for path, text in texts.items():
         with write_whole(path) as file:
             file.write(text)
-    write_details(csv, {**details, **checksums})
-
-
-def write_details(csv: Path, details: dict) -> None:
-    """Writes the JSON file beside `csv`."""
     with write_whole(provenance_json(csv)) as file:
-        json.dump(details, file, indent=2, allow_nan=False)
+        json.dump({**details, **checksums}, file, indent=2, allow_nan=False)
         file.write("\n")
 
 
@@ -145,7 +140,8 @@ def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -
 
 def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
     """The sampled states of the run of `csv`: seed, step, source, x, y; raises UserError as `read`."""
-    return _read_bound(states_csv(csv), read_details(csv, rebuild).get("states_sha256"), rebuild)
+    content = read_bytes(states_csv(csv), read_details(csv, rebuild).get("states_sha256"), rebuild)
+    return pd.read_csv(io.BytesIO(content))
 
 
 def require_policy(csv: Path, rebuild: str) -> bool:
@@ -163,10 +159,19 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
       UserError: naming a file that is missing or damaged, and `rebuild`, the command that makes it anew.
     """
     details = read_details(csv, rebuild)
-    return _read_bound(csv, details["csv_sha256"], rebuild), details
+    return pd.read_csv(io.BytesIO(read_bytes(csv, details["csv_sha256"], rebuild))), details
 
 
-def _read_bound(path: Path, expected: str | None, rebuild: str) -> pd.DataFrame:
+def read_training(csv: Path) -> tuple[pd.DataFrame, dict]:
+    """As `read`, of a run that was trained by hand or published; raises UserError for any other file."""
+    records, details = read(csv, "python -m dyna_td train")
+    if list(records.columns) != COLUMNS or not {"environment", "agent", "run", "settings"} <= details.keys():
+        raise UserError(f"{csv} is not the results of one run: name a CSV that `python -m dyna_td train` wrote.")
+    return records, details
+
+
+def read_bytes(path: Path, expected: str | None, rebuild: str) -> bytes:
+    """The contents of a file, unpacked, if its checksum is the `expected` one; raises UserError as `read`."""
     content = _read_bytes(path, rebuild)
     if path.suffix == ".xz":
         try:
@@ -175,7 +180,7 @@ def _read_bound(path: Path, expected: str | None, rebuild: str) -> pd.DataFrame:
             content = b""  # as of no checksum
     if checksum(content) != expected:
         raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
-    return pd.read_csv(io.BytesIO(content))
+    return content
 
 
 def read_details(csv: Path, rebuild: str) -> dict:
@@ -212,9 +217,3 @@ def naming_damage(path: Path, remedy: str) -> Iterator[None]:
 def pipeline_command(job: str, scale: str) -> str:
     """The command with which the pipeline makes the CSV of a run or sweep anew, however new it looks."""
     return f"snakemake --force {run_csv(scale, job)} --config scale={scale}"
-
-
-def nothing_there(what: str, scale: str) -> UserError:
-    """The error of a command that finds no `what` of a scale."""
-    place = DIRECTORY / scale
-    return UserError(f"{place} holds no finished {what}: make some, for example with `make figure_1 SCALE={scale}`.")

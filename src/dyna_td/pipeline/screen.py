@@ -55,7 +55,8 @@ class Screen(logging.Handler):
         """Reads the jobs of the target, and shows the progress from now on."""
         dag = self.workflow.dag
         numbers = {dag.jobid(job): job for job in dag.jobs if job.rule.name in _TRAINING}
-        self.jobs = {number: _name(job.rule.name, job.wildcards.run) for number, job in numbers.items()}
+        ends = {_TRAINING[0]: results.SWEEP}
+        self.jobs = {number: job.wildcards.run + ends.get(job.rule.name, "") for number, job in numbers.items()}
         self.waiting = {number for number, job in numbers.items() if dag.needrun(job)}
         if self.waiting:
             self._show()
@@ -148,7 +149,3 @@ class Screen(logging.Handler):
         self.stream.write(f"{start}{text:{self._width}}{end}")
         self.stream.flush()
         self._width = 0 if end else len(text)
-
-
-def _name(rule: str, run: str) -> str:
-    return run + results.SWEEP if rule == _TRAINING[0] else run

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.pipeline import plans, provenance
-from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline.files import IMPORTS
 from dyna_td.pipeline.planned import Plan
 
 PROGRAMS = Path(".snakemake") / "programs"
@@ -28,8 +28,6 @@ _SECONDS_KEPT = 7 * 24 * 3600
 
 def plan_of(config: dict) -> Plan:
     """The plan at the scale of `--config`; a mistake in it or in the YAML files ends Snakemake with one sentence."""
-    if set("{}") & set(str(ROOT)):
-        sys.exit(f"error: the name of {ROOT} has braces, which Snakemake would fill in: rename or move the folder.")
     for key in config:
         in_one_sentence(require_choice, key, ["scale", "container"], "key of --config")
     return in_one_sentence(plans.load_plan, str(config.get("scale", "quick")))
@@ -47,8 +45,8 @@ def environment() -> dict[str, str]:
     """The variables with which jobs use this Python, this code, and each other's compiled programs."""
     return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.getenv('PATH')}",
-        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
         "TF_XLA_FLAGS": xla_flags(),
+        **IMPORTS,
     }
 
 

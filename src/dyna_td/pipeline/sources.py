@@ -8,7 +8,7 @@ themselves, see `beginnings`.
 import ast
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -59,21 +59,18 @@ def file_of(module: str) -> Path | None:
 
 
 @cache
-def _imports(name: str, path: Path) -> tuple[str, ...]:
+def _imports(name: str, path: Path) -> list[str]:
     """The modules that a file's import statements name, those within functions included."""
-    return tuple(_imported(name, path))
-
-
-def _imported(name: str, path: Path) -> Iterator[str]:
     package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
+    found = []
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            found += [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) + 1 - node.level] if node.level else []
             source = ".".join(filter(None, [*above, node.module]))
-            yield source
-            yield from (f"{source}.{each.name}" for each in node.names)
+            found += [source, *(f"{source}.{each.name}" for each in node.names)]
+    return found
 
 
 def _tree(path: Path) -> ast.Module:

@@ -22,22 +22,13 @@ def add_commands(add: Callable) -> None:
     )
     play.add_argument("--episodes", type=arguments.positive_integer, metavar="N", help="default: 10; of a video 1")
     text = "share of random actions, where actions are discrete (default: as in training's evaluations)"
-    play.add_argument("--epsilon", type=_share, metavar="X", help=text)
+    play.add_argument("--epsilon", type=arguments.between(0, 1), metavar="X", help=text)
     shown = play.add_mutually_exclusive_group()
     shown.add_argument("--video", type=Path, metavar="FILE", help="show the episodes in a .gif or .mp4")
     text = (
         "show value, TD error, queue and a chain in a .png, or over training in a .gif or .mp4; trains the seed again"
     )
     shown.add_argument("--explain", type=Path, metavar="FILE", help=text)
-
-
-def _share(text: str) -> float:
-    try:
-        if 0 <= float(text) <= 1:
-            return float(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, not {text!r}")
 
 
 def _play(options: argparse.Namespace) -> None:

@@ -165,14 +165,7 @@ def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def picture(policy: Policy, seen: Look) -> np.ndarray:
-    """The look as a picture, uint8 [height, width, 3], whatever the reader's matplotlibrc says."""
-    from matplotlib import style
-
-    with style.context("default"):
-        return _picture(policy, seen)
-
-
-def _picture(policy: Policy, seen: Look) -> np.ndarray:
+    """The look as a picture, uint8 [height, width, 3]."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -216,14 +209,7 @@ def _picture(policy: Policy, seen: Look) -> np.ndarray:
 
 
 def write(policy: Policy, seed: int, path: Path, show: Callable[[str], None]) -> None:
-    """Writes the last look as a .png, or looks over the whole training as a .gif or .mp4.
-
-    Args:
-      policy: of a Dyna agent on one of `PLANES`.
-      seed: one of its seeds.
-      path: the picture.
-      show: called with a sentence on the progress.
-    """
+    """Writes the last look as a .png, or looks over the whole training as a .gif or .mp4; `show` hears the progress."""
     from PIL import Image
 
     from dyna_td.pipeline.files import write_whole

@@ -10,26 +10,17 @@ from dyna_td.pipeline import lock, plans, provenance, published, results
 from dyna_td.pipeline.files import ROOT, write_whole
 from dyna_td.publishing import store
 
-MAINTAINERS = {  # these commands, for a group of their own in `--help`
-    "reference": "publish finished figures, after checking all of them, and store the finished runs of the others",
-    "gallery": "draw the published pictures from the published tables",
-    "readme": "write the generated parts of README.md and docs/ from the published results",
-}
-
 
 def add_commands(add: Callable) -> None:
     """Adds these commands by `add(name, function, text, parents=...)`; see `cli`."""
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
-
-    def maintain(name: str, function: Callable, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        return add(name, function, MAINTAINERS[name], parents=list(parents))
-
-    maintain("reference", _reference, named)
-    text = "bring published runs back to the results, so that nothing finished is trained again"
-    add("restore", _restore, text)
-    maintain("gallery", _gallery, named)
-    maintain("readme", _readme)
+    add("restore", _restore, "bring published runs back to the results, so that nothing finished is trained again")
+    text = "for maintainers: publish finished figures, after checking all of them, and store the other finished runs"
+    add("reference", _reference, text, parents=[named])
+    add("gallery", _gallery, "for maintainers: draw the published pictures from the published tables", parents=[named])
+    text = "for maintainers: write the generated parts of README.md and docs/ from the published results"
+    add("readme", _readme, text)
 
 
 def _reference(options: argparse.Namespace) -> None:
@@ -82,10 +73,10 @@ def _readme(options: argparse.Namespace) -> None:
     markdown.fill()
     facts = Facts()
     with write_whole(ROOT / "reference" / "summary.csv") as file:
-        file.write(as_csv(summary.summary(list(facts.plan.drawn.values()), ROOT / "reference")))
+        file.write(as_csv(summary.summary(facts, list(facts.plan.drawn.values()))))
     for number, verdict in facts.verdicts.items():
         finding = facts.findings.get(number)
-        if finding and finding.verdict != verdict:
-            print(f"claim {number} is {verdict}, but its finding explains {finding.verdict}: it is left out.")
+        if finding and finding["verdict"] != verdict:
+            print(f"claim {number} is {verdict}, but its finding explains {finding['verdict']}: it is left out.")
         elif not finding and verdict in ("contradicted", "undecided"):
             print(f"claim {number} is {verdict}: a finding in experiments/findings.yaml would explain it.")

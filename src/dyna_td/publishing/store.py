@@ -3,6 +3,7 @@
 It draws the published pictures, too, from the published tables and without TensorFlow.
 """
 
+import contextlib
 import json
 import lzma
 import os
@@ -16,10 +17,9 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import aggregate, finished
-from dyna_td.evidence.finished import Finished
-from dyna_td.pipeline import provenance, published, results
-from dyna_td.pipeline.files import ROOT, write_whole
+from dyna_td.evidence import aggregate
+from dyna_td.pipeline import finished, provenance, published, results
+from dyna_td.pipeline.files import IMPORTS, ROOT, write_whole
 from dyna_td.pipeline.planned import Figure, Plan
 from dyna_td.pipeline.policy import load_policy, path_beside
 from dyna_td.publishing import extract
@@ -30,7 +30,7 @@ from dyna_td.settings import Run
 class Restored:
     """The runs that are back, and sentences on those that are not, by the reason."""
 
-    runs: list[Finished] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # they do not fit the plan, or what is there
 
@@ -51,12 +51,12 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     remake = f"make {figure.name} SCALE={plan.scale}"
 
     def read(run: Run) -> tuple[pd.DataFrame, dict]:
-        table = made[run].table
+        table = made[run]
         return table.records[~table.records["metric"].isin(left_out[run.name])], table.details
 
     curves = aggregate.curves_text(figure, read)
-    if figure.shows_states:
-        states = aggregate.states_text(figure, lambda run: results.read_states(made[run].table.csv, remake))
+    if figure.sampled_runs:
+        states = aggregate.states_text(figure, lambda run: results.read_states(made[run].csv, remake))
         _compress(published.states_csv(figure.name, directory), states.encode())
     with write_whole(published.curves_csv(figure.name, directory)) as file:
         file.write(curves)
@@ -137,7 +137,8 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored
         for name, path in files.items():
             with write_whole(path, "wb") as file:
                 file.write(bound[name] if name in bound else published.stored(name, directory).read_bytes())
-        back.runs.append(finished.read(plan, run, target))
+        finished.read(plan, run, target)
+        back.runs.append(run)
     except UserError as error:
         back.left_out.append(str(error))
         for path in files.values():
@@ -153,11 +154,9 @@ def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:
 
 def _compress(path: Path, content: bytes) -> None:
     """Writes `content`, unless it is there already: another version of the library may make other bytes of it."""
-    try:
-        if published.read_compressed(path) == content:
+    with contextlib.suppress(OSError, EOFError, lzma.LZMAError):  # not there, or damaged
+        if lzma.decompress(path.read_bytes()) == content:
             return
-    except UserError:
-        pass  # not there, or damaged
     with write_whole(path, "wb") as file:
         file.write(lzma.compress(content, preset=9))
 
@@ -170,24 +169,19 @@ def _as_json(value: object, indent: str = "") -> str:
     return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
 
 
-def tell_snakemake(scale: str, runs: Iterable[Finished], directory: Path) -> None:
+def tell_snakemake(scale: str, runs: Iterable[Run], directory: Path) -> None:
     """Has Snakemake note that today's parameters make these runs and their sweeps."""
-    csvs = [table.csv for made in runs for table in made.tables]
-    if not csvs:
+    jobs = [job for run in runs for job in ([run.name + results.SWEEP] if run.sweep else []) + [run.name]]
+    if not jobs:
         return
     home = os.path.dirname(os.path.abspath(directory))  # links are not followed: results/ may lead to another disk
-    targets = [os.path.relpath(csv, home) for csv in csvs]
+    targets = [os.path.relpath(results.run_csv(scale, job, directory), home) for job in jobs]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--touch", "--force"]
     command += [*targets, "--config", f"scale={scale}"]
-    done = subprocess.run(command, cwd=home, env=environment(ROOT), capture_output=True, text=True)
+    done = subprocess.run(command, cwd=home, env=os.environ | IMPORTS, capture_output=True, text=True)
     if done.returncode:
         reason = next((line for line in done.stderr.splitlines() if "error" in line.lower()), "it failed")
         raise UserError(f"Snakemake did not take the runs over ({reason}): try again.")
-
-
-def environment(checkout: Path) -> dict[str, str]:
-    """The environment of a process that imports the sources in `checkout`."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(checkout)])}
 
 
 def draw_all(figures: Sequence[str]) -> list[Path]:
@@ -205,7 +199,7 @@ def draw(figure: str, directory: Path, output: Path) -> Path:
     png, curves = Path(output) / figure / f"{figure}.png", published.curves_csv(figure, directory)
     tables = ["--curves", str(curves), "--scale", published.SCALE, "--output", str(png)]
     command = [sys.executable, str(ROOT / "figures" / "draw.py"), figure, *tables]
-    drawn = subprocess.run(command, env=environment(ROOT), capture_output=True, text=True)
+    drawn = subprocess.run(command, env=os.environ | IMPORTS, capture_output=True, text=True)
     if drawn.returncode:
         said = drawn.stderr.strip().splitlines() or [f"the script ended with status {drawn.returncode}."]
         fault = said[-1].removeprefix("error: ").partition(";")[0].rstrip(".")

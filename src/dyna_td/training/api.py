@@ -1,9 +1,7 @@
 """Training from Python; `dyna_td` offers `train` and `Result`."""
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral
 
 import pandas as pd
 
@@ -14,7 +12,7 @@ from dyna_td.pipeline.arguments import MOST_SEEDS, MOST_STEPS
 from dyna_td.pipeline.policy import Policy
 from dyna_td.pipeline.provenance import machine
 from dyna_td.pipeline.quiet_import import import_quietly
-from dyna_td.settings import Run, Settings
+from dyna_td.settings import Run, Settings, is_whole
 from dyna_td.training.progress import progress as shown
 
 
@@ -61,23 +59,19 @@ def train(
     environment = registry.require_environment(env)
     agent = own_agents.require_agent(own_agents.adopt(agent) if isinstance(agent, type) else agent, environment)
     seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
-    is_good = all(_is_whole(seed) and 0 <= seed < 10**6 for seed in seeds)
+    is_good = all(is_whole(seed) and 0 <= seed < 10**6 for seed in seeds)
     if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MOST_SEEDS:
         raise UserError(f"seeds are {seeds!r}, expected whole numbers from 0 to 999999, each once.")
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
-        if not (_is_whole(number) and 0 < number <= MOST_STEPS):
+        if not (is_whole(number) and 0 < number <= MOST_STEPS):
             raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MOST_STEPS}.")
     made = plans.make_settings(environment, agent, settings)
     run = Run(environment, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
     trainer = import_quietly("dyna_td.training.trainer")
     if progress:
-        with shown(run.name, sys.stderr) as show:
+        with shown(run.name) as show:
             outcome = trainer.execute(run, show, watch=show.watch)
     else:
         outcome = trainer.execute(run)
     policy = Policy({**results.describe(run), **machine()}, outcome.weights) if outcome.weights else None
     return Result(outcome.records, policy, run.settings, outcome.cost)
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, Integral) and not isinstance(number, bool)  # True counts as 1

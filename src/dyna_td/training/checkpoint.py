@@ -9,7 +9,6 @@ import json
 import sys
 import time
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from dyna_td.pipeline.files import remove_partial, write_whole
 INTERVAL = 60.0  # seconds between two checkpoints, at least
 LARGEST_SHARE = 0.01  # checkpoints take at most this share of the time: slow ones come less often
 LONGEST_INTERVAL = 600.0  # seconds between two checkpoints, however long one takes to write
-_LARGE = 2**20  # bytes; larger arrays are written without their empty end
 # What reading a damaged file may raise.
 UNREADABLE = (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, zipfile.BadZipFile)
 _FACTS = "facts"  # the entry for all other data, as JSON
@@ -47,21 +45,18 @@ class Checkpoint:
         """Whether the next checkpoint is due."""
         return time.monotonic() >= self._due
 
-    def save(self, arrays: dict[str, np.ndarray], facts: dict, begun: float | None = None) -> None:
+    def save(self, arrays: dict[str, np.ndarray], facts: dict) -> None:
         """Replaces the checkpoint; the old one stays until the new one is whole.
 
         Args:
           arrays: numbers or texts, by name.
           facts: plain data.
-          begun: `time.monotonic()` when the collecting of the arrays began, part of the cost; default: now.
 
         Raises:
           OSError: if it cannot be written, for example on a full disk.
         """
-        begun = time.monotonic() if begun is None else begun
-        lengths = {name: array.shape[1] for name, array in arrays.items() if array.nbytes > _LARGE and array.ndim > 1}
-        arrays = {name: array[:, : _filled(array)] if name in lengths else array for name, array in arrays.items()}
-        text = json.dumps({"identity": self.identity, "lengths": lengths, **facts})
+        begun = time.monotonic()
+        text = json.dumps({"identity": self.identity, **facts})
         with write_whole(self.path, "wb") as file:
             np.savez(file, allow_pickle=False, **{_FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
         ended = time.monotonic()
@@ -76,9 +71,7 @@ class Checkpoint:
             with np.load(self.path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json.loads(arrays.pop(_FACTS).tobytes())
-            identity, lengths = facts.pop("identity"), facts.pop("lengths")
-            for name, length in lengths.items():
-                arrays[name] = _lengthened(arrays[name], length)
+            identity = facts.pop("identity")
         except FileNotFoundError:
             return None
         except UNREADABLE:
@@ -100,20 +93,6 @@ class Checkpoint:
         print(f"warning: the checkpoint {self.path} {why}; the training starts anew.", file=sys.stderr)
 
 
-def _filled(array: np.ndarray) -> int:
-    """The length of axis 1 up to the last number that is not zero; a new buffer is mostly empty."""
-    words = np.ascontiguousarray(array).view(np.uint8 if array.itemsize % 4 else np.uint32)
-    is_filled = words.reshape(*array.shape[:2], -1).any(axis=(0, 2))
-    return int(is_filled.nonzero()[0][-1]) + 1 if is_filled.any() else 0
-
-
-def _lengthened(array: np.ndarray, length: int) -> np.ndarray:
-    """The array, extended by zeros along axis 1."""
-    longer = np.zeros((array.shape[0], length, *array.shape[2:]), array.dtype)
-    longer[:, : array.shape[1]] = array
-    return longer
-
-
 def pack(table: pd.DataFrame, prefix: str) -> dict[str, np.ndarray]:
     """A table's columns as arrays with names that begin with `prefix`; texts have a fixed width."""
     columns = {name: table[name].to_numpy() for name in table.columns}
@@ -133,10 +112,8 @@ def records_of(path: Path) -> tuple[pd.DataFrame, dict] | None:
     """The evaluations in the checkpoint of a training that is under way, and its run's settings; None without one."""
     try:
         with np.load(path, allow_pickle=False) as archive:
-            run = _facts(archive)["identity"]["settings"][0]
-            table = unpack(
-                {name: archive[name] for name in archive.files if name.startswith("log0.metrics")}, "log0.metrics"
-            )
+            run = json.loads(archive[_FACTS].tobytes())["identity"]["settings"][0]
+            table = unpack({name: archive[name] for name in archive.files if name.startswith("log0.")}, "log0.metrics")
     except UNREADABLE:
         return None
     return (table[table["seed"].isin(run["seeds"])], run) if len(table) else None
@@ -146,10 +123,6 @@ def identity_of(path: Path) -> dict | None:
     """The identity of the training that has a checkpoint at `path`; None without one, or if it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return _facts(archive)["identity"]
+            return json.loads(archive[_FACTS].tobytes())["identity"]
     except UNREADABLE:
         return None
-
-
-def _facts(archive: Mapping[str, np.ndarray]) -> dict:
-    return json.loads(archive[_FACTS].tobytes())

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments, beginnings, own_agents, plans, provenance, results
+from dyna_td.pipeline import arguments, beginnings, finished, own_agents, plans, provenance, results
 from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.pipeline.lock import workplace
 from dyna_td.pipeline.planned import Plan, selection_runs
@@ -25,16 +25,18 @@ from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import progress
 
 
-def add_commands(add: Callable, plan: argparse.ArgumentParser) -> None:
-    """Adds the commands by `add(name, function, text)`; `plan` has their common options, see `cli`."""
+def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
+    """Adds the commands by `add(name, function, text)`; `scaled` has the option --scale, see `cli`."""
     kept = argparse.ArgumentParser(add_help=False)
     text = f"seconds between checkpoints, from which a killed training goes on (default: {INTERVAL:.0f})"
-    kept.add_argument("--checkpoint-every", type=arguments.seconds, default=INTERVAL, metavar="SECONDS", help=text)
+    kept.add_argument(
+        "--checkpoint-every", type=arguments.between(0, 1e9), default=INTERVAL, metavar="SECONDS", help=text
+    )
     _add_train_options(add("train", _train, "train one agent by hand", parents=[kept]))
-    run = add("run", _run, "train a run of the plan with its reported seeds", parents=[plan, kept])
+    run = add("run", _run, "train a run of the plan with its reported seeds", parents=[scaled, kept])
     run.add_argument("name", help="the run's name, as `list figure_4` shows it")
     text = "try a run's learning rates on selection seeds and choose one"
-    select = add("select", _select, text, parents=[plan, kept])
+    select = add("select", _select, text, parents=[scaled, kept])
     select.add_argument("name", help="the run's name, as `list figure_4` shows it")
 
 
@@ -135,14 +137,8 @@ def _selection_of(plan: Plan, run: Run) -> dict:
     """The choice of a swept learning rate, published or from the sweep of this plan."""
     if choice := plan.published_choice(run):
         return {**{key: choice.get(key) for key in _CHOICE}, "source": "the published sweep"}
-    csv = results.run_csv(plan.scale, run.name + results.SWEEP)
-    rebuild = results.pipeline_command(run.name + results.SWEEP, plan.scale)
-    _, details = results.read(csv, rebuild)
-    selection = {key: details.get(key) for key in _CHOICE}
-    asked = list(plan.selection_runs(run)[0].seeds)
-    if selection["learning_rate"] not in run.sweep or selection["seeds"] != asked:
-        raise UserError(f"{csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
-    return selection
+    details = finished.read_sweep(plan, run).details
+    return {key: details[key] for key in _CHOICE}
 
 
 def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespace) -> None:
@@ -154,11 +150,10 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     details["changed_sources"] = provenance.changed_sources([run])
     checkpoint = _checkpoint(csv, [run], details, options)
     folder = getattr(options, "tensorboard", None)
-    events_folder = outputs.events_folder(folder, csv) if folder else None
     trainer = import_quietly("dyna_td.training.trainer")
 
     with workplace(csv), progress(run.name) as show:
-        events = import_quietly("dyna_td.training.tensorboard").Events(events_folder) if events_folder else None
+        events = import_quietly("dyna_td.training.tensorboard").Events(folder / csv.stem) if folder else None
 
         def watch(records: pd.DataFrame) -> None:
             show.watch(records)
@@ -217,6 +212,6 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "versions": machine["versions"],
         "cpu": machine["cpu"],
         "vectors": machine["vectors"],
-        "format": 3,  # the arrays' format; since 3 they say what environments answered
+        "format": 4,  # of the file: one of another format is not read
     }
-    return Checkpoint(outputs.checkpoint_of(csv), identity, options.checkpoint_every)
+    return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, options.checkpoint_every)

@@ -3,7 +3,8 @@
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,10 +120,8 @@ class Log:
             "diverged_seeds": diverged_seeds(records),
             "remarks": {str(seed): self.remarks[seed] for seed in sorted(set(run.seeds) & set(self.remarks))},
         }
-        return Outcome(records, states, cost, self._weights_of_run())
-
-    def _weights_of_run(self) -> dict[str, np.ndarray]:
-        return {name: array[np.isin(self._trained, self.run.seeds)] for name, array in self._weights.items()}
+        weights = {name: array[np.isin(self._trained, run.seeds)] for name, array in self._weights.items()}
+        return Outcome(records, states, cost, weights)
 
     def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
         table = pd.concat(frames)
@@ -146,19 +145,15 @@ def peak_memory_bytes() -> int:
 
 
 class Clock:
-    """Adds up the seconds spent under each name."""
+    """Adds up the seconds spent under each name: `with clock("train_seconds")`."""
 
     def __init__(self):
         self.seconds = {"train_seconds": 0.0, "compile_seconds": 0.0, "evaluate_seconds": 0.0}
 
-    def __call__(self, name: str):
-        self._name = name
-        return self
-
-    def __enter__(self):
-        """Starts the clock."""
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_):
-        """Adds the seconds since."""
-        self.seconds[self._name] += time.perf_counter() - self._start
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.perf_counter() - start

@@ -5,20 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import finished
-from dyna_td.pipeline import results
+from dyna_td.pipeline import finished, results
 from dyna_td.pipeline.policy import path_beside
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import identity_of
 
 _REMEDY = "name another --output, or delete it first"
-_OWNER = "training.txt"  # in a folder of events: whose they are
 _STATES = ".states"  # ends the stem of a file of sampled states
-
-
-def checkpoint_of(csv: Path) -> Path:
-    """The file from which the training of `csv` goes on."""
-    return csv.with_suffix(".checkpoint")
 
 
 def files_of(csv: Path) -> dict[str, Path]:
@@ -28,7 +21,7 @@ def files_of(csv: Path) -> dict[str, Path]:
         "states": results.states_csv(csv),
         "policy": path_beside(csv),
         "json": results.provenance_json(csv),
-        "checkpoint": checkpoint_of(csv),
+        "checkpoint": csv.with_suffix(".checkpoint"),
     }
 
 
@@ -82,25 +75,3 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
 def settings_of(described: list[dict]) -> list[dict]:
     """Runs as `results.describe` gives them, without the digest of their code."""
     return [{**run, "source_digest": None} for run in described]
-
-
-def events_folder(tensorboard: Path, csv: Path) -> Path:
-    """Takes the folder below `tensorboard` for the events of `csv`, and writes into it whose it is.
-
-    Raises:
-      UserError: it cannot be written, or holds the events of another training.
-    """
-    folder, mine = tensorboard / csv.stem, str(csv.resolve())
-    owner = folder / _OWNER
-    results_there = [] if owner.exists() else sorted(folder.glob("*")) if folder.is_dir() else []
-    try:
-        theirs = owner.read_text(encoding="utf-8", errors="replace").strip() if owner.exists() else mine
-        if theirs == mine and not results_there:
-            folder.mkdir(parents=True, exist_ok=True)
-            owner.write_text(f"{mine}\n", encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise UserError(f"cannot write {folder}: {error.strerror}; choose another --tensorboard.") from error
-    if theirs != mine or results_there:
-        whose = f"the evaluations of {theirs}" if owner.exists() else "files of other programs"
-        raise UserError(f"{folder} holds {whose}: name another --tensorboard or --output, or delete it first.")
-    return folder

@@ -158,8 +158,7 @@ class _Training:
             self._evaluate(program, stack_number, number, done)
 
         def save() -> None:
-            begun = time.monotonic()
-            self._save(program.snapshot(), stack_number, number, done, begun)
+            self._save(program.snapshot(), stack_number, number, done)
 
         while done < run.steps:
             next_evaluation = min((done // run.evaluate_every + 1) * run.evaluate_every, run.steps)
@@ -196,16 +195,14 @@ class _Training:
         log.add_metrics(seeds, done, metrics, log.clock.seconds["train_seconds"])
         self.watch(log.records(len(metrics)))
 
-    def _save(
-        self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int, begun: float | None = None
-    ) -> None:
+    def _save(self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int) -> None:
         """Saves finished results and the program's arrays, to continue after `done` steps of this run and stack."""
         if not self.checkpoint:
             return
         facts = {"stack": stack_number, "run": number, "done": done, "core_seconds": self.core_seconds}
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
-        self.checkpoint.save(arrays, facts, begun)
+        self.checkpoint.save(arrays, facts)
 
 
 @functools.cache

@@ -16,38 +16,22 @@ from dyna_td.settings import Run
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV of the results: its `records`, its JSON file's `details`, and what the plan would write there (`asked`)."""
+    """A CSV of the results with its `records`, and its JSON file's `details`."""
 
     csv: Path
     records: pd.DataFrame
     details: dict
-    asked: dict
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A finished run, as planned, its table, and that of its sweep if it had one."""
-
-    run: Run
-    table: Table
-    sweep: Table | None
-
-    @property
-    def tables(self) -> list[Table]:
-        """The sweep, if there is one, and the run itself."""
-        return [table for table in (self.sweep, self.table) if table]
-
-
-def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Finished:
-    """The finished `run` below `directory`, made by any code; a UserError if it is damaged, or not as planned."""
-    sweep, trained = None, plan.trained(run)
+def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
+    """The finished `run` below `directory`, made by any code; a UserError if it, or its sweep, is not as planned."""
+    trained = plan.trained(run)
     if plan.is_swept(run):
-        sweep = read_sweep(plan, run, directory)
-        trained = run.with_learning_rate(sweep.details["learning_rate"])
+        trained = run.with_learning_rate(read_sweep(plan, run, directory).details["learning_rate"])
     asked = {**results.describe(trained), "run": run.name}
     table, rebuild = _read(plan, run.name, run, asked, directory)
     results.require_complete(table.csv, table.records, run, rebuild)
-    return Finished(run, table, sweep)
+    return table
 
 
 def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
@@ -72,7 +56,7 @@ def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple
     if differing:
         where = results.provenance_json(csv)
         raise UserError(f"{where} has other {', '.join(differing)} than the plan; rebuild it with `{rebuild}`.")
-    return Table(csv, records, details, asked), rebuild
+    return Table(csv, records, details), rebuild
 
 
 def is_as_planned(planned: Run, details: dict) -> bool:
