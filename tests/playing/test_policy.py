@@ -18,10 +18,11 @@ from PIL import Image
 import envs
 from dyna_td import cli
 from dyna_td.pipeline import results
-from dyna_td.pipeline.policy import Policy, weights_of
+from dyna_td.pipeline.policy import Policy
 from dyna_td.playing import explain, video
 from dyna_td.training.program import make_program
 from dyna_td.training.tensorboard import Events
+from dyna_td.training.trainer import weights_of
 
 SHORT = {"planning_updates": 2, "warm_up_steps": 40}
 PICTURES = ("CartPole-v1", "MazeGridWorld", "roundabout-paper-v0")  # MuJoCo's need OpenGL

@@ -3,7 +3,7 @@
 Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its words from here, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 import pandas as pd
 
@@ -58,42 +58,38 @@ def scorecard(facts: Facts) -> str:
 
 
 def answer(facts: Facts) -> str:
-    """How many claims have which verdict, what these rest on, and which contradictions turn under another reading."""
+    """How many claims have which verdict, what these rest on, and which contradictions depend on a choice."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
-    benchmarks, _ = claims_page.THEMES["Returns on benchmarks"]
-    found = [facts.verdicts[number] for number in benchmarks]
-    stand = [f"{in_words(found.count(verdict))} {verdict}" for verdict in VERDICTS if verdict in found]
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["kind"] == "curves")]
     turns: list[str] = []
-    ends = {True: "at {} outside the paper's protocol", False: "with {} that it leaves open"}
+    ends = {True: "on {} outside the paper's protocol", False: "on {}"}
     for is_departing, end in ends.items():
         rows = turned[turned["departs"] == is_departing]
         if number := rows["claim"].nunique():
             numbers = " or ".join(dict.fromkeys(rows["changes"]))
             turns.append(f"{in_words(number)} {end.format(numbers)}")
+    depend = in_words(turned["claim"].nunique())
     sentences = [
         f"Verdicts on {len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} supported are identities.",
         f"{in_words(len(facts.reworded)).capitalize()} changed by rewording after results were known.",
-        f"On benchmarks: {', '.join(stand)}.",
     ]
     if turns:
-        sentences.append(f"Contradictions that another reading turns: {', '.join(turns)}.")
+        sentences.append(f"{depend.capitalize()} contradictions depend on a choice: {', '.join(turns)}.")
     return " ".join(sentences) + "\n"
 
 
 def advice(facts: Facts) -> str:
-    """What PrioritizedER gains over ER, and the panels that agents with a true model win, at equal rates."""
+    """What PrioritizedER gains over ER, and the panels that agents with a true model win at equal rates."""
     panels = facts.plan.studies["what_to_use"].panels.values()
-    gains: dict[str, list[pd.Series]] = {}
-    for panel in panels:
-        share = returns.lead(facts, panel, "prioritized_er", "er") / returns.RANGES[panel.curves["er"].environment]
-        gains.setdefault(panel.curves["er"].environment, []).append(share)
-    won = [name for name, found in gains.items() if any(map(_is_won, found))]
-    elsewhere = [each for name, found in gains.items() if name not in won for each in found]
-    mean = 100 * sum(elsewhere) / len(elsewhere)
-    ends = mean.mean() - returns.half_width(mean), mean.mean() + returns.half_width(mean)
+    won = [
+        environment
+        for environment in dict.fromkeys(panel.curves["er"].environment for panel in panels)
+        if any(_is_won(returns.lead(facts, panel, "prioritized_er", "er")) for panel in _on(panels, [environment]))
+    ]
+    gains = {panel.curves["er"].environment for panel in panels}
+    equal, swept = (_mean_gain(facts, _on(panels, gains - {*won}), end) for end in ("", "_swept"))
     (dyna_td, _), (uniform, _) = (
         returns.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
@@ -106,11 +102,24 @@ def advice(facts: Facts) -> str:
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
     return (
         f"Without a model, prioritizing paid on {in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
-        f"On the other {others} it gains {mean.mean():+.2f}% of the returns' range (95%: {ends[0]:+.1f} to "
-        f"{ends[1]:+.1f}). {and_small}In {len(worlds)} GridWorld variants, a cubic loss on "
-        f"uniform draws gains {100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% as much. With a true model, "
-        f"Dyna-TD beats ER on {dyna_td} of {len(panels)} panels, uniform states on {uniform}.\n"
+        f"On the other {others} it gains {equal} of the returns' range at one learning rate, {swept} at swept rates. "
+        f"{and_small}In {len(worlds)} GridWorld settings, a cubic loss on uniform draws gains "
+        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% as much. With a true model, Dyna-TD beats ER in "
+        f"{dyna_td} of {len(panels)} panels, uniform states in {uniform}.\n"
     )
+
+
+def _on(panels: Iterable[Panel], environments: Collection[str]) -> list[Panel]:
+    return [panel for panel in panels if panel.curves["er"].environment in environments]
+
+
+def _mean_gain(facts: Facts, panels: list[Panel], end: str) -> str:
+    """PrioritizedER's gain over ER in per cent of the range, the mean over panels, seed by seed; `end` of curves."""
+    ranges = [returns.RANGES[panel.curves["er"].environment] for panel in panels]
+    leads = [returns.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
+    mean = 100 * sum(lead / width for lead, width in zip(leads, ranges, strict=True)) / len(panels)
+    half = returns.half_width(mean)
+    return f"{mean.mean():+.1f}% ({mean.mean() - half:+.1f} to {mean.mean() + half:+.1f})"
 
 
 def _is_won(gain: pd.Series) -> bool:

@@ -16,7 +16,6 @@ import numpy as np
 from dyna_td.errors import UserError
 from dyna_td.pipeline.files import write_whole
 
-NETWORKS = ("actor", "q")  # a learner has one of them, and it acts
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
 _ABOUT = "about"
 
@@ -24,18 +23,6 @@ _ABOUT = "about"
 def path_beside(csv: Path) -> Path:
     """The policy file of the results `csv`."""
     return csv.with_name(f"{csv.stem}.policy.npz")
-
-
-def weights_of(program) -> dict[str, np.ndarray]:
-    """Copies of the weights with which a program's seeds act, by name, each [S, ...]; none in the supervised task."""
-    learner = getattr(getattr(program, "agent", None), "learner", None)
-    found = {}
-    for name in NETWORKS:
-        if network := getattr(learner, name, None):
-            for layer, (kernel, bias) in enumerate(zip(network.kernels, network.biases, strict=True)):
-                found[f"{name}.kernel{layer}"] = kernel.numpy().copy()
-                found[f"{name}.bias{layer}"] = bias.numpy()[..., 0].copy()
-    return found
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.pipeline.own_agents import require_agent
-from dyna_td.pipeline.policy import Policy, weights_of
+from dyna_td.pipeline.policy import Policy
 from dyna_td.pipeline.quiet_import import import_quietly
 from dyna_td.settings import Run
 
@@ -83,7 +83,8 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     for before, moment in itertools.pairwise([0, *moments]):
         program.train(np.int32(moment - before))
         mine = policy.seeds.index(seed)
-        same = all(np.array_equal(new[0], policy.weights[name][mine]) for name, new in weights_of(program).items())
+        new = trainer.weights_of(program)
+        same = all(np.array_equal(weights[0], policy.weights[name][mine]) for name, weights in new.items())
         yield look(program, moment), same
 
 

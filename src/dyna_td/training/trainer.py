@@ -14,7 +14,6 @@ import pandas as pd
 import tensorflow as tf
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.policy import weights_of
 from dyna_td.registry import has_twin, is_supervised
 from dyna_td.settings import DDPGSettings, Run
 from dyna_td.training import interruption, trial
@@ -27,6 +26,7 @@ from dyna_td.training.progress import Progress
 LARGEST_STACK = 20  # seeds in one program
 WIDTHS: Sequence[int] = (4, 8, 16, 20)  # the sizes of stacks that are compiled, which agree to the last bit
 BOX_WIDTH = 5  # the same where actions are vectors
+NETWORKS = ("actor", "q")  # a learner has one of them, and it acts
 SECONDS_BETWEEN_SIGNS = 2.0  # progress is shown so often; cutting training into pieces changes no number
 
 tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
@@ -203,6 +203,18 @@ class _Training:
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
         self.checkpoint.save(arrays, facts)
+
+
+def weights_of(program) -> dict[str, np.ndarray]:
+    """Copies of the weights with which a program's seeds act, by name, each [S, ...]; none in the supervised task."""
+    learner = getattr(getattr(program, "agent", None), "learner", None)
+    found = {}
+    for name in NETWORKS:
+        if network := getattr(learner, name, None):
+            for layer, (kernel, bias) in enumerate(zip(network.kernels, network.biases, strict=True)):
+                found[f"{name}.kernel{layer}"] = kernel.numpy().copy()
+                found[f"{name}.bias{layer}"] = bias.numpy()[..., 0].copy()
+    return found
 
 
 @functools.cache
