@@ -58,21 +58,21 @@ def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
 
 
 def add_judged(figure: str, panels: Sequence[Panel], scale: str) -> None:
-    """Says of each curve how many seeds a claim judges, where these are more than its panel shows."""
+    """Says of each curve how many seeds a claim judges, and how many there are, where its panel shows fewer."""
     plan = load_plan(scale)
     if figure not in plan.drawn:
         return
-    judged: dict[str, int] = {}
+    judged: dict[str, tuple[int, int]] = {}
     for test in (test for claim in load_claims(plan) for test in claim.tests):
         if isinstance(test, MeasuredTest) and not test.beside and all(term.run for term in test.terms):
             seeds = set.intersection(*(set(term.run.seeds) for term in test.terms if term.run))
             count = sum(seed >= test.first_seed for seed in seeds)
-            judged |= {term.path: max(count, judged.get(term.path, 0)) for term in test.terms}
+            judged |= {term.path: max((count, len(seeds)), judged.get(term.path, (0, 0))) for term in test.terms}
     for panel in panels:
         content = plan.drawn[figure].panels.get(panel.letter)
-        counts = {curve: judged.get(f"{figure}/{panel.letter}/{curve}", 0) for curve in panel.curves}
+        counts = {curve: judged.get(f"{figure}/{panel.letter}/{curve}", (0, 0)) for curve in panel.curves}
         drawn = content.seeds if content else None
-        panel.judged = {curve: (drawn, n) for curve, n in counts.items() if drawn and n > drawn}
+        panel.judged = {curve: (drawn, *n) for curve, n in counts.items() if drawn and n[0] > drawn}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

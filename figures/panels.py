@@ -57,7 +57,7 @@ class Panel(ABC):
       metric: the rows of curves.csv to draw.
       curves: keys in curves.csv, in the legend's order.
       styles: the looks of curves in this panel alone, see style.py.
-      judged: by curve, the seeds that are drawn and those that claims judge, where these are more.
+      judged: by curve, the seeds that are drawn, those that claims judge, and all, where claims judge more.
       comparable: the panels of one such key share their metric's axis, so that they compare by eye; empty for none.
     """
 
@@ -66,7 +66,7 @@ class Panel(ABC):
     metric: str = ""
     curves: tuple[str, ...] = ()
     styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
-    judged: dict[str, tuple[int, int]] = field(default_factory=dict, kw_only=True)
+    judged: dict[str, tuple[int, int, int]] = field(default_factory=dict, kw_only=True)
     comparable: str = field(default="", kw_only=True)
 
     shows_states: ClassVar[bool] = False
@@ -105,7 +105,7 @@ class Panel(ABC):
     def judged_words(self) -> str:
         """Such as "claims judge 100 of ER, Dyna-TD"; empty where the panel shows all of its seeds."""
         styles = self.style_table()
-        counts = {curve: count for curve, (_, count) in self.judged.items()}
+        counts = {curve: count for curve, (_, count, _) in self.judged.items()}
         labels = {
             count: [styles[curve].label for curve in counts if counts[curve] == count]
             for count in sorted(set(counts.values()), reverse=True)
@@ -124,7 +124,7 @@ class Panel(ABC):
     def legend_of_its_own(self) -> tuple[CurveStyle, ...]:
         """The same, with seeds where claims judge more of them than are drawn, such as "ER, 30 of 100 seeds"."""
         styles = self.style_table()
-        seeds = {styles[curve]: f", {drawn} of {count:,} seeds" for curve, (drawn, count) in self.judged.items()}
+        seeds = {styles[curve]: f", {drawn} of {count:,} seeds" for curve, (drawn, _, count) in self.judged.items()}
         return tuple(replace(style, label=style.label + seeds.get(style, "")) for style in self.legend())
 
     def diverged_seeds(self, tables: Tables, curve: str) -> list[float]:

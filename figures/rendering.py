@@ -19,6 +19,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
+LONG_LABEL = 25  # letters of a label that has a line of a legend for itself
 SAMPLE_WIDTH, LETTER_WIDTH = 0.62, 0.062  # inches, of a legend's sample with its gaps, and of a label's letters
 FOOTER_SIZE = 7  # points
 
@@ -99,7 +100,8 @@ def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Panel]
     for letter, styles in legends_of(panels).items():
         handles = [handle(style) for style in styles]
         if letter:
-            _draw_legend_below(axes[letter], handles, ncols=1 if len(styles) < 4 else 2)
+            is_narrow = len(styles) >= 4 and max(len(style.label) for style in styles) < LONG_LABEL
+            _draw_legend_below(axes[letter], handles, ncols=2 if is_narrow else 1)
         else:
             entry = SAMPLE_WIDTH + LETTER_WIDTH * max(len(style.label) for style in styles)
             ncols = min(len(styles), int(figure.get_figwidth() / entry))

@@ -157,6 +157,15 @@ def test_a_panel_on_which_the_intervals_disagree_does_not_count_as_won(number, w
     says(number, words, "the intervals disagree")
 
 
+def test_fresh_seeds_alone_decide_claim_44():
+    ends = [by_seed("figure_14", "b", f"dyna_{name}", "return", "final")[20:] for name in ("value", "frequency")]
+    row = FACTS.tests(44).iloc[0]
+    lead, low, high = (f"{-float(row[key]):.0f}" for key in ("effect", "high95", "low95"))
+    says(
+        44, f"ahead by {lead} ({low} to {high})", "it has {:.0f} and Dyna-Frequency {:.0f}".format(*map(np.mean, ends))
+    )
+
+
 def test_two_seeds_carry_dyna_tds_lead_on_acrobot_at_equal_rates():
     rival = by_seed("rates", "k", "prioritized_er_fixed", "return")
     lead = (by_seed("figure_4", "c", "dyna_td", "return") - rival).dropna().sort_values()

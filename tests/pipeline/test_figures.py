@@ -205,8 +205,8 @@ def test_the_footer_says_which_seeds_diverged():
 def test_the_footer_says_how_many_seeds_claims_judge_where_they_are_more_than_drawn():
     panels = draw.panels_of("figure_1")[0]
     draw.add_judged("figure_1", panels, "paper")
-    of_c = {"prioritized_er": (30, 100), "full_prioritized_er": (30, 100)}
-    assert {panel.letter: panel.judged for panel in panels} == {"a": {"l2": (50, 1000)}, "b": {}, "c": of_c}
+    of_c = {"prioritized_er": (30, 100, 100), "full_prioritized_er": (30, 100, 100)}
+    assert {panel.letter: panel.judged for panel in panels} == {"a": {"l2": (50, 1000, 1000)}, "b": {}, "c": of_c}
     footer = rendering.describe(panels, tables_of("figure_1"), "paper")
     assert "claims judge 100 of PrioritizedER, Full-PrioritizedER." in footer
     labels = [entry.label for entry in rendering.legends_of(panels)["c"]]
