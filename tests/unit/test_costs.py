@@ -37,8 +37,7 @@ def test_what_was_never_measured_has_no_cost(published):
 def test_published_costs_are_those_of_the_papers_scale_alone(published):
     write(published / f"{SWEPT.name}.json", SWEPT, 7.0)
     write(published / f"{SWEEP}.json", PAPER.selection_runs(SWEPT)[0], 3.0, sweep=SWEPT.sweep)
-    assert costs.measured(PAPER, SWEPT.name)[:2] == (7.0, 1000.0)
-    assert costs.measured(PAPER, SWEEP).core_seconds == 3.0
+    assert [costs.measured(PAPER, job)[:2] for job in (SWEPT.name, SWEEP)] == [(7.0, 1000.0), (3.0, 1000.0)]
     assert costs.measured(QUICK, SWEEP) is None
     write(results.provenance_json(results.run_csv("quick", SWEPT.name)), QUICK.all_runs[SWEPT.name], 2.0)  # finished
     assert costs.measured(QUICK, SWEPT.name).core_seconds == 2.0
@@ -54,9 +53,8 @@ def test_a_beginning_is_expected_to_take_its_share_of_the_published_seconds(publ
 
 
 def test_a_run_without_measurement_is_expected_to_take_what_the_dearest_like_it_took(published):
-    folder = (published / SWEPT.name).parent
-    write(folder / "some.json", SWEPT, 1000.0, 2000.0)
-    write(folder / "other.json", SWEPT, 3000.0, 500.0)
+    for name, seconds, memory in (("some", 1000.0, 2000.0), ("other", 3000.0, 500.0)):
+        write((published / SWEPT.name).with_name(f"{name}.json"), SWEPT, seconds, memory)
     found = costs.expected(PAPER, SWEPT.name)
     assert found.core_seconds == pytest.approx(costs.START + 3000.0) and found.memory_mib == 2000.0
 
