@@ -337,6 +337,6 @@ def test_three_dials_change_prioritized_ers_lead():
     assert shown == {"width_8", "n_5", "step_noise_0_05"}
     words = {key: "{:.0f} ({:.0f} to {:.0f})".format(*map(abs, changes[key])) for key in ("width_8", "n_5")}
     mean, low, high = changes["step_noise_0_05"]
-    text = f"grows by {words['width_8']}, with n = 5 by {words['n_5']}"
+    text = f"grows by {words['width_8']} with 8 units a layer, and by {words['n_5']} with n = 5"
     assert text in page("docs/beyond-the-paper.md")
     assert f"shrinks by {-mean:.0f} ({-high:.0f} to {-low:.0f})" in page("docs/beyond-the-paper.md")
