@@ -21,10 +21,11 @@ ROOT = Path(str(workflow.current_basedir))  # of this file, also where another w
 sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # whatever else is installed
 
 from dyna_td import __version__
-from dyna_td.pipeline import costs, lock, snakefile
+from dyna_td.pipeline import lock, snakefile
+from dyna_td.plan import costs
 from dyna_td.pipeline.screen import Screen
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
-from dyna_td.pipeline.sources import files_digest
+from dyna_td.records.sources import files_digest
 
 os.environ.update(snakefile.environment())
 PLAN = snakefile.plan_of(config)
@@ -32,10 +33,10 @@ SCALE = PLAN.scale
 SCREEN = Screen.attach(PLAN, workflow)
 
 PACKAGE = ROOT / "src" / "dyna_td"
-AGGREGATING = [PACKAGE / f"{module}.py" for module in ("evidence/aggregate", "evidence/scores", "pipeline/beginnings")]
+AGGREGATING = [PACKAGE / f"{module}.py" for module in ("evidence/aggregate", "evidence/scores", "records/beginnings")]
 
-# Code that all drawings share, without the scripts of single figures.
-DRAWING = sorted(path for path in (ROOT / "figures").glob("*.py") if path.stem not in PLAN.drawn)
+# Code that all drawings share.
+DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
 DRAWING += [PACKAGE / "evidence" / "labels.py"]  # names
 
@@ -94,7 +95,7 @@ rule select_learning_rate:
         runtime=lambda wildcards, attempt: costs.runtime(PLAN, f"{wildcards.run}.selection", attempt),
     params:
         runs=lambda wildcards: PLAN.sweep_asked(wildcards.run),
-        rule=files_digest([PACKAGE / "pipeline/selection.py"]),
+        rule=files_digest([PACKAGE / "plan/selection.py"]),
     shell:
         "exec python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 

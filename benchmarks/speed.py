@@ -14,7 +14,7 @@ import numpy as np
 from tools import exit_status, require_table, write_table
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.plan.quiet_import import import_quietly
 from dyna_td.registry import settings_type
 from dyna_td.settings import ControlSettings, Run
 

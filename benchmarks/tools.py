@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import require_writable, write_whole
+from dyna_td.records.files import require_writable, write_whole
 
 
 def exit_status(function: Callable[[], None]) -> int:

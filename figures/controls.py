@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pandas as pd
-from dots import SCORES, Dots, few_ticks
+from drawing.dots import SCORES, Dots, few_ticks
+from drawing.panels import Panel, seeds_words
+from drawing.style import GREY, CurveStyle, Look, style_of
+from drawing.tables import Tables
 from matplotlib.axes import Axes
-from panels import Panel, seeds_words
-from style import GREY, CurveStyle, Look, style_of
-from tables import Tables
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-import style  # sets up matplotlib
+from drawing import style  # sets up matplotlib
+from drawing.rendering import save
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from rendering import save
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import ComputedTest

@@ -10,18 +10,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from maps import heatmap
-from panels import CurvePanel, Panel, curves_panel
-from rendering import draw_figure, read_tables, save
-from tables import curve_rows, read_table
+from drawing.maps import heatmap
+from drawing.panels import CurvePanel, Panel, curves_panel
+from drawing.rendering import draw_figure, read_tables, save
+from drawing.tables import curve_rows, read_table
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import MeasuredTest, load_claims
-from dyna_td.pipeline import beginnings, published
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import load_plan
-from dyna_td.pipeline.results import repeats_csv
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.plan.plans import load_plan
+from dyna_td.plan.yaml_files import read_checked
+from dyna_td.records import beginnings, published
+from dyna_td.records.files import ROOT
+from dyna_td.records.results import repeats_csv
 
 MOST_COLUMNS = 4  # unless the YAML says otherwise
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
+from drawing.panels import CurvePanel, Panel
+from drawing.scenes import Scene
+from drawing.style import NOTE, Look
 from matplotlib.axes import Axes
-from panels import CurvePanel, Panel
-from scenes import Scene
-from style import NOTE, Look
 
-from dyna_td.pipeline.files import ROOT
+from dyna_td.records.files import ROOT
 
 
 def draw_always_slower(metric: str, axes: Axes) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from maps import World
-from panels import Panel
+from drawing.maps import World
+from drawing.panels import Panel
 
 
 def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from panels import CurvePanel, Panel, ReferenceLine
-from style import DASH_DOT, DOTTED, GREY, CurveStyle
+from drawing.panels import CurvePanel, Panel, ReferenceLine
+from drawing.style import DASH_DOT, DOTTED, GREY, CurveStyle
 
 NARROW = (2.0e-4, 7.0e-4)  # on a logarithmic axis of all distances the samplers of panel b could not be told apart
 

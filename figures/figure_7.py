@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from drawing.panels import CurvePanel, Panel
+from drawing.style import BLACK, VERMILION, CurveStyle
 from matplotlib.axes import Axes
-from panels import CurvePanel, Panel
-from style import BLACK, VERMILION, CurveStyle
 
 
 def mark_maximum(axes: Axes) -> None:

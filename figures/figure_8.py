@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from drawing.panels import CurvePanel, Panel
+from drawing.style import NOTE, Look, graded, style_of
 from matplotlib.axes import Axes
-from panels import CurvePanel, Panel
-from style import NOTE, Look, graded, style_of
 
 SQUARE, CUBIC = style_of("l2"), style_of("cubic")  # the looks of the losses in other figures
 STYLES = {

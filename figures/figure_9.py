@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
+from drawing.panels import CurvePanel, Panel
+from drawing.style import NOTE
 from matplotlib.axes import Axes
-from panels import CurvePanel, Panel
-from style import NOTE
 
 
 def mark_first_third(axes: Axes) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dots import Dots
-from panels import CurvePanel, Panel
-from style import BLACK, BLUE, GREEN, GREY, ORANGE, CurveStyle
-from tables import Tables
+from drawing.dots import Dots
+from drawing.panels import CurvePanel, Panel
+from drawing.style import BLACK, BLUE, GREEN, GREY, ORANGE, CurveStyle
+from drawing.tables import Tables
 
 # From top to bottom: the chains, by the end of their metrics' names.
 KINDS = {

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from dots import Levels
-from panels import Panel
-from style import Look, style_of
+from drawing.dots import Levels
+from drawing.panels import Panel
+from drawing.style import Look, style_of
 
 SHOWN = "_shown"  # ends the curves of agents that were shown the goal
 MEANINGS = ("goal shown once in the warm-up", "goal hidden")  # of full and hollow dots

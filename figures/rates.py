@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from dots import RATES, Levels
-from panels import Panel
-from style import style_of
+from drawing.dots import RATES, Levels
+from drawing.panels import Panel
+from drawing.style import style_of
 
 AGENTS = ("dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency", "prioritized_er", "er")
 COLUMNS = 3

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+from drawing.panels import LINES, smoothing_words, thousands
+from drawing.rendering import draw_footer, save
+from drawing.style import PANEL_SIZE, styles_of
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from panels import LINES, smoothing_words, thousands
-from rendering import draw_footer, save
-from style import PANEL_SIZE, styles_of
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.labels import name_of
-from dyna_td.pipeline import results
+from dyna_td.records import results
 from dyna_td.training import checkpoint
 
 

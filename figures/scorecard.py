@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-import style  # sets up matplotlib
+from drawing import style  # sets up matplotlib
 from matplotlib import pyplot as plt
 from matplotlib import rcParams
 from matplotlib.axes import Axes

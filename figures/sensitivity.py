@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dots import Levels
-from panels import Panel
-from style import CurveStyle, style_of
+from drawing.dots import Levels
+from drawing.panels import Panel
+from drawing.style import CurveStyle, style_of
 
 
 def families(agents: tuple[str, ...], values: dict[str, str]) -> dict[str, CurveStyle]:

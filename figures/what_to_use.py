@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pandas as pd
-from dots import RATES, SCORES, full_and_hollow
+from drawing.dots import RATES, SCORES, full_and_hollow
+from drawing.panels import Panel
+from drawing.style import GREY, CurveStyle, Look, style_of
+from drawing.tables import Tables, curve_rows
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from panels import Panel
-from style import GREY, CurveStyle, Look, style_of
-from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from dots import SCORES, full_and_hollow
+from drawing.dots import SCORES, full_and_hollow
+from drawing.panels import Panel
+from drawing.style import CurveStyle, style_of
+from drawing.tables import Tables, curve_rows
 from matplotlib.axes import Axes
-from panels import Panel
-from style import CurveStyle, style_of
-from tables import Tables, curve_rows
 
 from dyna_td.evidence.aggregate import LESS
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import style  # sets up matplotlib
+from drawing import style  # sets up matplotlib
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from dyna_td.measures import zero_crossing
 from dyna_td.measures.densities import fitted_exponent
-from dyna_td.measures.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_STEP, RIPPLED, TDError
+from dyna_td.theory import zero_crossing
+from dyna_td.theory.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_STEP, RIPPLED, TDError
 
 CHAINS, STEPS = 256, 20_000  # behind each histogram
 MANY, TIME = 2_000, 0.04  # chains that may cross, and step size times steps

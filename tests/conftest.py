@@ -5,8 +5,9 @@ import os
 
 import pytest
 
-from dyna_td.pipeline import plans, snakefile
-from dyna_td.pipeline.files import ROOT
+from dyna_td.pipeline import snakefile
+from dyna_td.plan import plans
+from dyna_td.records.files import ROOT
 
 # Equal programs are compiled once, for all processes and for later calls, as in the pipeline.
 os.environ["TF_XLA_FLAGS"] = snakefile.xla_flags(ROOT / ".pytest_cache" / "programs")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import IMPORTS
+from dyna_td.records.files import IMPORTS
 
 
 def edit(path, old, new):

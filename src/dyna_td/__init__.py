@@ -1,9 +1,10 @@
 """Understanding and Mitigating the Limitations of Prioritized Experience Replay (UAI 2022), reproduced.
 
-The science: `agents` (one file each), `search` (the chains of Algorithms 3 and 4), `learning`, `measures`, and
-`training`, the compiled loop around them. The house around it: `settings` and `registry` say what can be asked for,
-`pipeline` turns YAML files into results, `evidence` judges the claims, `pages` writes them down, `publishing` fills
-reference/, and `playing` shows what was trained.
+The science: `agents` (one file each), `search` (the chains of Algorithms 3 and 4), `learning`, `measures`, `theory`,
+and `training`, the compiled loop around them. The house around it: `settings` and `registry` say what can be asked for,
+`plan` turns YAML files into runs, `records` keeps results, `evidence` judges the claims, `pages` writes them down,
+`publishing` fills reference/, and `playing` shows what was trained. `cli` and `commands` are the command line,
+`pipeline` is what the Snakefile needs.
 
 For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 """
@@ -11,7 +12,7 @@ For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 __version__ = "1.0.0"
 
 _PUBLIC = {name: "training.api" for name in ("train", "Result")}
-_PUBLIC |= {name: "pipeline.policy" for name in ("load_policy", "Policy")}
+_PUBLIC |= {name: "records.policy" for name in ("load_policy", "Policy")}
 __all__ = ["Policy", "Result", "load_policy", "train"]
 
 

@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dyna_td import registry
+from dyna_td.commands import arguments, play, publish, train
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate, claims, comparison, readings, scorecard
 from dyna_td.evidence.scores import published_reader, reader
-from dyna_td.pipeline import arguments, beginnings, costs, metrics, plans, published, results
-from dyna_td.pipeline.files import IMPORTS, IS_CHECKOUT, ROOT, write_whole
-from dyna_td.pipeline.planned import Plan
-from dyna_td.playing import commands as playing
-from dyna_td.publishing import commands as publishing
-from dyna_td.training import commands as training
+from dyna_td.plan import costs, plans
+from dyna_td.plan.planned import Plan
+from dyna_td.records import beginnings, metrics, published, results
+from dyna_td.records.files import IMPORTS, IS_CHECKOUT, ROOT, write_whole
 from dyna_td.training import interruption
 
 ANYWHERE = ("train", "play")  # commands that an installed wheel has, without experiments/ and figures/
@@ -72,10 +71,10 @@ def _parser() -> argparse.ArgumentParser:
 
     scaled = argparse.ArgumentParser(add_help=False)
     scaled.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
-    training.add_commands(add, scaled)  # train, run and select
+    train.add_commands(add, scaled)  # train, run and select
     _add_commands(add, scaled)
-    playing.add_commands(add)
-    publishing.add_commands(add)
+    play.add_commands(add)
+    publish.add_commands(add)
     return parser
 
 

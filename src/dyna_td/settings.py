@@ -7,12 +7,15 @@ Defaults are the paper's main settings. A source is `paper`, `code` (the release
 import math
 import reprlib
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
 from dyna_td.errors import UserError
 
 LARGEST = 2**31 - 1
+MOST_SEEDS = 1_000  # in one job
+MOST_STEPS = 60_000_000  # the random streams tell apart a few more
 
 
 def number(default, meaning: str, source: str, least: float = 0, most: float = LARGEST, choices: tuple[str, ...] = ()):
@@ -231,7 +234,7 @@ class Run:
     sweep: tuple[float, ...] = field(default=())
     of_steps: int = 0
 
-    @property
+    @cached_property  # plans ask for it often
     def name(self) -> str:
         """`environment/agent/settings`, in words, e.g. `GridWorld/er/n10-lr0.001`.
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 from helpers import tiers
 
-from dyna_td.pipeline import beginnings, plans, provenance, published, results
+from dyna_td.plan import plans
+from dyna_td.records import beginnings, provenance, published, results
 from dyna_td.training.trainer import execute
 
 PLAN = plans.load_plan("paper")

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from files import files_of, python
 
-from dyna_td.pipeline.files import IMPORTS, ROOT
+from dyna_td.records.files import IMPORTS, ROOT
 
 PROFILE = ROOT / "profiles" / "slurm"
 FIGURES = ("figure_7", "figure_9")  # closed forms, and sweeps with runs

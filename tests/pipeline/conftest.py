@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 
 from dyna_td import cli
-from dyna_td.pipeline import plans, results
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.plan import plans
+from dyna_td.plan.selection import select_learning_rate
+from dyna_td.records import results
+from dyna_td.records.files import ROOT
 
 COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50, "core_seconds": 4.5}
 

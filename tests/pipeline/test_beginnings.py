@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.pipeline import beginnings, plans, provenance, published, results
 from dyna_td.pipeline.screen import Screen
+from dyna_td.plan import plans
+from dyna_td.records import beginnings, provenance, published, results
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
 RUN = QUICK.all_runs["GridWorld/dyna_td/n10-lr0.001"]

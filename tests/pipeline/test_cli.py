@@ -14,8 +14,8 @@ from files import error_of, files_of, python
 
 from dyna_td import cli
 from dyna_td.errors import UserError
-from dyna_td.pipeline import provenance
 from dyna_td.pipeline.lock import workplace
+from dyna_td.records import provenance
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 

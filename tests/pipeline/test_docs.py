@@ -19,11 +19,11 @@ from dyna_td.evidence.scores import score
 from dyna_td.evidence.verdicts import DISAGREES
 from dyna_td.pages import markdown, marked_text, returns
 from dyna_td.pages.facts import Facts
-from dyna_td.pipeline import published
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import STUDIES
-from dyna_td.pipeline.policy import load_policy
+from dyna_td.plan.plans import STUDIES
 from dyna_td.playing import always_slower, walkers
+from dyna_td.records import published
+from dyna_td.records.files import ROOT
+from dyna_td.records.policy import load_policy
 
 FACTS = Facts()
 PAGES = ("README.md", "reference/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

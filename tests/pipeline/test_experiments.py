@@ -6,9 +6,9 @@ import pytest
 import yaml
 from files import edit, sentence_of
 
-from dyna_td.pipeline import yaml_files
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import load_plan
+from dyna_td.plan import yaml_files
+from dyna_td.plan.plans import load_plan
+from dyna_td.records.files import ROOT
 
 SCALES = ("smoke", "quick", "paper")
 

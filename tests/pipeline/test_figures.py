@@ -8,19 +8,18 @@ import draw
 import numpy as np
 import pandas as pd
 import pytest
-import rendering
 import runs
-import style
-from dots import Dots
+from drawing import rendering, style
+from drawing.dots import Dots
+from drawing.tables import Tables
 from files import error_of, files_of, python, rows_of
 from matplotlib.colors import to_rgba
-from tables import Tables
 
-from dyna_td.measures.hitting_times import CLOSED_FORMS
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.metrics import FROZEN_METRICS
-from dyna_td.pipeline.plans import load_plan
+from dyna_td.plan.plans import load_plan
+from dyna_td.records import results
+from dyna_td.records.files import ROOT
+from dyna_td.records.metrics import FROZEN_METRICS
+from dyna_td.theory.hitting_times import CLOSED_FORMS
 from dyna_td.training import checkpoint
 from envs import grid_world
 

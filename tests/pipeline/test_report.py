@@ -11,7 +11,7 @@ import pytest
 from files import error_of
 
 from dyna_td import cli
-from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
+from dyna_td.plan.plans import FIGURES_OF_THE_PAPER
 
 ROOT = Path(__file__).parents[2]
 ODD = """<script>alert("1")</script> & 'x' \u2265 {{ 1 }}"""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dyna_td.pipeline import lock
-from dyna_td.pipeline.files import IMPORTS, ROOT
+from dyna_td.records.files import IMPORTS, ROOT
 
 # Stands in for Python: notes each environment that is made or cleared, and installs nothing.
 PYTHON = f"""#!/bin/sh

@@ -14,9 +14,9 @@ import pytest
 import yaml
 from files import python
 
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.plans import load_plan
-from dyna_td.pipeline.results import run_csv
+from dyna_td.plan.plans import load_plan
+from dyna_td.records.files import ROOT
+from dyna_td.records.results import run_csv
 
 PLAN = load_plan("smoke")
 

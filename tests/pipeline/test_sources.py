@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from dyna_td.pipeline import sources
+from dyna_td.records import sources
 from dyna_td.registry import entries_of
 from dyna_td.settings import DQNSettings, DynaSettings, Run
 

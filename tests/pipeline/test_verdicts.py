@@ -16,8 +16,8 @@ from dyna_td.evidence.claims import Claim, MeasuredTest, Term, load_claims
 from dyna_td.evidence.scorecard import as_csv, lines, scorecard
 from dyna_td.evidence.scores import Measured, reader
 from dyna_td.evidence.verdicts import judge, nearest_decision
-from dyna_td.pipeline import results
-from dyna_td.pipeline.plans import DIRECTORY, load_plan
+from dyna_td.plan.plans import DIRECTORY, load_plan
+from dyna_td.records import results
 from dyna_td.settings import ControlSettings, Run
 
 # What each curve's metric is in runs in which a claim is true, by hand from the claim's text; the last pattern wins.

@@ -20,9 +20,9 @@ from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.er import ER
 from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.errors import UserError
-from dyna_td.pipeline import own_agents
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.policy import load_policy
+from dyna_td.plan import own_agents
+from dyna_td.records.files import ROOT
+from dyna_td.records.policy import load_policy
 from dyna_td.settings import DQNSettings, number
 from dyna_td.training import trainer
 

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import lambertw
 
 from dyna_td.errors import UserError
-from dyna_td.measures import hitting_times
+from dyna_td.theory import hitting_times
 
 
 def time_to_reach(errors, threshold, slope):

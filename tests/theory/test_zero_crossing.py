@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dyna_td.agents.dyna_td import DynaTD
-from dyna_td.measures import zero_crossing
 from dyna_td.measures.densities import fitted_exponent
-from dyna_td.measures.zero_crossing import CROSSING, JUMPING, RIPPLED
 from dyna_td.search import rules
+from dyna_td.theory import zero_crossing
+from dyna_td.theory.zero_crossing import CROSSING, JUMPING, RIPPLED
 
 
 def test_its_constants_are_those_of_the_agents():

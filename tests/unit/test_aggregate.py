@@ -8,7 +8,7 @@ import pytest
 from files import rows_of
 
 from dyna_td.evidence import aggregate
-from dyna_td.pipeline.planned import Figure, Panel
+from dyna_td.plan.planned import Figure, Panel
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))

@@ -9,8 +9,8 @@ from files import sentence_of
 from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.verdicts import combined
-from dyna_td.measures import hitting_times
-from dyna_td.pipeline.plans import load_plan
+from dyna_td.plan.plans import load_plan
+from dyna_td.theory import hitting_times
 
 PLAN = load_plan("quick")
 

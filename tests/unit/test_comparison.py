@@ -5,8 +5,8 @@ from files import error_of, rows_of
 
 from dyna_td import cli
 from dyna_td.evidence.comparison import compare
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import ROOT
+from dyna_td.records import results
+from dyna_td.records.files import ROOT
 
 PUBLISHED = [str(ROOT / f"reference/runs/GridWorld/{agent}/n10-lr0.001.csv.xz") for agent in ("dyna_td", "er")]
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dyna_td import cli
-from dyna_td.pipeline import costs, plans, results
+from dyna_td.plan import costs, plans
+from dyna_td.records import results
 
 PAPER, QUICK = plans.load_plan("paper"), plans.load_plan("quick")
 SWEPT = PAPER.figures["figure_1"].panels["b"].curves["l2"]

@@ -10,7 +10,7 @@ from dyna_td.evidence import readings
 from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.scores import Measured
 from dyna_td.evidence.verdicts import judge
-from dyna_td.pipeline.plans import load_plan
+from dyna_td.plan.plans import load_plan
 
 PLAN = load_plan("quick")
 CLAIMS = load_claims(PLAN)

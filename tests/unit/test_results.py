@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from files import rows_of, sentence_of
 
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import write_whole
+from dyna_td.records import results
+from dyna_td.records.files import write_whole
 from dyna_td.settings import RegressionSettings, Run
 
 RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from files import rows_of, sentence_of
 
-from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.plan.selection import select_learning_rate
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))

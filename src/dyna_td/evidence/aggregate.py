@@ -9,11 +9,11 @@ import pandas as pd
 import scipy  # whose parts are loaded when they are used
 
 from dyna_td.evidence.scores import Measured, score
-from dyna_td.measures.hitting_times import CLOSED_FORMS
-from dyna_td.pipeline import beginnings, results
-from dyna_td.pipeline.planned import Figure, Panel
+from dyna_td.plan.planned import Figure, Panel
+from dyna_td.records import beginnings, results
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
+from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95", "high95", "iqm", "n"]
 

@@ -27,10 +27,10 @@ from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.identities import IDENTITIES
-from dyna_td.pipeline.metrics import METRICS, require_metric
-from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.plan.planned import Plan
+from dyna_td.plan.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES
+from dyna_td.plan.yaml_files import read_checked
+from dyna_td.records.metrics import METRICS, require_metric
 from dyna_td.settings import Run
 
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often")

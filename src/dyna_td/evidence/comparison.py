@@ -9,7 +9,7 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.evidence import statistics
 from dyna_td.evidence.scorecard import number_words
-from dyna_td.pipeline import results
+from dyna_td.records import results
 from dyna_td.registry import is_supervised
 
 ENDINGS = (".csv", ".csv.xz")  # of a training's records, its own and published ones

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 import scipy  # loads its parts when they are used
 
-from dyna_td.measures import hitting_times
 from dyna_td.settings import SearchControlSettings
+from dyna_td.theory import hitting_times
 
 _NETWORKS = 10  # random ones
 _STEP = 1e-30  # complex differentiation has no rounding error, so its step can be tiny

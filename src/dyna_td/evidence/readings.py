@@ -16,9 +16,9 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term, term_at
 from dyna_td.evidence.verdicts import Read
-from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.plans import DIRECTORY
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.plan.planned import Plan
+from dyna_td.plan.plans import DIRECTORY
+from dyna_td.plan.yaml_files import read_checked
 from dyna_td.settings import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]

@@ -11,9 +11,9 @@ import pandas as pd
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS, Outcome
 from dyna_td.evidence.verdicts import MOST_SEEDS, Read, judge, nearest_decision, weakest
-from dyna_td.pipeline import published
-from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER, STUDIES
+from dyna_td.plan.planned import Plan
+from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
+from dyna_td.records import published
 
 COLUMNS = [
     *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", "expect", "margin", "unit"),

@@ -25,8 +25,9 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import finished, provenance, published, results
-from dyna_td.pipeline.metrics import STATES_METRICS
+from dyna_td.plan import finished
+from dyna_td.records import provenance, published, results
+from dyna_td.records.metrics import STATES_METRICS
 from dyna_td.settings import Run
 
 WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")

@@ -27,7 +27,7 @@ from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.evidence.outcomes import Effect, Outcome, Sample
 from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
-from dyna_td.pipeline.planned import Plan
+from dyna_td.plan.planned import Plan
 from dyna_td.settings import Run
 
 MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds

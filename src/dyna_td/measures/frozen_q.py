@@ -78,7 +78,7 @@ class FrozenQ(tf.Module):
           step: environment steps of the whole training.
 
         Returns:
-          The metrics `pipeline.metrics.FROZEN_METRICS`, each [S], and some states by kind of chain, each [S, 2000, 2].
+          The metrics `records.metrics.FROZEN_METRICS`, each [S], and some states by kind of chain, each [S, 2000, 2].
         """
         counts, shown = self._run_chains()
         metrics = chain_metrics(*self._on_open_cells(counts))

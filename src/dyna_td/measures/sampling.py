@@ -48,7 +48,7 @@ class SamplingDistributions(tf.Module):
           step: environment steps so far, at least 1.
 
         Returns:
-          The metrics `pipeline.metrics.SAMPLING_METRICS`, each [S]; and the first 2000 states drawn, each [S, 2000, 2],
+          The metrics `records.metrics.SAMPLING_METRICS`, each [S]; and the first 2000 states drawn, each [S, 2000, 2],
           by source: `own` from the agent's own distribution, `buffer` uniformly from B_er.
         """
         error = self.absolute_td_errors(step)  # [S, 2500]
@@ -116,7 +116,7 @@ def histogram(states: tf.Tensor, cells: int) -> tf.Tensor:
 
 
 def coverage(states: tf.Tensor) -> dict[str, tf.Tensor]:
-    """Measures of how widely states [S, N, 2] cover the square, see `pipeline.metrics.METRICS`; each [S]."""
+    """Measures of how widely states [S, N, 2] cover the square, see `records.metrics.METRICS`; each [S]."""
     fine = histogram(states, CELLS)
     x, y = states[..., 0], states[..., 1]
     return {

@@ -11,11 +11,12 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, load_claims
 from dyna_td.evidence.scores import Measured, published_reader
-from dyna_td.pipeline import costs, published
-from dyna_td.pipeline.planned import Figure, Plan
-from dyna_td.pipeline.plans import DIRECTORY, load_plan
-from dyna_td.pipeline.results import naming_damage
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.plan import costs
+from dyna_td.plan.planned import Figure, Plan
+from dyna_td.plan.plans import DIRECTORY, load_plan
+from dyna_td.plan.yaml_files import read_checked
+from dyna_td.records import published
+from dyna_td.records.results import naming_damage
 from dyna_td.settings import Run
 
 
@@ -74,8 +75,13 @@ class Facts:
     def changes(self, number: int) -> list[tuple[dict, str]]:
         """The entries of a claim's history, each with the verdict that followed it; the last one is the published."""
         entries = self.stated[number].history
-        last = (self if self.folder == published.DIRECTORY else Facts()).verdicts[number]
+        last = self._published.verdicts[number]
         return list(zip(entries, [*(entry["verdict"] for entry in entries), last][1:], strict=True))
+
+    @cached_property
+    def _published(self) -> "Facts":
+        """The same of the published results."""
+        return self if self.folder == published.DIRECTORY else Facts()
 
     @cached_property
     def reworded(self) -> list[int]:

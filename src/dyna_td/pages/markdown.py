@@ -12,12 +12,12 @@ from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.pages import claims_page, marked_text, returns, tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
-from dyna_td.pipeline import costs as expense  # `costs` is a part of a page
-from dyna_td.pipeline import published
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.planned import Figure, Panel, Plan
-from dyna_td.pipeline.plans import load_plan
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.plan import costs as expense  # `costs` is a part of a page
+from dyna_td.plan.planned import Figure, Panel, Plan
+from dyna_td.plan.plans import load_plan
+from dyna_td.plan.yaml_files import read_checked
+from dyna_td.records import published
+from dyna_td.records.files import ROOT
 
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import write_whole
+from dyna_td.records.files import write_whole
 
 
 def marks(part: str) -> tuple[str, str]:

@@ -22,9 +22,10 @@ from dyna_td.evidence import labels
 from dyna_td.pages import claims_page, markdown, tables
 from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pages.marked_text import table
-from dyna_td.pipeline import beginnings, costs, provenance, published, results
-from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.plans import FIGURES_OF_THE_PAPER
+from dyna_td.plan import costs
+from dyna_td.plan.planned import Plan
+from dyna_td.plan.plans import FIGURES_OF_THE_PAPER
+from dyna_td.records import beginnings, provenance, published, results
 
 TITLE = "Understanding and Mitigating the Limitations of Prioritized Experience Replay, reproduced"
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")

@@ -10,8 +10,8 @@ from dyna_td.evidence import labels, statistics
 from dyna_td.evidence.scores import score
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import table
-from dyna_td.pipeline.planned import Panel
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.plan.planned import Panel
+from dyna_td.plan.yaml_files import read_checked
 from dyna_td.settings import Run
 
 # The panels of GridWorld's benchmark, by n.

@@ -6,8 +6,8 @@ import pandas as pd
 from dyna_td.evidence import statistics
 from dyna_td.evidence.scores import score
 from dyna_td.pages.facts import Facts
-from dyna_td.pipeline import published, results
-from dyna_td.pipeline.planned import Figure, Panel
+from dyna_td.plan.planned import Figure, Panel
+from dyna_td.records import published, results
 from dyna_td.settings import Run
 
 COLUMNS = ["figure", "panel", "curve", "environment", "agent", "updates", "metric", "mean", "low95", "high95", "iqm"]

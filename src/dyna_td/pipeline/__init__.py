@@ -1,1 +1,1 @@
-"""From YAML files to runs: plans, files, locks, costs, policies, provenance; imports no TensorFlow."""
+"""What the Snakefile needs beside the plan: its start, its lock, and what a person sees of it."""

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dyna_td.pipeline import beginnings, costs, results
-from dyna_td.pipeline.planned import Plan
+from dyna_td.plan import costs
+from dyna_td.plan.planned import Plan
+from dyna_td.records import beginnings, results
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
 _SECONDS_BETWEEN_LINES = 30.0  # where no terminal can rewrite one

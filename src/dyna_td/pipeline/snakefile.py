@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.pipeline import plans, provenance
-from dyna_td.pipeline.files import IMPORTS
-from dyna_td.pipeline.planned import Plan
+from dyna_td.plan import plans
+from dyna_td.plan.planned import Plan
+from dyna_td.records import provenance
+from dyna_td.records.files import IMPORTS
 
 PROGRAMS = Path(".snakemake") / "programs"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux's name for this start of this machine

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 import envs
-from dyna_td.pipeline.plans import make_settings
+from dyna_td.plan.plans import make_settings
 
 ENVIRONMENT = "roundabout-paper-v0"
 SLOWER = 4  # see `envs.roundabout`

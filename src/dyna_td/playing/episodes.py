@@ -10,7 +10,7 @@ import numpy as np
 
 import envs
 from dyna_td.errors import UserError
-from dyna_td.pipeline.policy import Policy
+from dyna_td.records.policy import Policy
 
 LONGEST_EPISODE = 4_000  # steps: some environments have no time limit
 SHORTEST_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second

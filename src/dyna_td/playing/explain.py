@@ -14,9 +14,9 @@ import numpy as np
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline.own_agents import require_agent
-from dyna_td.pipeline.policy import Policy
-from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.plan.own_agents import require_agent
+from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
 
 PLANES = {  # whose states are points in a plane, with the names of its axes
@@ -213,8 +213,8 @@ def write(policy: Policy, seed: int, path: Path, show: Callable[[str], None]) ->
     """Writes the last look as a .png, or looks over the whole training as a .gif or .mp4; `show` hears the progress."""
     from PIL import Image
 
-    from dyna_td.pipeline.files import write_whole
     from dyna_td.playing.video import Video
+    from dyna_td.records.files import write_whole
 
     run = run_of(policy, seed)
     video = Video(path, widest=800) if path.suffix != ".png" else None

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import write_whole
+from dyna_td.records.files import write_whole
 
 WIDEST = 400  # pixels of a GIF
 _COLOURS = 64

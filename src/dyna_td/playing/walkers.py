@@ -11,10 +11,10 @@ import gymnasium
 import numpy as np
 import pandas as pd
 
-from dyna_td.pipeline import published
-from dyna_td.pipeline.plans import load_plan
-from dyna_td.pipeline.policy import Policy, load_policy
+from dyna_td.plan.plans import load_plan
 from dyna_td.playing.episodes import make_environment, play
+from dyna_td.records import published
+from dyna_td.records.policy import Policy, load_policy
 
 EPISODES = 20
 SATURATED = 0.99  # share of a component's largest size: there tanh has hardly any slope left

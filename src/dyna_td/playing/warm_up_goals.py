@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from dyna_td.pipeline.plans import load_plan, make_settings
+from dyna_td.plan.plans import load_plan, make_settings
 from dyna_td.settings import Run
 from dyna_td.training.twin_program import TwinProgram
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.readings import load_readings
-from dyna_td.pipeline.metrics import SAMPLING_KINDS, SAMPLING_METRICS
-from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.policy import Policy
+from dyna_td.plan.planned import Plan
+from dyna_td.records.metrics import SAMPLING_KINDS, SAMPLING_METRICS
+from dyna_td.records.policy import Policy
 
 _STEP, _METRIC, _SOURCE = 1, 2, 2  # columns of tables; those of sweeps stand one further
 # Metrics that only a few runs need. A run keeps a group if something uses one of its metrics.

@@ -18,11 +18,12 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate
-from dyna_td.pipeline import finished, provenance, published, results
-from dyna_td.pipeline.files import IMPORTS, ROOT, write_whole
-from dyna_td.pipeline.planned import Figure, Plan
-from dyna_td.pipeline.policy import load_policy, path_beside
+from dyna_td.plan import finished
+from dyna_td.plan.planned import Figure, Plan
 from dyna_td.publishing import extract
+from dyna_td.records import provenance, published, results
+from dyna_td.records.files import IMPORTS, ROOT, write_whole
+from dyna_td.records.policy import load_policy, path_beside
 from dyna_td.settings import Run
 
 

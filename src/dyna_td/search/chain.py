@@ -16,7 +16,7 @@ from dyna_td.settings import SearchControlSettings
 MOST_ITERATIONS = 4_000  # A fill makes no more: `Streams` numbers inner steps below 4096.
 MOST_ITERATIONS_A_STEP = 10  # It bounds the restarts that cost none of `chain_steps` (ours).
 
-# Counters since training began, named as their metrics (`pipeline.metrics.DYNA_METRICS`).
+# Counters since training began, named as their metrics (`records.metrics.DYNA_METRICS`).
 COUNTERS = (
     "chain_steps_made",
     "chain_restarts",

@@ -7,12 +7,12 @@ import pandas as pd
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import own_agents, plans, results
-from dyna_td.pipeline.arguments import MOST_SEEDS, MOST_STEPS
-from dyna_td.pipeline.policy import Policy
-from dyna_td.pipeline.provenance import machine
-from dyna_td.pipeline.quiet_import import import_quietly
-from dyna_td.settings import Run, Settings, is_whole
+from dyna_td.plan import own_agents, plans
+from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.records import results
+from dyna_td.records.policy import Policy
+from dyna_td.records.provenance import machine
+from dyna_td.settings import MOST_SEEDS, MOST_STEPS, Run, Settings, is_whole
 from dyna_td.training.progress import progress as shown
 
 

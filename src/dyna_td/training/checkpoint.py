@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dyna_td.pipeline.files import remove_partial, write_whole
+from dyna_td.records.files import remove_partial, write_whole
 
 INTERVAL = 60.0  # seconds between two checkpoints, at least
 LARGEST_SHARE = 0.01  # checkpoints take at most this share of the time: slow ones come less often

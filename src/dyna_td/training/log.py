@@ -25,7 +25,7 @@ class Outcome:
       cost: seconds of training, compilation and evaluation, each alone. Processor seconds of the whole job, in equal
         shares for the runs of a sweep. Steps, updates and peak memory. Trained seeds, companions included. Training
         seconds up to each evaluation. Diverged seeds with their steps. Remarks by seed.
-      weights: of the trained policies, arrays [S, ...] by name (`pipeline.policy`); none in a sweep.
+      weights: of the trained policies, arrays [S, ...] by name (`records.policy`); none in a sweep.
     """
 
     records: pd.DataFrame

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import finished, results
-from dyna_td.pipeline.policy import path_beside
+from dyna_td.plan import finished
+from dyna_td.records import results
+from dyna_td.records.policy import path_beside
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import identity_of
 

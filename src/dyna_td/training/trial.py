@@ -24,7 +24,7 @@ from dyna_td.agents.er import ER
 from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
-from dyna_td.pipeline import sources
+from dyna_td.records import sources
 from dyna_td.registry import AGENTS, has_twin, load, twin_of
 from dyna_td.settings import ControlSettings, Run
 from dyna_td.training.program import CannotResume, make_agent

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from dyna_td.pipeline import published, results
-from dyna_td.pipeline.planned import Figure, Plan
+from dyna_td.plan.planned import Figure, Plan
+from dyna_td.records import published, results
 from dyna_td.settings import Run
 
 PUBLISHED = published.DIRECTORY / "runs"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import results
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.results import naming_damage
+from dyna_td.records import results
+from dyna_td.records.files import ROOT
+from dyna_td.records.results import naming_damage
 
 DIRECTORY = ROOT / "reference"
 HERE = Path("reference")  # of the current folder, which commands fill and name

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from panels import Panel
-from style import Look
-from tables import Tables, curve_rows, state_rows
 
+from drawing.panels import Panel
+from drawing.style import Look
+from drawing.tables import Tables, curve_rows, state_rows
 from dyna_td.settings import EARLY
 from envs.grid_world import GOAL_LOW, GRID_WALLS, MAZE_WALLS, START_HIGH, Wall
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import write_whole
+from dyna_td.records.files import write_whole
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
 _ABOUT = "about"

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import results
-from dyna_td.pipeline.planned import Plan
-from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.plan.planned import Plan
+from dyna_td.plan.selection import select_learning_rate
+from dyna_td.records import results
 from dyna_td.settings import Run
 
 

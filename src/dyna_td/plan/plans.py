@@ -10,12 +10,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.measures.hitting_times import CLOSED_FORMS
-from dyna_td.pipeline.files import ROOT
-from dyna_td.pipeline.metrics import require_metric
-from dyna_td.pipeline.own_agents import require_agent
-from dyna_td.pipeline.planned import Figure, Panel, Plan, Scale, kind_of
-from dyna_td.pipeline.yaml_files import read_checked
+from dyna_td.plan.own_agents import require_agent
+from dyna_td.plan.planned import Figure, Panel, Plan, Scale, kind_of
+from dyna_td.plan.yaml_files import read_checked
+from dyna_td.records.files import ROOT
+from dyna_td.records.metrics import require_metric
 from dyna_td.registry import (
     FROZEN_AGENTS,
     FROZEN_SOURCES,
@@ -26,6 +25,7 @@ from dyna_td.registry import (
     settings_type,
 )
 from dyna_td.settings import LARGEST, ControlSettings, Run, Settings, checked
+from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 DIRECTORY = ROOT / "experiments"
 FIGURES_OF_THE_PAPER = tuple(f"figure_{number}" for number in range(1, 15))

@@ -1,14 +1,13 @@
-"""Agents and environments of the user's own: how they enter the registry, and which files are behind them."""
+"""Agents of the user's own: how they enter the registry."""
 
 import reprlib
-import sys
 from dataclasses import fields
 from typing import Any
 
 from dyna_td import registry
 from dyna_td.errors import UserError, require_choice
-from dyna_td.pipeline import sources
-from dyna_td.pipeline.quiet_import import import_quietly
+from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.records import sources
 from dyna_td.settings import ControlSettings, DDPGDynaSettings, DynaSettings, checked
 
 _Kinds = tuple[type[ControlSettings], type[ControlSettings] | None]  # on discrete actions, and on vectors
@@ -100,14 +99,3 @@ def _require_extension(place: str, declared: Any, kind: type[ControlSettings] | 
             words = "settings.other_default" if shared else "settings.number"
             raise UserError(f"{place} names {name!r} without a meaning: declare it with {words}.")
         checked(shared or setting, setting.default, f"{place}: {name}")
-
-
-def modules_of(environment: str) -> set[str]:
-    """The modules behind an environment that is not the project's own: the one that was named, and its class's."""
-    if environment in registry.ENVIRONMENTS:
-        return set()
-    import gymnasium  # imported late, because it takes a moment
-
-    module, _, name = environment.rpartition(":")
-    entry = gymnasium.spec(name).entry_point
-    return {module, entry.partition(":")[0] if isinstance(entry, str) else entry.__module__} & sys.modules.keys()

@@ -12,7 +12,7 @@ from pathlib import Path
 from zlib import crc32
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.pipeline import published, results
+from dyna_td.records import published, results
 from dyna_td.registry import ROUNDABOUT, has_box_actions, is_supervised
 from dyna_td.settings import Run
 

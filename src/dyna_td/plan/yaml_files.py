@@ -13,12 +13,12 @@ import jsonschema
 import yaml
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import ROOT
+from dyna_td.records.files import ROOT
 
 _SCHEMA = ROOT / "experiments" / "schema.json"
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML 1.2, where 1e-3 is a number and `no` is text; a key written twice is a mistake."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012, as PyYAML has it

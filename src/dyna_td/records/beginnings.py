@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td.pipeline import provenance, published, results
+from dyna_td.records import provenance, published, results
 from dyna_td.settings import Run
 
 EQUAL, DIFFERENT, NOT_PUBLISHED = "equal", "different", "not published"

@@ -10,11 +10,8 @@ from dataclasses import Field, fields
 
 from dyna_td import registry
 from dyna_td.errors import UserError
-from dyna_td.pipeline import own_agents, plans
-from dyna_td.settings import DDPGDynaSettings, DynaSettings, RegressionSettings, checked
-
-MOST_SEEDS = 1_000  # in one job
-MOST_STEPS = 60_000_000  # the random streams tell apart a few more
+from dyna_td.plan import own_agents, plans
+from dyna_td.settings import MOST_SEEDS, MOST_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
 
 class Parser(argparse.ArgumentParser):

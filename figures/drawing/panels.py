@@ -12,12 +12,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from style import PANEL_SIZE, CurveStyle, Look, styles_of
-from tables import Tables, curve_rows
 
+from drawing.style import PANEL_SIZE, CurveStyle, Look, styles_of
+from drawing.tables import Tables, curve_rows
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
-from dyna_td.measures.hitting_times import CLOSED_FORMS
 from dyna_td.registry import is_supervised
+from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 METRIC_LABELS = {
     "test_rmse": "testing RMSE",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dyna_td.commands import arguments
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments
-from dyna_td.pipeline.files import require_writable
-from dyna_td.pipeline.policy import Policy, load_policy
+from dyna_td.records.files import require_writable
+from dyna_td.records.policy import Policy, load_policy
 
 
 def add_commands(add: Callable) -> None:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from panels import Panel
-from tables import Tables
 
+from drawing.panels import Panel
+from drawing.tables import Tables
 from envs.roundabout import Roundabout
 
 SEED, IDLE_DECISIONS = 0, 2  # then the agent is about to enter the circle, between the other vehicles

@@ -4,16 +4,16 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 from dyna_td import __version__
-from dyna_td.pipeline import sources
-from dyna_td.pipeline.files import IS_CHECKOUT, ROOT
-from dyna_td.pipeline.own_agents import modules_of
-from dyna_td.registry import entries_of
+from dyna_td.records import sources
+from dyna_td.records.files import IS_CHECKOUT, ROOT
+from dyna_td.registry import ENVIRONMENTS, entries_of
 from dyna_td.settings import Run
 
 # The vector instructions of published runs whose JSON file does not name them: their beginnings repeat on CPUs with
@@ -87,7 +87,18 @@ def run_digest(run: Run) -> str:
 
 def _modules(run: Run) -> set[str]:
     """The modules from which all code behind the numbers of `run` is reached."""
-    return {entry.partition(":")[0] for entry in entries_of(run)} | modules_of(run.environment)
+    return {entry.partition(":")[0] for entry in entries_of(run)} | _modules_of(run.environment)
+
+
+def _modules_of(environment: str) -> set[str]:
+    """The modules behind an environment that is not the project's own: the one that was named, and its class's."""
+    if environment in ENVIRONMENTS:
+        return set()
+    import gymnasium  # imported late, because it takes a moment
+
+    module, _, name = environment.rpartition(":")
+    entry = gymnasium.spec(name).entry_point
+    return {module, entry.partition(":")[0] if isinstance(entry, str) else entry.__module__} & sys.modules.keys()
 
 
 def _version(package: str) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from dyna_td.pipeline.files import IS_CHECKOUT, PACKAGE, ROOT
+from dyna_td.records.files import IS_CHECKOUT, PACKAGE, ROOT
 
 # The parts of the project in which numbers are made. Registry, settings, plans and pictures make none.
 SCIENCE = (*(f"dyna_td.{room}" for room in ("agents", "learning", "search", "measures", "training")), "envs")

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from maps import share_colours
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
-from panels import Panel
-from style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle, Look
-from tables import REMEDY, Tables, curve_rows, read_table, states_beside
 
+from drawing.maps import share_colours
+from drawing.panels import Panel
+from drawing.style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle, Look
+from drawing.tables import REMEDY, Tables, curve_rows, read_table, states_beside
 from dyna_td.errors import UserError
-from dyna_td.pipeline.files import write_whole
+from dyna_td.records.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
 LONG_LABEL = 25  # letters of a label that has a line of a legend for itself

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.scorecard import as_csv
-from dyna_td.pipeline import lock, plans, provenance, published, results
-from dyna_td.pipeline.files import ROOT, write_whole
+from dyna_td.pipeline import lock
+from dyna_td.plan import plans
 from dyna_td.publishing import store
+from dyna_td.records import provenance, published, results
+from dyna_td.records.files import ROOT, write_whole
 
 
 def add_commands(add: Callable) -> None:

@@ -6,10 +6,10 @@ from typing import ClassVar
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from panels import METRIC_LABELS, Panel, seeds_words
-from style import GREY, CurveStyle, Look
-from tables import Tables, curve_rows
 
+from drawing.panels import METRIC_LABELS, Panel, seeds_words
+from drawing.style import GREY, CurveStyle, Look
+from drawing.tables import Tables, curve_rows
 from dyna_td.evidence.aggregate import OVER_LEARNING
 
 RATES = ("learning rate 0.001", "the rate that a sweep chose")  # of full and hollow dots

@@ -11,14 +11,16 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td import registry
+from dyna_td.commands import arguments
 from dyna_td.errors import UserError
-from dyna_td.pipeline import arguments, beginnings, finished, own_agents, plans, provenance, results
-from dyna_td.pipeline.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.pipeline.lock import workplace
-from dyna_td.pipeline.planned import Plan, selection_runs
-from dyna_td.pipeline.policy import Policy
-from dyna_td.pipeline.quiet_import import import_quietly
-from dyna_td.pipeline.selection import select_learning_rate
+from dyna_td.plan import finished, own_agents, plans
+from dyna_td.plan.planned import Plan, selection_runs
+from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.plan.selection import select_learning_rate
+from dyna_td.records import beginnings, provenance, results
+from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
+from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
 from dyna_td.training import outputs
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.pipeline import provenance
-from dyna_td.pipeline.files import write_whole
-from dyna_td.pipeline.policy import Policy, path_beside
+from dyna_td.records import provenance
+from dyna_td.records.files import write_whole
+from dyna_td.records.policy import Policy, path_beside
 from dyna_td.settings import Run
 
 DIRECTORY = Path("results")

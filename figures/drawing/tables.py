@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from dyna_td.pipeline.results import naming_damage
+from dyna_td.records.results import naming_damage
 
 REMEDY = "delete it if it is there, then make the figure again"
 
