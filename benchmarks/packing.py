@@ -75,7 +75,9 @@ def _numbers(run: Run, size: int) -> Iterator[dict[str, np.ndarray]]:
             for number, variable in enumerate(program.variables)
             if variable.shape.rank and variable.shape[0] == size
         }
-        yield {**variables, **{name: value.numpy() for name, value in program.evaluate().items()}}
+        sampled = run.environment == registry.SAMPLED_ENVIRONMENT
+        metrics = {**program.evaluate(), **(program.measure()[0] if sampled else {})}
+        yield {**variables, **{name: value.numpy() for name, value in metrics.items()}}
 
 
 def _same(narrow: dict[str, np.ndarray], wide: dict[str, np.ndarray]) -> bool:

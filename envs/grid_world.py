@@ -7,6 +7,7 @@ TensorFlow twins all read it from here.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 import gymnasium
@@ -132,15 +133,28 @@ def draw(walls: Sequence[Wall], agent: np.ndarray | None = None, size: int = 400
     Returns:
       uint8 [size, size, 3], the first row on top.
     """
-    centres = (np.arange(size) + 0.5) / size
-    x, y = np.meshgrid(centres, centres[::-1])  # [size, size]
+    picture = _world(tuple(walls), size, dials).copy()
+    if agent is not None:
+        x, y = _centres(size)
+        picture[np.hypot(x - agent[0], y - agent[1]) <= _AGENT_RADIUS] = _RED
+    return picture
+
+
+@cache  # a video has thousands of pictures of one world
+def _world(walls: tuple[Wall, ...], size: int, dials: Dials) -> np.ndarray:
+    """The picture without an agent."""
+    x, y = np.broadcast_arrays(*_centres(size))
     picture = np.full((size, size, 3), _WHITE, np.uint8)
     picture[(x <= START_HIGH) & (y <= START_HIGH)] = _BLUE
     picture[in_goal(x, y, dials)] = _GREEN
     picture[in_wall(x, y, walls)] = _GREY
-    if agent is not None:
-        picture[np.hypot(x - agent[0], y - agent[1]) <= _AGENT_RADIUS] = _RED
     return picture
+
+
+def _centres(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pixels' x [1, size] and y [size, 1], the first row on top."""
+    centres = (np.arange(size) + 0.5) / size
+    return centres[None], centres[::-1, None]
 
 
 class GridWorld(gymnasium.Env):

@@ -124,24 +124,23 @@ class Levels(Dots):
     def place(self, key: str) -> tuple[str, str]:
         return key, self.metric if self.is_total else self.metric + OVER_LEARNING
 
-    def row(self, tables: Tables, key: str) -> pd.Series:
-        rows = curve_rows(tables.curves, self.letter, *self.place(key))
-        return rows[rows["step"] <= self.end(tables)].iloc[-1]
-
-    def end(self, tables: Tables) -> float:
-        """The last step of the shortest curve."""
-        return min(curve_rows(tables.curves, self.letter, *self.place(curve))["step"].max() for curve in self.curves)
+    def last_rows(self, tables: Tables) -> dict[str, pd.Series]:
+        """The row of each curve at the last step of the shortest one, by its key."""
+        rows = {curve: curve_rows(tables.curves, self.letter, *self.place(curve)) for curve in self.curves}
+        end = min(of_curve["step"].max() for of_curve in rows.values())
+        return {curve: of_curve[of_curve["step"] <= end].iloc[-1] for curve, of_curve in rows.items()}
 
     def half_width(self, row: pd.Series) -> float:
         return row["high95"] - row["mean"]
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         heights = {key: -place for place, key in enumerate(self.rows)}
-        for curve in self.curves:
+        last = self.last_rows(tables)
+        for curve, row in last.items():
             key, is_hollow = self.places.get(curve, (curve, False))
             mates = [other for other in self.curves if self.places.get(other, (other, False))[0] == key]
             height = heights[key] + (0.17 * (len(mates) - 1) - 0.34 * mates.index(curve))
-            row, colour = self.row(tables, curve), self.rows[key].colour
+            colour = self.rows[key].colour
             bar = self.half_width(row) if row["n"] > 1 else 0.0
             look: Look = {"color": colour, "mfc": "white" if is_hollow else colour, "markersize": 4, "fmt": "o"}
             axes.errorbar(row["mean"], height, xerr=bar, **look)
@@ -152,11 +151,12 @@ class Levels(Dots):
         axes.tick_params(axis="x", labelsize=8)
         axes.set_ylim(0.4 - len(self.rows), 0.6)
         label = METRIC_LABELS.get(self.metric, self.metric.replace("_", " "))
-        axes.set_xlabel(f"crashes in {self.end(tables):,.0f} driving steps" if self.is_total else label, fontsize=8)
+        end = max(row["step"] for row in last.values())  # that of the shortest curve
+        axes.set_xlabel(f"crashes in {end:,.0f} driving steps" if self.is_total else label, fontsize=8)
         few_ticks(axes, self.metric)
 
     def facts(self, tables: Tables) -> tuple[str, ...]:
-        return (seeds_words(pd.DataFrame([self.row(tables, curve) for curve in self.curves])["n"]),)
+        return (seeds_words(pd.DataFrame(self.last_rows(tables).values())["n"]),)
 
     def legend(self) -> tuple[CurveStyle, ...]:
         return full_and_hollow(*self.meanings) if self.meanings else ()

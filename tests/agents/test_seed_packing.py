@@ -33,8 +33,7 @@ def results_of(run, seeds):
     program = make_program(replace(run, seeds=tuple(seeds)))
     program.train(tf.constant(run.steps))
     variables = [value.numpy() for value in program.variables if value.shape.rank and value.shape[0] == len(seeds)]
-    metrics = {**program.evaluate(), **(program.measure()[0] if run.environment == "GridWorld" else {})}
-    return variables, {name: value.numpy() for name, value in metrics.items()}
+    return variables, {name: value.numpy() for name, value in program.evaluate().items()}
 
 
 @pytest.mark.parametrize("size", RUNS)

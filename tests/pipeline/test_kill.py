@@ -12,7 +12,7 @@ import pytest
 from dyna_td import cli
 from dyna_td.pipeline import snakefile
 
-TRAIN = ["train", "--env", "sin", "--agent", "l2", "--examples", "200", "--seeds", "0-1", "--steps", "12000"]
+TRAIN = ["train", "--env", "sin", "--agent", "l2", "--examples", "200", "--seeds", "0-1", "--steps", "8000"]
 TRAIN += ["--evaluate-every", "50", "--checkpoint-every", "0", "--output"]
 
 
