@@ -22,9 +22,9 @@ sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # whatever else is installed
 
 from dyna_td import __version__
 from dyna_td.pipeline import lock, snakefile
-from dyna_td.plan import costs
 from dyna_td.pipeline.screen import Screen
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
+from dyna_td.plan import costs
 from dyna_td.records.sources import files_digest
 
 os.environ.update(snakefile.environment())
@@ -33,12 +33,15 @@ SCALE = PLAN.scale
 SCREEN = Screen.attach(PLAN, workflow)
 
 PACKAGE = ROOT / "src" / "dyna_td"
-AGGREGATING = [PACKAGE / f"{module}.py" for module in ("evidence/aggregate", "evidence/scores", "records/beginnings")]
+AGGREGATING = ("evidence/aggregate", "evidence/scores", "records/beginnings", "theory/hitting_times")
+AGGREGATING = [PACKAGE / f"{module}.py" for module in AGGREGATING]
 
 # Code that all drawings share.
 DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
 DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
 DRAWING += [PACKAGE / "evidence" / "labels.py"]  # names
+# How many seeds a claim judges.
+DRAWING += [PACKAGE / "evidence" / "claims.py", ROOT / "experiments" / "claims.yaml"]
 
 
 def published(figure):

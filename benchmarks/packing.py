@@ -1,6 +1,6 @@
 """Does a seed get the same bytes in every size of stack that is compiled? Prints a table of the answers.
 
-Each size that `trainer.widths_of` names, and 2, 5, 8, 11, 14 and 17 on the supervised task, is trained and compared
+Each size that `stacks.widths_of` names, and 2, 5, 8, 11, 14 and 17 on the supervised task, is trained and compared
 with 20 seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core;
 name environments for less. The rule of Algorithm 4, and agents with action vectors, are compiled for one size only.
 """
@@ -15,7 +15,7 @@ import tensorflow as tf
 from dyna_td import registry
 from dyna_td.settings import Run
 from dyna_td.training.program import make_program
-from dyna_td.training.trainer import LARGEST_STACK, widths_of
+from dyna_td.training.stacks import LARGEST_STACK, widths_of
 
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 300, "target_period": 50}
 CHAINS = {"chain_steps": 30, "states_per_fill": 10, "queue_capacity": 200, "model_start": 130}

@@ -6,6 +6,7 @@ from drawing.dots import RATES, Levels
 from drawing.panels import Panel
 from drawing.style import style_of
 
+# From top to bottom; others stand below them.
 AGENTS = ("dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency", "prioritized_er", "er")
 COLUMNS = 3
 SWEPT_PANELS = "def"  # where Dyna-TD alone has 0.001
@@ -27,8 +28,9 @@ def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
         places = {curve: agent_and_rate(curve, panel.curves) for curve in panel.curves}
         if letter in SWEPT_PANELS:
             places |= {curve: (curve, curve != "dyna_td_learned") for curve in panel.curves}
-        shown_agents = {agent for agent, _ in places.values()}
-        rows = {agent: style_of(agent) for agent in AGENTS if agent in shown_agents}
+        agents = list(dict.fromkeys(agent for agent, _ in places.values()))
+        agents.sort(key=lambda agent: AGENTS.index(agent) if agent in AGENTS else len(AGENTS))
+        rows = {agent: style_of(agent) for agent in agents}
         meanings = RATES if any(is_swept for _, is_swept in places.values()) else ()
         is_left = number % COLUMNS == 0
         shown[letter] = Levels(*panel.basics, rows=rows, places=places, meanings=meanings, is_named=is_left)

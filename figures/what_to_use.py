@@ -17,6 +17,7 @@ from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 BASELINE = "er"
 SWEPT = "_swept"  # ends the curves of agents at the rate of their own sweep
 MARKERS = {"n = 5": "o", "n = 10": "s", "n = 30": "^"}  # by updates a step
+# From top to bottom; others stand below them.
 AGENTS = (
     "prioritized_er",
     "schaul_prioritized_er",
@@ -46,6 +47,12 @@ class Forest(Panel):
     height: ClassVar[float] = 5.8  # inches
     offset: ClassVar[float] = 0.26  # between the dots of a row, in rows; half of it to a hollow dot
 
+    @property
+    def agents(self) -> list[str]:
+        """The agents in the order of their rows."""
+        own = [curve for panel in self.by_n.values() for curve in panel.curves if not curve.endswith(SWEPT)]
+        return [curve for curve in dict.fromkeys((*AGENTS, *own)) if curve != BASELINE]
+
     def needs(self) -> list[tuple[str, str, str]]:
         needed = []
         for panel in self.by_n.values():
@@ -61,7 +68,7 @@ class Forest(Panel):
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         for place, (label, panel) in enumerate(self.by_n.items()):
-            for height, curve in enumerate(AGENTS):
+            for height, curve in enumerate(self.agents):
                 y, colour = self.offset * (len(self.by_n) / 2 - place - 0.25) - height, style_of(curve).colour
                 for lower, rate in ((0.0, ""), (self.offset / 2, SWEPT)):
                     for _, row in self.rows(tables, panel.letter, curve, rate).iterrows():
@@ -69,13 +76,13 @@ class Forest(Panel):
                         look: Look = {"marker": MARKERS[label], "markersize": 4, "mfc": "white" if rate else colour}
                         axes.plot(row["mean"], y - lower, color=colour, **look)
         axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
-        for height in range(len(AGENTS) - 1):
+        for height in range(len(self.agents) - 1):
             axes.axhline(-0.5 - height, color="#EEEEEE", linewidth=0.8, zorder=0)
-        axes.set_ylim(0.4 - len(AGENTS), 0.6)
-        axes.set_yticks([-height for height in range(len(AGENTS))], ["" for _ in AGENTS])
+        axes.set_ylim(0.4 - len(self.agents), 0.6)
+        axes.set_yticks([-height for height in range(len(self.agents))], ["" for _ in self.agents])
         axes.tick_params(axis="y", length=0)
         if self.is_named:
-            axes.set_yticklabels([style_of(curve).label for curve in AGENTS], fontsize=8)
+            axes.set_yticklabels([style_of(curve).label for curve in self.agents], fontsize=8)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         metric = self.metric + OVER_LEARNING
         own = [curve_rows(tables.curves, panel.letter, BASELINE, metric) for panel in self.by_n.values()]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 from typing import ClassVar
 
 from drawing.dots import SCORES, full_and_hollow
@@ -97,6 +98,6 @@ def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
     for curve in declared["base"].curves:
         if curve != BASELINE:
             title = f"{style_of(curve).label} minus ER"
-            leads = Leads("abc"[len(shown)], title, "return", (curve,), worlds=declared, is_named=not shown)
+            leads = Leads(ascii_lowercase[len(shown)], title, "return", (curve,), worlds=declared, is_named=not shown)
             shown[leads.letter] = leads
     return shown

@@ -11,8 +11,8 @@ from drawing import style  # sets up matplotlib
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from dyna_td.measures.densities import fitted_exponent
 from dyna_td.theory import zero_crossing
+from dyna_td.theory.densities import fitted_exponent
 from dyna_td.theory.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_STEP, RIPPLED, TDError
 
 CHAINS, STEPS = 256, 20_000  # behind each histogram

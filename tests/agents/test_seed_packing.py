@@ -15,10 +15,10 @@ import pytest
 import tensorflow as tf
 from helpers import run_of
 
-from dyna_td.training import trainer
 from dyna_td.training.log import diverged_seeds
 from dyna_td.training.program import make_program
-from dyna_td.training.trainer import BOX_WIDTH, LARGEST_STACK, WIDTHS, execute, stack_seeds, stacks_of
+from dyna_td.training.stacks import BOX_WIDTH, LARGEST_STACK, WIDTHS, stack_seeds, stacks_of
+from dyna_td.training.trainer import execute
 
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 130, "target_period": 50, "discount": 0.9}
 CHAINS = {"chain_steps": 30, "model_start": 130}
@@ -58,7 +58,7 @@ def test_every_kind_of_agent_has_the_numbers_of_twenty(environment):
 
 
 def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_too(monkeypatch):
-    monkeypatch.setattr(trainer, "LARGEST_STACK", 3)
+    monkeypatch.setattr("dyna_td.training.stacks.LARGEST_STACK", 3)
     run = run_of("sin", "l2", (), 40, 20, examples=50, hidden=(8,))
     many, one = (execute(replace(run, seeds=tuple(seeds))).records for seeds in (range(4), (3,)))
     assert set(one["seed"]) == {3}

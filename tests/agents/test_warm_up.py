@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from helpers import random_transitions, run_of, untrained
+from helpers import random_transitions, run_of, tiers, untrained
 from scipy import stats
 
 from dyna_td.errors import UserError
@@ -51,7 +51,7 @@ def test_a_shown_goal_is_one_episode_of_the_environment_that_reaches_it(environm
         assert not made.twin.is_terminal(tf.constant(next_state[begin:end])).numpy().any()
 
 
-@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
+@pytest.mark.parametrize("environment", tiers(["GridWorld", "MountainCar-v0"], quick=["GridWorld"]))
 def test_of_the_last_transition_alone_the_warm_up_has_no_path(environment):
     _, shown = warmed_up(environment, "shown")
     _, last = warmed_up(environment, "last")
@@ -62,7 +62,7 @@ def test_of_the_last_transition_alone_the_warm_up_has_no_path(environment):
         np.testing.assert_array_equal(alone.numpy()[~is_goal], without.numpy()[~is_goal])
 
 
-@pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
+@pytest.mark.parametrize("environment", tiers(["GridWorld", "MountainCar-v0"], quick=["GridWorld"]))
 def test_a_random_walk_ends_the_warm_up_at_the_goal_with_actions_of_no_preference(environment):
     made, walked = warmed_up(environment, "walk")
     np.testing.assert_array_equal(walked.terminated.numpy().sum(axis=1), [1, 1, 1])

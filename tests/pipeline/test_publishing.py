@@ -18,10 +18,9 @@ from files import edit, files_of
 
 from dyna_td import cli
 from dyna_td.evidence import aggregate
-from dyna_td.pages import summary
 from dyna_td.pages.facts import Facts
 from dyna_td.plan import plans
-from dyna_td.publishing import extract, store
+from dyna_td.publishing import extract, store, summary
 from dyna_td.records import provenance, published, results
 from dyna_td.records.files import ROOT
 from dyna_td.records.policy import Policy, load_policy, path_beside

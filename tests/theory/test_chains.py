@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 from dyna_td.learning.streams import Purpose, Streams
-from dyna_td.measures.densities import fitted_exponent, total_variation
 from dyna_td.search.chain import SearchControl
 from dyna_td.settings import DynaSettings
+from dyna_td.theory.densities import fitted_exponent, total_variation
 from envs.spaces import Space
 
 CHAINS = 200

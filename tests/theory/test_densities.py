@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dyna_td.measures.densities import LARGEST_EXPONENT, fitted_exponent, power_density, theorem_3, total_variation
+from dyna_td.theory.densities import LARGEST_EXPONENT, fitted_exponent, power_density, theorem_3, total_variation
 
 
 def test_a_density_is_the_power_of_the_error_over_its_sum():

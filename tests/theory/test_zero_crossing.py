@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dyna_td.agents.dyna_td import DynaTD
-from dyna_td.measures.densities import fitted_exponent
 from dyna_td.search import rules
 from dyna_td.theory import zero_crossing
+from dyna_td.theory.densities import fitted_exponent
 from dyna_td.theory.zero_crossing import CROSSING, JUMPING, RIPPLED
 
 

@@ -1,1 +1,1 @@
-"""The commands of `python -m dyna_td` that have options of their own; `cli` has the others."""
+"""The commands of `python -m dyna_td`: their options, and what each does."""

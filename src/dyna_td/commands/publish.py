@@ -69,8 +69,9 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.pages import markdown, summary  # with the libraries that only pages need
+    from dyna_td.pages import markdown  # with the libraries that only pages need
     from dyna_td.pages.facts import Facts
+    from dyna_td.publishing import summary
 
     markdown.fill()
     facts = Facts()

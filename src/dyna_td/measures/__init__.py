@@ -1,1 +1,1 @@
-"""Measurements of agents, and the theory in numbers: sampling distributions, the final Q, Theorems 2 and 3."""
+"""Measurements of agents: sampling distributions, and the final Q with its chains."""

@@ -17,10 +17,10 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
-from dyna_td.measures import densities
 from dyna_td.measures.sampling import CELLS, SHOWN, SamplingDistributions
 from dyna_td.registry import FROZEN_SOURCES
 from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED, gradient
+from dyna_td.theory import densities
 
 CHAINS = 64  # Each seed runs as many of each kind, side by side.
 SIDE = 20  # cells a side of the chains' histograms; a cell is as wide as a step, and the goal is one cell

@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from dyna_td.learning.networks import as_columns, as_rows
 from dyna_td.learning.streams import Purpose
-from dyna_td.measures import densities
 from dyna_td.measures.frozen_q import KINDS, FrozenQ, chain_metrics
 from dyna_td.search.rules import LANGEVIN_STEP
+from dyna_td.theory import densities
 
 LONG_KINDS = {
     "adjusted": KINDS["langevin"],

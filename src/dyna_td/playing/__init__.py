@@ -1,1 +1,1 @@
-"""Policies act and nothing is learned: episodes, videos, a look inside search control, and measurements of policies."""
+"""Policies act: episodes, videos, measurements; and `explain`, which trains one again to look inside search control."""

@@ -18,6 +18,7 @@ from dyna_td.plan.own_agents import require_agent
 from dyna_td.plan.quiet_import import import_quietly
 from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
+from dyna_td.training.stacks import stacks_of
 
 PLANES = {  # whose states are points in a plane, with the names of its axes
     "GridWorld": ("x", "y"),
@@ -78,8 +79,10 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     """
     run = run_of(policy, seed)
     trainer = import_quietly("dyna_td.training.trainer")
-    (stack,) = trainer.stacks_of(run)
-    program = trainer.make_program(replace(run, seeds=stack))
+    from dyna_td.training.program import make_program
+
+    (stack,) = stacks_of(run)
+    program = make_program(replace(run, seeds=stack))
     for before, moment in itertools.pairwise([0, *moments]):
         program.train(np.int32(moment - before))
         mine = policy.seeds.index(seed)

@@ -15,7 +15,8 @@ from pathlib import Path
 from dyna_td.records.files import IS_CHECKOUT, PACKAGE, ROOT
 
 # The parts of the project in which numbers are made. Registry, settings, plans and pictures make none.
-SCIENCE = (*(f"dyna_td.{room}" for room in ("agents", "learning", "search", "measures", "training")), "envs")
+_ROOMS = ("agents", "learning", "search", "measures", "theory", "training")
+SCIENCE = (*(f"dyna_td.{room}" for room in _ROOMS), "envs")
 _PACKAGES = {"dyna_td": PACKAGE, "envs": (ROOT if IS_CHECKOUT else PACKAGE.parent) / "envs"}
 
 

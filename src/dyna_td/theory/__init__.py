@@ -1,1 +1,1 @@
-"""The theory in numbers: the hitting times of Theorem 2, and errors that cross zero (Theorem 3)."""
+"""The theory in numbers: hitting times (Theorem 2), densities (Theorem 3), and errors that cross zero."""

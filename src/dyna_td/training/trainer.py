@@ -2,11 +2,10 @@
 
 import contextlib
 import functools
-import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,19 +14,17 @@ import tensorflow as tf
 
 from dyna_td.errors import UserError
 from dyna_td.registry import has_twin, is_supervised
-from dyna_td.settings import DDPGSettings, Run
+from dyna_td.settings import Run
 from dyna_td.training import interruption, trial
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.log import Log, Outcome
 from dyna_td.training.memory import require_memory
 from dyna_td.training.program import CannotResume, make_program
 from dyna_td.training.progress import Progress
+from dyna_td.training.stacks import stacks_of
 
-LARGEST_STACK = 20  # seeds in one program
-WIDTHS: Sequence[int] = (4, 8, 16, 20)  # the sizes of stacks that are compiled, which agree to the last bit
-BOX_WIDTH = 5  # the same where actions are vectors
 NETWORKS = ("actor", "q")  # a learner has one of them, and it acts
-SECONDS_BETWEEN_SIGNS = 2.0  # progress is shown so often; cutting training into pieces changes no number
+SECONDS_BETWEEN_SIGNS = 2.0  # progress is shown so often; cutting training into pieces changes no run_number
 
 tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
 
@@ -92,43 +89,40 @@ class _Training:
         """Trains all that the checkpoint does not hold yet; a signal that ends this gets a note of the step."""
         trial.require_sound(self.runs[0])
         try:
-            return self._outcomes()
+            try:
+                return self._train_from(self.checkpoint)
+            except CannotResume as error:
+                print(f"warning: {error}; the training starts anew.", file=sys.stderr)
+            self.logs = self._new_logs()
+            return self._train_from(None)
         except KeyboardInterrupt as signal:
             signal.add_note(f"step {self.done:,} of {self.total:,}")
             raise
 
-    def _outcomes(self) -> list[Outcome]:
-        try:
-            return self._outcomes_from(self.checkpoint)
-        except CannotResume as error:
-            print(f"warning: {error}; the training starts anew.", file=sys.stderr)
-        self.logs = self._new_logs()
-        return self._outcomes_from(None)
-
-    def _outcomes_from(self, checkpoint: Checkpoint | None) -> list[Outcome]:
+    def _train_from(self, checkpoint: Checkpoint | None) -> list[Outcome]:
         """Trains what the checkpoint does not hold."""
         arrays, facts = (checkpoint and checkpoint.load()) or ({}, {"stack": 0, "run": 0, "done": 0})
         self.earlier_core_seconds = facts.get("core_seconds", self.earlier_core_seconds)
         for log_number, log in enumerate(self.logs if arrays else []):
             log.resume(arrays, facts, log_number)
-        number, done = facts["run"], facts["done"]
+        run_number, done = facts["run"], facts["done"]
         for stack_number in range(facts["stack"], len(self.stacks)):
             with self._made(self.stacks[stack_number]) as (program, beginning):
-                while number < len(self.runs):
+                while run_number < len(self.runs):
                     program.restore(beginning)
                     if done:
                         program.resume(arrays)
                     for log in self.logs if arrays else []:
                         self.watch(log.records())
                     arrays = {}  # the buffers are large
-                    program.optimizer.learning_rate.assign(self.runs[number].settings.learning_rate)
-                    self._train(program, stack_number, number, done)
-                    number, done = number + 1, 0
-                    if number < len(self.runs):
-                        self._save({}, stack_number, number, done)
-            number = 0
+                    program.optimizer.learning_rate.assign(self.runs[run_number].settings.learning_rate)
+                    self._train(program, stack_number, run_number, done)
+                    run_number, done = run_number + 1, 0
+                    if run_number < len(self.runs):
+                        self._save({}, stack_number, run_number, done)
+            run_number = 0
             if stack_number + 1 < len(self.stacks):
-                self._save({}, stack_number + 1, number, done)
+                self._save({}, stack_number + 1, run_number, done)
         share = self.core_seconds / len(self.logs)
         return [log.outcome(share) for log in self.logs]
 
@@ -147,18 +141,18 @@ class _Training:
                 beginning = program.values()
             yield program, beginning
 
-    def _train(self, program, stack_number: int, number: int, done: int) -> None:
+    def _train(self, program, stack_number: int, run_number: int, done: int) -> None:
         """Trains one stack of seeds from step `done` on, and logs its evaluations."""
-        run, log = self.runs[number], self.logs[number]
+        run, log = self.runs[run_number], self.logs[run_number]
         clock = log.clock
         pace = 50  # steps at once, adapted to show progress every few seconds
-        before = stack_number * sum(other.steps for other in self.runs) + sum(r.steps for r in self.runs[:number])
+        before = stack_number * sum(other.steps for other in self.runs) + sum(r.steps for r in self.runs[:run_number])
         self._show(before + done)
         if not done:
-            self._evaluate(program, stack_number, number, done)
+            self._evaluate(program, stack_number, run_number, done)
 
         def save() -> None:
-            self._save(program.snapshot(), stack_number, number, done)
+            self._save(program.snapshot(), stack_number, run_number, done)
 
         while done < run.steps:
             next_evaluation = min((done // run.evaluate_every + 1) * run.evaluate_every, run.steps)
@@ -171,7 +165,7 @@ class _Training:
                 done += piece
                 pace = max(1, int(piece * SECONDS_BETWEEN_SIGNS / (clock.seconds["train_seconds"] - begun)))
                 if done == next_evaluation:
-                    self._evaluate(program, stack_number, number, done)
+                    self._evaluate(program, stack_number, run_number, done)
                 self._show(before + done)
             if self.checkpoint and self.checkpoint.is_due and done < run.steps:
                 save()
@@ -183,8 +177,8 @@ class _Training:
         self.done = done
         self.progress(done, self.total)
 
-    def _evaluate(self, program, stack_number: int, number: int, done: int) -> None:
-        run, log, seeds = self.runs[number], self.logs[number], self.stacks[stack_number]
+    def _evaluate(self, program, stack_number: int, run_number: int, done: int) -> None:
+        run, log, seeds = self.runs[run_number], self.logs[run_number], self.stacks[stack_number]
         with log.clock("evaluate_seconds"):
             metrics = {metric: value.numpy() for metric, value in program.evaluate().items()}
             if self.measures and done:
@@ -195,11 +189,11 @@ class _Training:
         log.add_metrics(seeds, done, metrics, log.clock.seconds["train_seconds"])
         self.watch(log.records(len(metrics)))
 
-    def _save(self, arrays: dict[str, np.ndarray], stack_number: int, number: int, done: int) -> None:
+    def _save(self, arrays: dict[str, np.ndarray], stack_number: int, run_number: int, done: int) -> None:
         """Saves finished results and the program's arrays, to continue after `done` steps of this run and stack."""
         if not self.checkpoint:
             return
-        facts = {"stack": stack_number, "run": number, "done": done, "core_seconds": self.core_seconds}
+        facts = {"stack": stack_number, "run": run_number, "done": done, "core_seconds": self.core_seconds}
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
         self.checkpoint.save(arrays, facts)
@@ -221,46 +215,3 @@ def weights_of(program) -> dict[str, np.ndarray]:
 def _first_process() -> int:
     """The process that trained first; a fork has its memory, but not TensorFlow's threads."""
     return os.getpid()
-
-
-def stack_seeds(seeds: tuple[int, ...], largest: int) -> list[tuple[int, ...]]:
-    """Divides seeds into stacks of about equal size, at most `largest`, each trained by one program.
-
-    A single seed gets a companion, because the compiler would drop the seed axis.
-    """
-    if len(seeds) == 1:
-        return [(seeds[0], seeds[0] + 1)]
-    count = -(-len(seeds) // largest)
-    bounds = [len(seeds) * k // count for k in range(count + 1)]
-    return [seeds[low:high] for low, high in itertools.pairwise(bounds)]
-
-
-def stacks_of(run: Run) -> list[tuple[int, ...]]:
-    """The stacks of `run`; in control, companions fill each up to one of `widths_of(run)`.
-
-    Seed k's numbers must not depend on its neighbours, to the last bit. Whether the compiler rounds a product and a sum
-    once or twice depends on the lengths of small arrays. It differs in MountainCar's twin with 2 seeds and in
-    CartPole's with 5 or 6. In Dyna agents' mean move it differs with 5 to 15. So only a few sizes are compiled, which
-    are known to agree: benchmarks/packing.py.
-    """
-    if is_supervised(run.environment):
-        return stack_seeds(run.seeds, LARGEST_STACK)
-    widths = widths_of(run)
-    stacks = stack_seeds(run.seeds, min(LARGEST_STACK, widths[-1]))
-    others = [seed for seed in range(len(run.seeds) + LARGEST_STACK) if seed not in run.seeds]
-    return [
-        stack + tuple(seed for seed in others if seed not in stack)[: width - len(stack)]
-        for stack in stacks
-        for width in [next(width for width in widths if width >= len(stack))]
-    ]
-
-
-def widths_of(run: Run) -> Sequence[int]:
-    """The sizes of stacks that are compiled for `run`.
-
-    For `algorithm_4` it is one, because 4 and 8 differ on Acrobot. For action vectors it is the one of the published
-    runs, because 4 and 5 differ on Walker2d.
-    """
-    if getattr(run.settings, "search_control", "") == "algorithm_4":
-        return WIDTHS[-1:]
-    return (BOX_WIDTH,) if isinstance(run.settings, DDPGSettings) else WIDTHS

@@ -25,9 +25,10 @@ from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.records import sources
-from dyna_td.registry import AGENTS, has_twin, load, twin_of
+from dyna_td.registry import AGENTS, has_twin, load
 from dyna_td.settings import ControlSettings, Run
 from dyna_td.training.program import CannotResume, make_agent
+from dyna_td.training.twin_program import make_twin
 from envs.spaces import GymSpace, Space
 
 _COMPANIES = (0, 1, 2), (0, 3, 4)
@@ -211,7 +212,7 @@ class _Trial:
 def _space(environment: str) -> Space:
     """The space of an environment; its twin, if it has one."""
     if has_twin(environment):
-        return load(twin_of(environment))()
+        return make_twin(environment)
     with contextlib.closing(envs.make(environment)) as made:
         return GymSpace(environment, made)
 

@@ -46,7 +46,7 @@ def fitted_exponent(shares: ArrayLike, error: ArrayLike) -> np.ndarray:
 
 def total_variation(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     """Half the L1 distance of two distributions [S, cells]: 0 if they are equal, 1 if they share no cell; [S]."""
-    return 0.5 * np.abs(np.asarray(p, np.float64) - q).sum(axis=-1)
+    return 0.5 * np.abs(np.asarray(p, np.float64) - np.asarray(q)).sum(axis=-1)
 
 
 def theorem_3(
