@@ -24,7 +24,7 @@ COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minute
 
 
 def fill() -> None:
-    """Writes every generated part into its page: `answer` between the marks <!-- answer --> and <!-- end of answer -->."""
+    """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
     facts = Facts()
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
