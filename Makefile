@@ -6,7 +6,7 @@ SCALE ?= quick
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
-# The checksum of what .venv was installed from.
+# The checksum of the files from which .venv was installed.
 INSTALLED := $(VENV)/.installed
 STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
 
@@ -21,7 +21,7 @@ help:  ## show this list
 	@printf '\noptions: SCALE=quick (default), smoke or paper; PYTHON=python3.12 for setup;\n'
 	@printf "         FIGURES='figure_1 figure_7' for estimate, compare, reference and gallery\n"
 
-# By content: a checkout gives the same files newer times, and clearing takes the ground from under what runs.
+# Contents decide, not times: a checkout renews times, and clearing .venv needlessly would break running processes.
 setup:  ## install everything into .venv, from requirements.lock
 	@wanted=$$(cat requirements.lock pyproject.toml | cksum); \
 	test "$$wanted" = "$$(cat $(INSTALLED) 2> /dev/null)" || \
@@ -46,11 +46,11 @@ test:  ## run the tests, on two cores
 test-thorough:  ##! run the longer variants and the slow tests, too
 test-thorough: ALSO := --thorough
 test test-thorough: setup
-	@# In two parts: a process that has compiled many hundreds of programs may crash in the compiler.
+	@# Two processes, because one that has compiled many hundreds of programs may crash in the compiler.
 	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) tests/agents
 	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) --ignore tests/agents
 
-smoke: setup  ## every figure, as short as can be: does all of it run?
+smoke: setup  ## every figure, as short as possible: does everything run?
 	@$(BIN)/snakemake all_figures --config scale=smoke
 
 figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
@@ -63,9 +63,9 @@ what_to_use:  ## prioritized replay and its alternatives on every benchmark (not
 controls:  ## which part of Dyna-TD helps: agents with one part replaced (not in the paper)
 sensitivity:  ## does a number matter that the paper does not state? One at a time (not in the paper)
 rates:  ## do the claims depend on learning rates? The same agents at equal ones (not in the paper)
-frozen:  ## what the theory says of a trained Q, measured on one (claims 45 to 47; in no figure of the paper)
-goal:  ## does search control bring a map, or the place of the goal? (not in the paper)
-when:  ## when does prioritized replay beat uniform replay? One dial of GridWorld at a time (not in the paper)
+frozen:  ## the theory's statements on a trained Q, measured (claims 45 to 47; in no figure of the paper)
+goal:  ## does search control help by a map of the states, or by the place of the goal? (not in the paper)
+when:  ## when does prioritized replay beat uniform replay? One number of GridWorld at a time (not in the paper)
 regression:  ## who leads where on the sine task, by mini-batch and length? (not in the paper)
 $(STUDIES): setup
 	@$(BIN)/snakemake $@ --config scale=$(SCALE)
@@ -73,21 +73,21 @@ $(STUDIES): setup
 estimate: setup  ## the measured core-hours and memory of figures, at SCALE
 	@$(BIN)/python -m dyna_td estimate $(FIGURES) --scale $(SCALE)
 
-claims: setup  ## judge the paper's claims by the results that are there, at SCALE
+claims: setup  ## judge the paper's claims by the finished results, at SCALE
 	@$(BIN)/python -m dyna_td claims --scale $(SCALE)
 	@$(BIN)/python figures/differences.py --claims results/$(SCALE)/claims.csv
 
-report: claims  ## the figures, verdicts, costs and sources that are there on one page, at SCALE
+report: claims  ## all finished figures, verdicts, costs and sources on one page, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
 
-compare: setup  ## do the finished runs, at SCALE, repeat the published numbers? To the last digit, or from which step on?
+compare: setup  ## do the finished runs, at SCALE, repeat the published numbers? If not, where do they begin to differ?
 	@$(BIN)/python -m dyna_td compare $(FIGURES) --scale $(SCALE)
 
 reference: setup  ##! publish the finished figures, and runs, of the paper's scale in reference/
 	@$(BIN)/python -m dyna_td reference $(FIGURES)
 	@$(MAKE) --no-print-directory readme
 
-restore: setup  ## bring the published runs of the paper's scale back to results/paper
+restore: setup  ## copy the published runs of the paper's scale to results/paper
 	@$(BIN)/python -m dyna_td restore
 
 readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
@@ -109,7 +109,7 @@ benchmark: setup  ##! measure the speed of training, on one thread
 benchmark-peers: setup $(PEERS)/.installed  ##! the same learning work by other libraries, in turn with ours
 	$(BIN)/python benchmarks/peers.py --python $(PEERS)/bin/python --output results/benchmark/peers.csv
 
-# Line by line: a library that cannot be installed here is left out of the benchmark, and tried again next time.
+# Each line is installed alone: the benchmark skips a library that fails, and the next call tries it again.
 $(PEERS)/.installed: benchmarks/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	@complete=yes; sed 's/ *#.*//; /^$$/d' $< | { while read -r requirement; do \

@@ -3,10 +3,10 @@
 `snakemake figure_1` (scale quick), `snakemake figure_1 --config scale=paper`, `snakemake all_figures`; beyond the paper,
 `snakemake what_to_use`, `when`, `goal`, `controls`, `sensitivity`, `rates`, `frozen`, `regression`.
 
-In the order of an answer: a figure is drawn from aggregated curves, curves from runs, and some runs from a selected learning rate.
+A figure is drawn from aggregated curves, and curves come from runs. Some runs need a selected learning rate first.
 
 Code is never an input: the digest of the sources behind a result is among the params, so a comment outdates no run.
-PLAN reads experiments/ and answers for all runs and figures.
+PLAN reads experiments/ and knows all runs and figures.
 """
 
 import os
@@ -17,8 +17,8 @@ from snakemake.utils import min_version
 
 min_version("9.0")
 
-ROOT = Path(str(workflow.current_basedir))  # of this file, also where another workflow loads it as a module
-sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # whatever else is installed
+ROOT = Path(str(workflow.current_basedir))  # this file's folder, even if another workflow loads it as a module
+sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # before any installed package
 
 from dyna_td import __version__
 from dyna_td.pipeline import lock, snakefile
@@ -38,23 +38,23 @@ AGGREGATING = [PACKAGE / f"{module}.py" for module in AGGREGATING]
 
 # Code that all drawings share.
 DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
-DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # what drawings show
-DRAWING += [PACKAGE / "evidence" / "labels.py"]  # names
+DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # the worlds in drawings
+DRAWING += [PACKAGE / "evidence" / "labels.py"]  # names of curves
 # How many seeds a claim judges.
 DRAWING += [PACKAGE / "evidence" / "claims.py", ROOT / "experiments" / "claims.yaml"]
 
 
 def published(figure):
-    """The published curves, which stand behind a figure of another scale."""
+    """The published curves, which a figure of another scale shows faintly."""
     return [] if SCALE == "paper" else ROOT.glob(f"reference/{figure}/curves.csv")
 
 
 def marked(picture, caption):
-    """The picture, for `snakemake --report` once it is there."""
+    """The picture; once it exists, it is marked for `snakemake --report`."""
     return report(picture, caption=caption, category=f"Scale {SCALE}") if Path(picture).exists() else picture
 
 
-# With --sdm apptainer; a file or an address: --config container=dyna_td.sif
+# For --sdm apptainer; --config container=dyna_td.sif names another file or address.
 container: config.get("container", f"docker-daemon:dyna_td:{__version__}")
 
 
@@ -165,7 +165,7 @@ use rule aggregate_figure as aggregate_figure_with_states with:
         figure=any_of(PLAN.drawn_with_states),
 
 
-# The targets that people name, figures and studies, and what draws each of them.
+# For each figure and study, a target of its name and the rule that draws it.
 for figure in PLAN.drawn:
 
     rule:

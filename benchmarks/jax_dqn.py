@@ -13,7 +13,7 @@ OPTIMIZER = optax.adam(work.LEARNING_RATE, *work.DECAYS, eps=work.EPSILON)
 
 
 class Learned(NamedTuple):
-    """What one seed has learned; stacked, each array has the seed axis first."""
+    """The parameters of one seed; stacked, each array has the seed axis first."""
 
     weights: list
     target_weights: list
@@ -44,7 +44,7 @@ def loss(weights: list, target_weights: list, rows: jax.Array) -> jax.Array:
 
 
 def update(learned: Learned, rows: jax.Array) -> Learned:
-    """One update of one seed from a mini-batch [B, 7]; every so often the target network follows."""
+    """One update of one seed from a mini-batch [B, 7]; every `TARGET_PERIOD` updates the target network follows."""
     gradients = jax.grad(loss)(learned.weights, learned.target_weights, rows)
     changes, optimizer = OPTIMIZER.update(gradients, learned.optimizer)
     weights, updates = optax.apply_updates(learned.weights, changes), learned.updates + 1
@@ -67,7 +67,7 @@ def train(learned: Learned, buffer: jax.Array, keys: jax.Array) -> Learned:
 
 
 def pack(batch: work.Transitions) -> np.ndarray:
-    """One row a transition, so that a mini-batch is one gather: [..., N, 7]."""
+    """One row per transition, so that a mini-batch is one gather: [..., N, 7]."""
     parts = [batch.action, batch.reward, batch.terminated]
     return np.concatenate([batch.state, batch.next_state, *(part[..., None] for part in parts)], axis=-1)
 

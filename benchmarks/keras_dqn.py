@@ -1,4 +1,4 @@
-"""An ordinary Keras DQN of GridWorld's size, one seed, one `tf.function` an update: both benchmarks compare with it."""
+"""An ordinary Keras DQN of GridWorld's size: one seed, a `tf.function` call per update; both benchmarks time it."""
 
 import keras
 import numpy as np
@@ -33,7 +33,7 @@ class KerasDQN:
         }
 
     def learn(self, updates: int) -> None:
-        """Draws as many mini-batches uniformly, and learns from them."""
+        """Draws `updates` mini-batches uniformly, and learns from each."""
         for _ in range(updates):
             places = self.rng.integers(0, len(self.buffer.state), work.BATCH)
             self.update(*(tf.constant(values[places]) for values in self.buffer))

@@ -64,7 +64,7 @@ class OurDQN:
 
 
 def fill(replay: Replay) -> None:
-    """Adds transitions until `replay` is full, for each seed others."""
+    """Fills `replay` with transitions, different ones for each seed."""
     batch = Transition(*(tf.constant(part) for part in work.transitions(work.SEEDS, work.BUFFER)))
 
     @tf.function(jit_compile=True)

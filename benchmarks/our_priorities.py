@@ -34,12 +34,12 @@ class OurPriorities:
 
     @tf.function(jit_compile=True)
     def cycle(self) -> None:
-        """Draws mini-batches and gives them new priorities, again and again."""
+        """Draws `work.CYCLES` mini-batches and gives each new priorities."""
         for k in tf.range(work.CYCLES):
             uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (work.BATCH,), step=self.count.read_value())
             places, _ = self.tree.draw(uniforms)
             batch = self.replay.gather(places)
-            # A sum of all that was drawn, without which the compiler would leave out the drawing.
+            # The sum uses all that was drawn; otherwise the compiler would drop the draws.
             parts = [tf.reduce_sum(batch.state, 2), tf.reduce_sum(batch.next_state, 2), batch.reward, batch.terminated]
             self.drawn.assign_add(tf.reduce_sum(tf.add_n([*parts, tf.cast(batch.action, tf.float32)]), axis=1))
             self.tree.assign(places, self.priorities[k])

@@ -1,8 +1,8 @@
 """Does a seed get the same bytes in every size of stack that is compiled? Prints a table of the answers.
 
-Each size that `stacks.widths_of` names, and 2, 5, 8, 11, 14 and 17 on the supervised task, is trained and compared
-with 20 seeds, to the last bit: every variable with a seed axis and every metric. All take half an hour of one core;
-name environments for less. The rule of Algorithm 4, and agents with action vectors, are compiled for one size only.
+Each size that `stacks.widths_of` names is compared with 20 seeds; on the supervised task these are 2, 5, 8, 11, 14 and
+17. Every variable with a seed axis and every metric must agree to the last bit. All take half an hour of one core; name
+environments for less. The rule of Algorithm 4, and agents with action vectors, are compiled for one size only.
 """
 
 import sys
@@ -31,7 +31,7 @@ AGENTS = {  # on environments with a twin: every way of learning, and the rules 
     "dyna_td, learned model": {"model": "learned", "search_control": "langevin"},
     "dyna_frequency": {},
 }
-ELSEWHERE = {registry.ROUNDABOUT: ("er", "prioritized_er", "dyna_td")}  # where Gymnasium's environments step
+ELSEWHERE = {registry.ROUNDABOUT: ("er", "prioritized_er", "dyna_td")}  # environments that Gymnasium steps
 STEPS = 400
 EVERY = 50  # steps between two comparisons
 
@@ -59,7 +59,7 @@ def _run(environment: str, agent: str, **chosen) -> Run:
 
 
 def differing_sizes(run: Run) -> list[int]:
-    """The sizes of stacks in which a seed's numbers are not those that it has among 20."""
+    """The sizes of stacks in which a seed's numbers differ from those in a stack of 20."""
     sizes = range(2, LARGEST_STACK, 3) if registry.is_supervised(run.environment) else widths_of(run)[:-1]
     widest = list(_numbers(run, LARGEST_STACK))
     return [size for size in sizes if not all(map(_same, _numbers(run, size), widest))]

@@ -1,10 +1,10 @@
 """`make benchmark-peers`: the same learning work by this project and by other libraries, in alternating processes.
 
-Each implementation is a process of its own with one thread (`worker.py`), because their libraries quarrel over threads
-and versions. Before it is timed, it shows that it does the same work: its network, mini-batch and full buffer have the
+Each implementation is a process of its own with one thread (`worker.py`), because the libraries conflict in threads and
+versions. Before it is timed, it shows that it does the same work: its network, mini-batch and full buffer have the
 expected sizes, and from given weights and mini-batches it learns the weights that plain NumPy learns. Then ours and a
-peer take turns, so that a pair of times shares whatever else the machine does. Processor time counts: on one thread it
-is the time by the clock where nobody else wants the processor, and less disturbed where somebody does.
+peer take turns, so that both times of a pair have the same disturbances. Processor time counts. With one thread on an
+idle machine it is the time by the clock; on a busy machine it is disturbed less.
 """
 
 import argparse
@@ -27,10 +27,10 @@ from tools import exit_status, require_table, write_table
 from dyna_td.errors import UserError
 
 FOLDER = Path(__file__).parent
-DIFFERENCE = 1e-3  # learned weights may differ from NumPy's by this share of the way that they have gone
+DIFFERENCE = 1e-3  # learned weights may differ from NumPy's by this share of their change
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
 ENVIRONMENT |= {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
-# For JAX; the project runs as it always does.
+# For JAX; peers with other libraries ignore it, and the project does not get it.
 JAX_ONE_THREAD = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
 
 
@@ -73,7 +73,7 @@ class UnusableError(Exception):
 
 
 class Worker:
-    """The process of an implementation, in conversation; `started` makes one."""
+    """The process of an implementation, which answers requests; `started` makes one."""
 
     def __init__(self, label: str, process: subprocess.Popen, errors: IO):
         self.label = label
@@ -88,7 +88,7 @@ class Worker:
         return {"processor": answer["cpu_seconds"] * per_second, "clock": answer["seconds"] * per_second}
 
     def difference(self) -> float:
-        """The distance of the weights that it learns from those that NumPy learns; see `DIFFERENCE`."""
+        """The distance of the learned weights from NumPy's, as a share of their change; see `DIFFERENCE`."""
         asked = work.problem(self.facts["seeds"])
         learned, begun = flat(self.ask("check")["weights"]), flat(asked.weights)
         solutions = [flat(work.solve(asked, tensorflow)) for tensorflow in (False, True)]
@@ -102,7 +102,7 @@ class Worker:
         Raises:
           UnusableError: if it has ended.
         """
-        with contextlib.suppress(BrokenPipeError):  # nothing will be heard either
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer either
             print(request, file=self._process.stdin, flush=True)
         return self.hear()
 
@@ -110,7 +110,7 @@ class Worker:
         """The next answer of the process; see `ask`."""
         line = self._process.stdout.readline()
         if not line:
-            self._process.wait()  # its last words come after its last answer
+            self._process.wait()  # standard error is complete only after its end
             self._errors.seek(0)
             said = [text.strip() for text in self._errors.read().split("\n") if text.strip()]
             raise UnusableError(f"{self.label}: its process ended ({said[-1] if said else 'without a word'}).")
@@ -149,7 +149,7 @@ def started(entrant: Entrant, python: Path | str, expected: dict) -> Iterator[Wo
             _require_same_work(worker, expected)
             yield worker
         finally:
-            process.kill()  # it may be in the middle of something
+            process.kill()  # it may still be at work
             process.communicate()
 
 
@@ -160,8 +160,8 @@ def _require_same_work(worker: Worker, expected: dict) -> None:
             raise UnusableError(f"{worker.label}: other work than expected: {found}.")
     if "sizes" in expected and not (difference := worker.difference()) < DIFFERENCE:
         raise UnusableError(
-            f"{worker.label}: other work than expected: its weights differ from NumPy's by {difference:.2g} of the way "
-            f"that they have gone, expected less than {DIFFERENCE}."
+            f"{worker.label}: other work than expected: its weights differ from NumPy's by {difference:.2g} of "
+            f"their change, expected less than {DIFFERENCE}."
         )
 
 
@@ -171,7 +171,7 @@ def flat(layers: Sequence) -> np.ndarray:
 
 
 def requirement(name: str) -> str:
-    """The line of requirements.txt with this name, without its remark."""
+    """The line of requirements.txt with this name, without its comment."""
     lines = [line.partition("#")[0].strip() for line in (FOLDER / "requirements.txt").read_text().splitlines()]
     return next(line for line in lines if line.partition("==")[0] == name)
 
@@ -179,7 +179,7 @@ def requirement(name: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures, prints a table, and writes a CSV with a row for each pair; returns the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--python", type=Path, default=Path(".venv-peers/bin/python"), help="has the peers' libraries")
+    parser.add_argument("--python", type=Path, default=Path(".venv-peers/bin/python"), help="with the peers' libraries")
     parser.add_argument("--repeats", type=int, default=15, help="pairs with each peer (default: 15)")
     parser.add_argument("--output", type=Path, metavar="CSV", help="file for the numbers, a .csv file")
     options = parser.parse_args(arguments)
@@ -237,7 +237,7 @@ def pairs(ours: Worker, theirs: Worker, repeats: int) -> Iterator[dict]:
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """A line for each peer: medians, the range of the ratios, and processor time by the clock's: 1 if all is well.
+    """A line for each peer: medians, the range of the ratios, and shares of processor time in clock time, ideally 1.
 
     Columns without `clock` in their names are of processor time.
     """

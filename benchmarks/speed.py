@@ -21,7 +21,7 @@ from dyna_td.settings import ControlSettings, Run
 SEEDS = 20
 FILL = 50_000  # environment steps that fill the buffer before anything is timed
 HOPPER = "Hopper-v4"
-GYM_FILL = 1_000  # the same where environments run in Python, which takes a while
+GYM_FILL = 1_000  # the same for environments in Python, which are slow
 DECISIONS = 600  # in one timed chunk of the roundabout
 KERAS_UPDATES = 300  # in one timed chunk of the plain Keras DQN
 
@@ -119,7 +119,7 @@ def measure_roundabout(repeats: int) -> Iterator[dict]:
     from envs.roundabout import Roundabout
 
     configuration = Roundabout.default_config()
-    del configuration["other_vehicles_type"]  # the one thing in it that is ours
+    del configuration["other_vehicles_type"]  # the only part that is ours
     environments = {
         "roundabout": [Roundabout()],
         "20 together": [Roundabout() for _ in range(20)],
@@ -141,7 +141,7 @@ def updates_per_step(run: Run) -> int:
 
 
 def milliseconds_per_step(run: Run, cost: dict) -> float:
-    """The cost of an environment step of all seeds, from the median of an update of one."""
+    """The cost of an environment step of all seeds, from the median cost of one seed's update."""
     return cost["median"] * updates_per_step(run) * len(run.seeds) / 1e3
 
 
@@ -155,7 +155,7 @@ def in_new_process(function: Callable, *arguments):
         try:
             return executor.submit(_quietly, function, *arguments).result()
         except BrokenProcessPool as error:
-            raise UserError("a measurement was killed, perhaps for want of memory: try fewer --cases.") from error
+            raise UserError("a measurement was killed, perhaps for lack of memory: try fewer --cases.") from error
 
 
 def _quietly(function: Callable, *arguments):
@@ -186,7 +186,7 @@ def time_case(run: Run, repeats: int) -> dict[str, float]:
 
 
 def time_keras(repeats: int) -> dict[str, float]:
-    """The same of the plain Keras DQN, one seed."""
+    """See `time_case`, for the plain Keras DQN with one seed."""
     begun = time.perf_counter()
     learn = import_quietly("keras_dqn").KerasDQN().learn
     learn(1)
@@ -210,7 +210,7 @@ def drive(environments: list) -> None:
 
 
 def time_chunks(work: Callable[[], None], count: int, repeats: int) -> tuple[float, float]:
-    """Best and median microseconds, divided by `count`, after one call that does not count."""
+    """Best and median microseconds of `repeats` calls, divided by `count`, after one more call to warm up."""
     seconds = []
     for _ in range(repeats + 1):
         begun = time.perf_counter()

@@ -1,7 +1,7 @@
 """DQN of Stable-Baselines3: its own `train`, on its own buffer, n updates at a time as its training loop calls it.
 
-Its loss is always Huber's. On errors below 1 that is half the square, and half a gradient is the same step of Adam: on
-such errors its weights can be compared. Its clipping of gradients has no effect there.
+Its loss is always Huber's, which is half the square for errors below 1. Adam takes the same step for half a gradient,
+so with such errors its weights can be compared. Its clipping of gradients has no effect there.
 """
 
 import gymnasium
@@ -16,7 +16,7 @@ from stable_baselines3.common.utils import polyak_update
 
 
 class Nowhere(gymnasium.Env):
-    """An environment that nobody steps: only its spaces count."""
+    """An environment that is never stepped; only its spaces are used."""
 
     observation_space = gymnasium.spaces.Box(0.0, 1.0, (work.SIZES[0],))
     action_space = gymnasium.spaces.Discrete(work.SIZES[-1])
@@ -71,7 +71,7 @@ class StableBaselines3:
         batches = iter(asked.batches)
         self.model.replay_buffer.sample = lambda *_, **__: self.samples(next(batches))
         self.model.train(len(asked.batches), work.BATCH)
-        del self.model.replay_buffer.sample  # the class has the one that draws
+        del self.model.replay_buffer.sample  # the class's own method, which draws, takes its place
         parameters = [(layer.weight.T, layer.bias) for layer in self.layers(self.model.q_net)]
         return [(kernel.detach().numpy()[None], bias.detach().numpy()[None]) for kernel, bias in parameters]
 
@@ -86,7 +86,7 @@ class StableBaselines3:
             layer.bias.data = torch.from_numpy(bias[0].copy())
 
     def samples(self, batch: work.Transitions) -> ReplayBufferSamples:
-        """A mini-batch as its replay buffer would hand it over."""
+        """A mini-batch as the library's replay buffer returns it."""
         state, action, reward, next_state, terminated = (torch.from_numpy(part[0]) for part in batch)
         return ReplayBufferSamples(state, action[:, None], next_state, terminated[:, None], reward[:, None])
 

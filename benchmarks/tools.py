@@ -1,4 +1,4 @@
-"""What both benchmarks share: one sentence for a mistake, and a table that is whole or not there."""
+"""Shared by both benchmarks: mistakes end in one sentence, and a table is written whole or not at all."""
 
 import sys
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""The work that every implementation of the benchmark of peers does, and plain NumPy to check that it does it.
+"""The work of every implementation in the benchmark of peers, and a check of it in plain NumPy.
 
-A deep Q-network of GridWorld's size learns from a full buffer: d = 2, 4 actions, 32x32 ReLU units, mini-batches of 32
-drawn uniformly, mean squared TD errors, Adam, a target network that follows every 1,000 updates, and n = 30 updates
-after each environment step. Only learning is timed, no environment. This file needs nothing but NumPy.
+A deep Q-network of GridWorld's size learns from a full buffer: d = 2, 4 actions, 32x32 ReLU units. Mini-batches of 32
+are drawn uniformly, TD errors are squared, and the optimizer is Adam. The target network follows every 1,000 updates,
+and n = 30. Only learning is timed, no environment. This file needs only NumPy.
 """
 
 import itertools
@@ -30,7 +30,7 @@ Layers = list[tuple[np.ndarray, np.ndarray]]  # kernel [S, in, out] and bias [S,
 
 
 class Transitions(NamedTuple):
-    """N transitions; its maker says which leading axes they have."""
+    """N transitions; the function that makes them sets their leading axes."""
 
     state: np.ndarray  # float32 [..., N, 2]
     action: np.ndarray  # int32 [..., N]
@@ -40,7 +40,7 @@ class Transitions(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The task of S seeds, each with another."""
+    """The task of S seeds; each seed has other numbers."""
 
     weights: Layers
     target_weights: Layers
@@ -88,7 +88,7 @@ def priorities(*shape: int) -> np.ndarray:
 
 
 def problem(seeds: int) -> Problem:
-    """The same for everyone who asks for as many seeds."""
+    """The problem for as many seeds; every call gives the same."""
     rng = np.random.default_rng(2)
 
     def layers() -> Layers:
@@ -125,7 +125,7 @@ def solve(asked: Problem, tensorflow: bool = False) -> Layers:
 
 
 def _gradients(parameters: list[np.ndarray], target_weights: Layers, batch: Transitions) -> list[np.ndarray]:
-    """Of the mean squared TD error of each seed, for kernels and biases in turn."""
+    """The gradients of each seed's mean squared TD error: of kernels and biases in turn."""
     layers = list(zip(parameters[::2], parameters[1::2], strict=True))
     inputs = _forward(layers, batch.state)
     bootstrap = _forward(target_weights, batch.next_state)[-1].max(axis=-1)

@@ -1,9 +1,9 @@
 """One implementation as a process of its own: `python benchmarks/worker.py MODULE` answers requests, a line each.
 
 The module, of this folder, has a function `make()`, which returns a `work.Implementation`, or a `work.Learner` if it
-learns. The first answer holds its facts, or the library that is missing. Then `check` is answered by the weights that
-it learns from `work.problem`, and `time` by the cost of a chunk of its work. Answers are JSON. The end of its input
-ends it.
+learns. The first answer holds its facts, or the library that is missing. The answer to `check` has the weights that it
+learns from `work.problem`, the answer to `time` the cost of a chunk of its work. Answers are JSON. The process ends
+when its input ends.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from typing import IO
 
 
 def main() -> None:
-    """Answers until nobody asks any more."""
+    """Answers requests until the input ends."""
     with _answers() as answers:
 
         def answer(values: dict) -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _check(learner) -> dict:
-    import work  # not before the module: a missing NumPy is an answer
+    import work  # imported here, so that `main` can report a missing NumPy
 
     weights = learner.improve(work.problem(learner.facts["seeds"]))
     return {"weights": [[array.tolist() for array in layer] for layer in weights]}

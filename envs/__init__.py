@@ -56,7 +56,7 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
             warnings.filterwarnings("ignore", message=r".*-v4 is out of date", category=DeprecationWarning)
             # Training checks every observation itself, with errors of one sentence.
             made = gymnasium.make(environment, disable_env_checker=True, **kwargs)
-    except (Exception, SystemExit) as error:  # whatever a foreign environment raises
+    except (Exception, SystemExit) as error:  # a foreign environment may raise anything
         raise UnusableEnvironment(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
     try:
         _require_supported(environment, made)
@@ -83,22 +83,22 @@ def as_declared(action: np.ndarray, space: gymnasium.Space):
     """An action, a number or a vector in [-1, 1], as the environment takes it: in its space's bounds, shape and type.
 
     Discrete actions count from 0, the environment's from its `start`. Whole numbers in a Box have equal shares of
-    [-1, 1]. A diverged network's action is no number; a finite one in its place lets the other seeds go on.
+    [-1, 1]. A diverged network's action is not finite; a finite one replaces it, so that other seeds can continue.
     """
     if isinstance(space, gymnasium.spaces.Discrete):
         return int(action) + int(space.start)
     assert isinstance(space, gymnasium.spaces.Box)  # `make` allows no other
-    low, high = (np.asarray(bound, np.float64) for bound in (space.low, space.high))  # int8 has no room for high - low
+    low, high = (np.asarray(bound, np.float64) for bound in (space.low, space.high))  # high - low can overflow int8
     share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(space.shape) + 1.0) / 2.0
     is_whole = space.dtype.kind != "f"
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = low + share * (high - low + is_whole)
-        if not np.isfinite(scaled).all():  # the width of bounds near the end of float64 is no number
+        if not np.isfinite(scaled).all():  # high - low can overflow float64, too
             scaled = low * (1.0 - share) + high * share
         made = (np.minimum(np.floor(scaled), high) if is_whole else scaled).astype(space.dtype)
     if max(np.abs(low).max(), np.abs(high).max()) < 2.0**53:
         return made
-    # Whole numbers near the end of 64 bits have no float64: there the bound itself counts.
+    # float64 lacks some whole numbers near the end of 64 bits, so the bound itself is taken there.
     return np.where(scaled >= high, space.high, np.where(scaled <= low, space.low, made)).astype(space.dtype)
 
 
@@ -117,7 +117,7 @@ def _require_known(environment: object) -> None:
     if module:
         try:
             importlib.import_module(module)
-        except (Exception, SystemExit) as error:  # whatever a foreign module raises
+        except (Exception, SystemExit) as error:  # a foreign module may raise anything
             raise UnusableEnvironment(
                 f"environment {environment}: cannot import {module}: {_in_one_line(error)}."
             ) from error
@@ -131,7 +131,7 @@ def _require_known(environment: object) -> None:
 
 
 def _register_dials(environment: str) -> None:
-    """Registers a GridWorld whose name carries dials, such as `GridWorld-goal0.2`."""
+    """Registers a GridWorld whose name has dials, such as `GridWorld-goal0.2`."""
     try:
         dials = Dials.of(environment)
     except ValueError as error:
@@ -168,6 +168,6 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
 
 def _in_one_line(error: BaseException) -> str:
     words = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, SystemExit):  # its text is a number
+    if isinstance(error, SystemExit):  # its text is only a number
         return f"SystemExit {words}"
     return words or type(error).__name__

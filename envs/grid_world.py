@@ -37,9 +37,9 @@ GOAL_LOW = 0.95  # the goal is (GOAL_LOW, 1]^2
 
 @dataclass(frozen=True)
 class Dials:
-    """What the study `when` changes about GridWorld; the defaults are the paper's world.
+    """The numbers of GridWorld that the study `when` changes; the defaults are the paper's.
 
-    An environment's name carries them: `GridWorld-goal0.2-rewardnoise1` is GridWorld with two of them turned.
+    An environment's name contains those that differ, as in `GridWorld-goal0.2-rewardnoise1`.
 
     Attributes:
       goal: edge of the goal's square.
@@ -161,7 +161,7 @@ class GridWorld(gymnasium.Env):
     """A unit square with one wall (Section 4.2, figure 2a); reward -1 a step, 0 on reaching the goal.
 
     Observations are the state (x, y), float32 [2]; the four actions move up, right, down and left. The render mode is
-    None or "rgb_array"; any other raises ValueError. `dials` turn it into one of the worlds of the study `when`.
+    None or "rgb_array"; any other raises ValueError. `dials` make it one of the worlds of the study `when`.
     """
 
     metadata: ClassVar[dict] = {"render_modes": ["rgb_array"], "render_fps": 30}

@@ -26,7 +26,7 @@ class LaneTable(RoadNetwork):
         # Among equally close lanes, the first in highway-env's order wins.
         self.search_order = np.array([self.column[index] for index in lanes])
         self.lengths = np.array([lane.length for lane in self.lanes])
-        self.half_widths = np.array([lane.width / 2 + 1 for lane in self.lanes])  # within which a vehicle is on it
+        self.half_widths = np.array([lane.width / 2 + 1 for lane in self.lanes])  # m, to either side of a lane
         self.speed_limits = np.array([lane.speed_limit for lane in self.lanes])
         self.ends = np.array([lane.length - lane.VEHICLE_LENGTH / 2 for lane in self.lanes])  # see `after_end`
         roads = [index[:2] for index in ordered]

@@ -1,4 +1,4 @@
-"""The paper's roundabout: highway-env 1.12's `roundabout-v0` with 90 state variables, and faster.
+"""The paper's roundabout: highway-env 1.12's `roundabout-v0` with 90 state variables and faster traffic.
 
 Given (row 60 of docs/deviations.md):
 
@@ -67,7 +67,7 @@ def reward(crashed: bool, speed_index: int, lane_change: bool) -> float:
 class FlatTimeToCollision(TimeToCollisionObservation):
     """highway-env's TimeToCollision over 3 speeds, 3 lanes and HORIZON seconds, flattened to float32 [90].
 
-    An entry is the cost in [0, 1] of being on that lane, after so many seconds, at that speed.
+    An entry is the cost in [0, 1] of driving at that speed on that lane, so many seconds ahead.
     """
 
     def space(self) -> spaces.Box:
@@ -132,12 +132,12 @@ class Roundabout(RoundaboutEnv):
 
     metadata: ClassVar[dict] = {"render_modes": ["rgb_array"], "render_fps": 2}
     ends_are_terminal = True
-    _network: ClassVar[LaneTable | None] = None  # the same for all
+    _network: ClassVar[LaneTable | None] = None  # shared by all instances
 
     def __init__(self, render_mode: str | None = None):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"unknown render mode {render_mode!r} of Roundabout: choose 'rgb_array' or None.")
-        self._driven_ahead: int | None = None  # the action whose second is driven already
+        self._driven_ahead: int | None = None  # the action that `drive_ahead` has driven
         super().__init__(render_mode=render_mode)
 
     @classmethod

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 UNBOUNDED = 1.0e6  # a bound beyond this counts as none
-WIDEST = 10.0  # the search's bound, on either side, of a coordinate without one (the released code's for velocities)
+WIDEST = 10.0  # bound of search control on an unbounded coordinate, either side (the released code's for velocities)
 MUJOCO_WIDEST = 5.0  # the same in MuJoCo's environments (code)
 
 
@@ -45,7 +45,7 @@ class Space:
         return tf.clip_by_value(point, self.low, self.high)
 
     def nearest_observation(self, point: tf.Tensor) -> tf.Tensor:
-        """Moves points, float32 [..., d], to possible observations, here into the box; `GymSpace` bounds less."""
+        """Moves points, float32 [..., d], to possible observations, here into the box; `GymSpace` is wider."""
         return self.nearest_state(point)
 
 
@@ -87,7 +87,7 @@ def _bounded(bounds: np.ndarray, otherwise: float) -> np.ndarray:
 
 
 def _hopper_falls(state: tf.Tensor) -> tf.Tensor:
-    """Hopper ends where its height z <= 0.7 or its angle is not within 0.2 rad; coordinates beyond 100 are left out."""
+    """Hopper ends where its height z <= 0.7 or its angle is not within 0.2 rad; its limits of 100 are ignored."""
     return (state[..., 0] <= 0.7) | (tf.abs(state[..., 1]) >= 0.2)
 
 

@@ -48,7 +48,7 @@ LABELS = {
 
 @dataclass
 class Ranking(Dots):
-    """One dot an agent, its score over the whole of learning, with a 95% interval over seeds.
+    """One dot per agent, its score over the whole of learning, with a 95% interval over seeds.
 
     Returns are shown minus Dyna-TD's. `rows` is keyed by curve; a curve that the panel lacks leaves a gap.
     """
@@ -64,7 +64,7 @@ class Ranking(Dots):
 
     @property
     def is_difference(self) -> bool:
-        """Whether Dyna-TD itself is 0."""
+        """Whether dots are differences from Dyna-TD, which itself is at 0."""
         return self.metric == "return"
 
     def place(self, key: str) -> tuple[str, str]:
@@ -93,7 +93,7 @@ class Ranking(Dots):
         self._part_groups(axes)
 
     def _part_groups(self, axes: Axes) -> None:
-        """A line between groups, and beside the rows the question that a group answers."""
+        """Draws a line between groups, and each group's name beside its rows."""
         places = list(self.rows)
         for words, agents in GROUPS.items():
             here = [places.index(agent) for agent in agents if agent in places]

@@ -1,7 +1,7 @@
 """Draws the comparisons of the benchmarks, figures 4 and 12, with their intervals: `python figures/differences.py`.
 
-Each row is a test of a claim in claims.csv: which curve minus which, with the 95% interval. Tests that stand beside a
-claim, and do not count, are left out.
+Each row is a test of a claim in claims.csv: one curve minus another, with the 95% interval. Tests that do not count
+for a claim's verdict are left out.
 """
 
 import argparse
@@ -26,7 +26,7 @@ ROW = 0.19  # inches
 
 
 class Row(NamedTuple):
-    """What is compared in a row of the picture: `n` counts planning updates, 0 for a comparison of several."""
+    """The comparison in a row of the picture; `n` is the number of planning updates, 0 if it covers several."""
 
     claim: int
     words: str
@@ -43,7 +43,7 @@ def comparisons(facts: Facts) -> dict[Row, dict[str, pd.Series]]:
         if not {term.figure for term in test.terms} <= {"figure_4", "figure_12"}:
             continue
         run = test.terms[0].run
-        assert run  # a figure of trainings
+        assert run  # both figures are trained
         environment, n = task(run.environment), run.settings.planning_updates
         if test.is_within_panel:
             words = " minus ".join(CURVES[term.curve] for term in test.terms)
@@ -85,7 +85,7 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
             axes.axhspan(min(inside) - 0.75, max(inside) + 0.75, color="#F1F1F1", zorder=0, linewidth=0)
     grid[0][0].set_yticks(list(heights.values()), [_label(row, list(rows)) for row in rows])
     firsts = {claim: next(row for row in rows if row.claim == claim) for claim in claims}
-    grid[0][0].yaxis.remove_overlapping_locs = False  # a minor tick beside a major one
+    grid[0][0].yaxis.remove_overlapping_locs = False  # keeps a minor tick beside a major one
     grid[0][0].set_yticks([heights[row] for row in firsts.values()], list(map(str, firsts)), minor=True, weight="bold")
     grid[0][0].tick_params(axis="y", pad=28)
     grid[0][0].tick_params(axis="y", which="minor", length=0, pad=8)
@@ -117,7 +117,7 @@ def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
 
 
 def _label(row: Row, rows: list[Row]) -> str:
-    """The number of updates, after the comparison in the row where that begins."""
+    """The number of updates; in the first row of a comparison, after the comparison in words."""
     place = rows.index(row)
     is_same = place > 0 and rows[place - 1][:2] == row[:2]
     words = "" if is_same else "Dyna-TD's gain" if row.words == "gain" else row.words

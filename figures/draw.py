@@ -44,7 +44,7 @@ def panels_of(figure: str, experiments: Path = ROOT / "experiments") -> tuple[li
 
 
 def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
-    """Gives panels of another scale the published curves of the same runs, to be drawn faintly behind their own."""
+    """Gives panels of another scale the published curves of the same runs, which are drawn faintly behind their own."""
     csv = published.curves_csv(figure)
     if scale == published.SCALE or not csv.exists():
         return
@@ -58,7 +58,7 @@ def add_published(figure: str, panels: Sequence[Panel], scale: str) -> None:
 
 
 def add_judged(figure: str, panels: Sequence[Panel], scale: str) -> None:
-    """Says of each curve how many seeds a claim judges, and how many there are, where its panel shows fewer."""
+    """Notes for each curve how many seeds a claim judges, and how many there are, if its panel shows fewer."""
     plan = load_plan(scale)
     if figure not in plan.drawn:
         return
@@ -79,14 +79,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Draws the figure that the command line names; returns the exit status."""
     parser = argparse.ArgumentParser(description="Draws a figure from its tables.")
     parser.add_argument("figure", help="the name of a file in experiments/, such as figure_4")
-    parser.add_argument("--curves", type=Path, required=True, help="its curves.csv; states.csv is looked for beside it")
+    parser.add_argument("--curves", type=Path, required=True, help="its curves.csv; states.csv is read beside it")
     parser.add_argument("--scale", required=True, help="scale that made the curves; printed under the picture")
     parser.add_argument("--output", type=_png, required=True, help="picture to write, .png; the .pdf goes beside it")
     arguments = parser.parse_args(argv)
     try:
         panels, columns = panels_of(arguments.figure)
         tables = read_tables(arguments.curves, panels)
-        add_published(arguments.figure, panels, arguments.scale)  # smoothed, even if the fresh curves are too short
+        add_published(arguments.figure, panels, arguments.scale)  # first, so that these stay smoothed
         for panel in panels:
             if isinstance(panel, CurvePanel):
                 panel.fit_smoothing(tables)

@@ -13,7 +13,7 @@ from dyna_td.records.files import ROOT
 
 
 def draw_always_slower(metric: str, axes: Axes) -> None:
-    """Draws what the policy reaches that always chooses "slower", under the exploration of evaluations."""
+    """Draws the result of a policy that always chooses "slower", but for the random actions of evaluations."""
     row = pd.read_csv(ROOT / "reference" / "always_slower.csv").iloc[0]
     look: Look = {"color": "dimgray", "linestyle": "-.", "linewidth": 1.0, "zorder": 1.9}
     if metric == "crashes":
@@ -25,7 +25,7 @@ def draw_always_slower(metric: str, axes: Axes) -> None:
         axes.set_ylim(bottom=min(axes.get_ylim()[0], 0.0))
     place: Look = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "annotation_clip": True}
     words = axes.annotate("always slower", (1.0, height), (-2, 3), **place, **NOTE)
-    words.set_in_layout(False)  # a line above the panel must not take its room
+    words.set_in_layout(False)  # words above the panel must not shrink it
 
 
 def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:

@@ -7,7 +7,7 @@ from drawing.panels import Panel
 
 
 def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
-    """The world itself before the heatmaps, which all show a seed in the middle of those of panel b."""
+    """The world itself, then the heatmaps; all show one seed, the median of panel b."""
     for panel in declared.values():
         if isinstance(panel, Heatmap):
             panel.median_of = ("b", "prioritized_er")

@@ -1,15 +1,15 @@
-"""Figure 3: how far sampling distributions are from the ideal one, and what the time buys (Section 4.2)."""
+"""Figure 3: distances of sampling distributions to the ideal one, and return against time (Section 4.2)."""
 
 from collections.abc import Mapping
 
 from drawing.panels import CurvePanel, Panel, ReferenceLine
 from drawing.style import DASH_DOT, DOTTED, GREY, CurveStyle
 
-NARROW = (2.0e-4, 7.0e-4)  # on a logarithmic axis of all distances the samplers of panel b could not be told apart
+NARROW = (2.0e-4, 7.0e-4)  # a logarithmic axis of all distances would hide the differences of panel b
 
 
 def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
-    """Distances between the best that drawing from p* itself gives, and the exact uniform distribution."""
+    """Adds two lines to the distances: of draws from p* itself, the floor, and of the exact uniform distribution."""
     for panel in declared.values():
         if panel.metric.startswith("distance") and "dyna_td" in panel.curves:
             panel.references = (

@@ -15,7 +15,7 @@ STYLES = {
 
 
 def mark_equal_times(axes: Axes) -> None:
-    """Draws the line above which the cubic loss reaches the target first, and says so on both sides."""
+    """Draws the line above which the cubic loss reaches the target first, with words on both sides."""
     axes.axhline(1.0, color="gray", linestyle=":", linewidth=1.0, zorder=1)
     for words, side, height in (("cubic loss sooner", "bottom", 4), ("square loss sooner", "top", -4)):
         place: Look = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": side}

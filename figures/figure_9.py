@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 
 def mark_first_third(axes: Axes) -> None:
-    """Marks the last evaluation of the first third of learning, until which claim 17 holds."""
+    """Marks the last evaluation of the first third of learning, where the window `early` of claim 17 ends."""
     steps = np.asarray(axes.lines[0].get_xdata())
     end = steps[3 * steps <= steps.max()].max()
     axes.axvline(end, color="gray", linestyle=":", linewidth=1.0, zorder=1)

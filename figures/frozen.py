@@ -1,4 +1,4 @@
-"""Frozen Q, beyond the paper: where long chains go, what a constant y costs, and how loose Theorem 3 is."""
+"""Frozen Q, beyond the paper: states of long chains, the effect of a constant y, and how loose Theorem 3 is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

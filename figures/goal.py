@@ -6,8 +6,8 @@ from drawing.dots import Levels
 from drawing.panels import Panel
 from drawing.style import Look, style_of
 
-SHOWN = "_shown"  # ends the curves of agents that were shown the goal
-MEANINGS = ("goal shown once in the warm-up", "goal hidden")  # of full and hollow dots
+SHOWN = "_shown"  # suffix of the curves of agents that saw the goal
+MEANINGS = ("goal shown once in the warm-up", "goal hidden")  # meanings of full and hollow dots
 
 
 def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:

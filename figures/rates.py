@@ -9,7 +9,7 @@ from drawing.style import style_of
 # From top to bottom; others stand below them.
 AGENTS = ("dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency", "prioritized_er", "er")
 COLUMNS = 3
-SWEPT_PANELS = "def"  # where Dyna-TD alone has 0.001
+SWEPT_PANELS = "def"  # panels in which only Dyna-TD has 0.001
 
 
 def agent_and_rate(curve: str, curves: tuple[str, ...]) -> tuple[str, bool]:

@@ -22,11 +22,11 @@ from dyna_td.training import checkpoint
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Draws one line a CSV, the mean over its seeds in a band of one standard error; returns the exit status."""
+    """Draws one line per CSV, the mean over its seeds in a band of one standard error; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path, metavar="CSV", help="what `python -m dyna_td train` wrote")
-    parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF goes beside it")
-    parser.add_argument("--metric", help="a metric of the CSVs (default: return, of the supervised task test_rmse)")
+    parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF is put beside it")
+    parser.add_argument("--metric", help="a metric of the CSVs (default: return; on the supervised task test_rmse)")
     parser.add_argument("--title", default="", help="a line above the picture")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class OwnRun(NamedTuple):
-    """A run as the picture shows it: its agent, its metric with the records of that, its label."""
+    """A run as the picture shows it: its agent, the drawn metric and its records, the label."""
 
     agent: str
     metric: str
@@ -62,7 +62,7 @@ class OwnRun(NamedTuple):
 
 
 def read(csv: Path, metric: str | None) -> OwnRun:
-    """The run at `csv`, or as much as there is of one under way, with its `metric`, or else the default."""
+    """The run at `csv` with its `metric`, or the default one; of a training under way, the evaluations so far."""
     if not csv.name.endswith((".csv", ".csv.xz")):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
     under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
@@ -78,7 +78,7 @@ def read(csv: Path, metric: str | None) -> OwnRun:
 
 
 def draw(axes: Axes, runs: Sequence[OwnRun], window: int) -> None:
-    """A line a run in the look of its agent; a second run of an agent has the next free colour."""
+    """A line per run in the look of its agent; a second run of an agent has the next free colour."""
     keys: list[str] = []
     for run in runs:
         keys.append(run.agent if run.agent not in keys else f"{run.agent} {len(keys)}")

@@ -15,7 +15,7 @@ from dyna_td.pages.claims_page import shown_in, themes
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.markdown import counts
 
-PALE = "#D9D9D9"  # of all other verdicts
+PALE = "#D9D9D9"  # all other verdicts
 INK, SOFT_INK = "#222222", "#555555"
 
 

@@ -9,7 +9,7 @@ from drawing.style import CurveStyle, style_of
 
 
 def families(agents: tuple[str, ...], values: dict[str, str]) -> dict[str, CurveStyle]:
-    """Styles of each agent in its colour with each value, whose name comes by the end of the curve's key."""
+    """Styles of each agent with each value, in the agent's colour; `values` has texts by the end of curves' keys."""
     return {
         f"{agent}{end}": replace(style_of(agent), label=", ".join(filter(None, [style_of(agent).label, text])))
         for agent in agents
@@ -51,11 +51,11 @@ STYLES = {
     "q": ENDS,
 }
 
-CURVES_TOO = "hi"  # what smoothing does is seen on lines
+CURVES_TOO = "hi"  # panels that show the effect of smoothing, which needs lines
 
 
 def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
-    """A dot for each curve, in the looks above; lines where smoothing itself is shown."""
+    """A dot for each curve, in the looks above; lines in panels about smoothing."""
     shown = {}
     for letter, panel in declared.items():
         panel.styles = STYLES.get(letter, {})

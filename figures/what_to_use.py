@@ -15,8 +15,8 @@ from matplotlib.ticker import MaxNLocator
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 
 BASELINE = "er"
-SWEPT = "_swept"  # ends the curves of agents at the rate of their own sweep
-MARKERS = {"n = 5": "o", "n = 10": "s", "n = 30": "^"}  # by updates a step
+SWEPT = "_swept"  # suffix of the curves of agents at the rate of their own sweep
+MARKERS = {"n = 5": "o", "n = 10": "s", "n = 30": "^"}  # by number of updates per step
 # From top to bottom; others stand below them.
 AGENTS = (
     "prioritized_er",
@@ -34,10 +34,10 @@ AGENTS = (
 class Forest(Panel):
     """A row for each agent: its return over learning minus ER's with a 95% interval, one marker for each n.
 
-    A hollow marker below has the agent and ER at their swept rates, where the figure has them.
+    A hollow marker below it compares the agent and ER at their swept rates, if the figure has them.
 
     Attributes:
-      by_n: the panels of this environment as they are declared, by the label of their n.
+      by_n: the declared panels of this environment, by the label of their n.
       is_named: whether the rows have names.
     """
 

@@ -1,4 +1,4 @@
-"""When, beyond the paper: the return of three agents minus ER's, with one dial turned at a time."""
+"""When, beyond the paper: the return of three agents minus ER's, in worlds that differ in one number, a dial."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from dyna_td.evidence.aggregate import LESS
 
 BASELINE = "er"
 RANGE = 2000.0  # the lowest return is -2,000: an episode has at most 2,000 steps of reward -1
-# The worlds by the dial that they turn, from little of it to much; the base stands at its place in each.
+# The worlds of each dial, from small to large. The base, which changes nothing, has its place in each.
 DIALS = {
     "size of the goal": ("base", "goal_0_1", "goal_0_2", "goal_0_4"),
     "nearness of the goal": ("base", "corner_0_45", "corner_0_25"),
@@ -35,7 +35,7 @@ class Leads(Panel):
     A full dot has a 95% interval that excludes zero.
 
     Attributes:
-      worlds: the figure's panels as they are declared, by their key.
+      worlds: the declared panels of the figure, by their key.
       is_named: whether the rows have names.
     """
 

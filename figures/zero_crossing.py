@@ -27,7 +27,7 @@ RULES: dict[str, tuple[Callable, str, Any]] = {
 
 
 def draw(path: Path) -> None:
-    """Four panels: chains that cross a zero, by step size; where long chains go, by how delta looks."""
+    """Four panels: shares of chains across a zero, by step size; visits of long chains, for three kinds of delta."""
     figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.6), dpi=style.DOTS_PER_INCH, layout="constrained")
     _draw_crossings(axes[0, 0])
     _draw_visits(axes[0, 1], CROSSING, r"(b) $\delta$ changes its sign")

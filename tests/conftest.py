@@ -9,7 +9,7 @@ from dyna_td.pipeline import snakefile
 from dyna_td.plan import plans
 from dyna_td.records.files import ROOT
 
-# Equal programs are compiled once, for all processes and for later calls, as in the pipeline.
+# As in the pipeline, equal programs are compiled once for all processes and later calls.
 os.environ["TF_XLA_FLAGS"] = snakefile.xla_flags(ROOT / ".pytest_cache" / "programs")
 
 
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="run it with --thorough"))
 
 
-# Reading a plan takes half a second, and many commands do so: of the files in experiments/ it is read once a process.
+# Reading a plan takes half a second, and many commands do so. Each process reads that of experiments/ once.
 _read = plans.load_plan
 _read_once = functools.cache(_read)
 plans.load_plan = lambda scale, directory=plans.DIRECTORY: (

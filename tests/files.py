@@ -1,4 +1,4 @@
-"""What tests of several folders do with files; imports no TensorFlow."""
+"""File helpers for tests of several folders, without TensorFlow."""
 
 import itertools
 import os
@@ -25,14 +25,14 @@ def files_of(directory):
 
 
 def rows_of(value, **keys):
-    """A table with a row for each combination of the keys, in their columns, and `value` of them in the last one."""
+    """A table with a row for each combination of the keys' values, and `value` of it in the last column."""
     rows = [(*each, value(*each)) for each in itertools.product(*keys.values())]
     return pd.DataFrame(rows, columns=[*keys, "value"])
 
 
 def error_of(main, arguments, capsys):
-    """The one line with which the command `main` refuses its arguments; it says nothing else."""
-    capsys.readouterr()  # of earlier commands
+    """The one line with which the command `main` refuses its arguments; it must print nothing else."""
+    capsys.readouterr()  # drops the output of earlier commands
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("error: ") and err.count("\n") == 1
@@ -49,6 +49,6 @@ def sentence_of(load, *arguments):
 
 
 def python(*arguments, **options):
-    """The finished Python of this environment, which imports the sources of this checkout."""
+    """Runs this environment's Python on this checkout's sources; returns the finished process."""
     options = {"env": os.environ | IMPORTS, "capture_output": True, "text": True} | options
     return subprocess.run([sys.executable, *arguments], **options)

@@ -1,4 +1,4 @@
-"""What tests of several folders share: settings, environments, agents with a filled buffer, and derivatives."""
+"""Helpers for tests of several folders: settings, environments, agents with a filled buffer, and derivatives."""
 
 import gymnasium
 import numpy as np
@@ -17,12 +17,12 @@ def settings_of(environment, agent, **changes):
 
 
 def run_of(environment, agent, seeds=(0, 1), steps=1000, evaluate_every=500, **settings):
-    """A run; `settings` are those that differ from the agent's."""
+    """A run; `settings` replace the agent's defaults."""
     return Run(environment, agent, settings_of(environment, agent, **settings), tuple(seeds), steps, evaluate_every)
 
 
 def register(monkeypatch, environment, limit=None, **attributes):
-    """Registers a class for the time of a test and returns its id."""
+    """Registers a class for the duration of a test, and returns its id."""
     name = f"{environment.__name__}-v0"
     kind = type(environment.__name__, (environment,), attributes)
     spec = gymnasium.envs.registration.EnvSpec(name, entry_point=kind, max_episode_steps=limit)
@@ -33,7 +33,7 @@ def register(monkeypatch, environment, limit=None, **attributes):
 def untrained(environment, agent, stored, seeds=2, **settings):
     """A program in an environment with a twin, whose agent has stored random short moves in the box of states.
 
-    Nothing is compiled: what a test calls runs step by step.
+    Nothing is compiled: the methods that a test calls run eagerly.
     """
     program = make_program(run_of(environment, agent, range(seeds), **settings))
     observe(program.agent, random_transitions(program.twin, stored, seeds))
@@ -59,7 +59,7 @@ def observe(agent, transitions):
 
 
 def tiers(names, quick):
-    """The names as cases, of which `make test` runs the quick ones."""
+    """The names as test cases; `make test` runs only the quick ones."""
     return [name if name in quick else pytest.param(name, marks=pytest.mark.thorough) for name in names]
 
 
@@ -112,7 +112,7 @@ def gradient_of(function, parameters, step=1e-6):
 
 
 class PlainSteps:
-    """Stands in for Adam, which hides a gradient's scale: keeps the latest gradients and takes plain steps."""
+    """Replaces Adam, which hides a gradient's scale: keeps the latest gradients and takes plain steps."""
 
     def __init__(self, parameters, rate=0.0):
         self.parameters, self.rate, self.updates = parameters, rate, 0

@@ -1,1 +1,1 @@
-"""What figures are drawn with: panels of curves, dots, maps and scenes, their style, and the whole picture."""
+"""The parts of pictures: panels of curves, dots, maps and scenes, their style, and the whole picture."""

@@ -1,4 +1,4 @@
-"""Panels of dots in rows, for numbers that training ends with."""
+"""Panels of dots in rows, for one number per row."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -12,13 +12,13 @@ from drawing.style import GREY, CurveStyle, Look
 from drawing.tables import Tables, curve_rows
 from dyna_td.evidence.aggregate import OVER_LEARNING
 
-RATES = ("learning rate 0.001", "the rate that a sweep chose")  # of full and hollow dots
+RATES = ("learning rate 0.001", "the rate that a sweep chose")  # meanings of full and hollow dots
 SCORES = "Dots: means over seeds of the mean over learning. Bars: 95% intervals over seeds."
 
 
 @dataclass
 class Dots(Panel):
-    """One dot a metric of the panel's one curve: its mean over seeds at the end, with a standard error either way.
+    """One dot per metric of the panel's one curve: its mean over seeds at the end, plus and minus a standard error.
 
     Attributes:
       x_label: meaning and unit of the x-axis.
@@ -52,7 +52,7 @@ class Dots(Panel):
         return curve_rows(tables.curves, self.letter, *self.place(key)).iloc[-1]
 
     def half_width(self, row: pd.Series) -> float:
-        """The length of a dot's bar to either side, of at least two seeds."""
+        """The length of a dot's bar to either side, with at least two seeds."""
         return row["standard_error"]
 
     def labels(self, tables: Tables) -> list[str]:
@@ -94,13 +94,13 @@ def few_ticks(axes: Axes, metric: str) -> None:
 
 @dataclass
 class Levels(Dots):
-    """One dot a curve, its mean over learning with a 95% interval over seeds; curves may share a row.
+    """One dot per curve, its mean over learning with a 95% interval over seeds; curves may share a row.
 
     For crashes, the dot is their number at the last step of the shortest curve.
 
     Attributes:
       places: by curve, the key of its row and whether its dot is hollow; by default each curve has its own row.
-      meanings: what a full and a hollow dot mean; none if the panel has full dots alone.
+      meanings: those of full and of hollow dots; empty if the panel has full dots alone.
       is_named: whether the rows have names.
     """
 
@@ -151,7 +151,7 @@ class Levels(Dots):
         axes.tick_params(axis="x", labelsize=8)
         axes.set_ylim(0.4 - len(self.rows), 0.6)
         label = METRIC_LABELS.get(self.metric, self.metric.replace("_", " "))
-        end = max(row["step"] for row in last.values())  # that of the shortest curve
+        end = max(row["step"] for row in last.values())  # the last of the shortest curve
         axes.set_xlabel(f"crashes in {end:,.0f} driving steps" if self.is_total else label, fontsize=8)
         few_ticks(axes, self.metric)
 

@@ -22,7 +22,7 @@ CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell
 COLOURS = "Blues"  # white where no state is
 WALLS = {"GridWorld": GRID_WALLS, "MazeGridWorld": MAZE_WALLS}
 
-# Second line of a heatmap's title, by how its metric begins, with {} for the mean and the standard error.
+# Second line of a heatmap's title, by the beginning of its metric; {} is the mean with its standard error.
 SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\beta$ = {}"}
 
 
@@ -88,7 +88,7 @@ class Heatmap(Panel):
         return tuple(filter(None, (f"seed {seed} of {len(by_seed)} shown", states, self.judged_words())))
 
     def shown_seed(self, tables: Tables) -> int:
-        """The seed of the picture; of an even number of seeds the lower one of the two in the middle."""
+        """The seed of the picture; `median_of` takes the lower of two middle ones."""
         if not self.median_of:
             return self.seed
         states = state_rows(tables.states, *self.median_of)

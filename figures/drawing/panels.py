@@ -1,6 +1,6 @@
 """The parts of a panel that every picture needs, and panels of curves; maps.py, scenes.py and dots.py hold other kinds.
 
-A panel is declared in the figure's YAML file. The rules here add what follows from its metric and its environment.
+A figure's YAML file declares its panels. The rules here add what follows from a panel's metric and environment.
 """
 
 from abc import ABC, abstractmethod
@@ -57,8 +57,8 @@ class Panel(ABC):
       metric: the rows of curves.csv to draw.
       curves: keys in curves.csv, in the legend's order.
       styles: the looks of curves in this panel alone, see style.py.
-      judged: by curve, the seeds that are drawn, those that claims judge, and all, where claims judge more.
-      comparable: the panels of one such key share their metric's axis, so that they compare by eye; empty for none.
+      judged: by curve, the numbers of seeds that are drawn, that claims judge, and in all; only if claims judge more.
+      comparable: panels with the same key share their metric's axis, so that eyes can compare them; empty for none.
     """
 
     letter: str
@@ -91,7 +91,7 @@ class Panel(ABC):
         return [(self.letter, curve, self.metric) for curve in self.curves]
 
     def heading(self, tables: Tables) -> str:
-        """The title with what it says about the data."""
+        """The title, with facts about the data if the panel states any."""
         return self.title
 
     def facts(self, tables: Tables) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ class Panel(ABC):
         return ()
 
     def legend_of_its_own(self) -> tuple[CurveStyle, ...]:
-        """The same, with seeds where claims judge more of them than are drawn, such as "ER, 30 of 100 seeds"."""
+        """`legend` with numbers of seeds, if claims judge more than are drawn, such as "ER, 30 of 100 seeds"."""
         styles = self.style_table()
         seeds = {styles[curve]: f", {drawn} of {count:,} seeds" for curve, (drawn, _, count) in self.judged.items()}
         return tuple(replace(style, label=style.label + seeds.get(style, "")) for style in self.legend())
@@ -167,11 +167,11 @@ class CurvePanel(Panel):
     references: tuple[ReferenceLine, ...] = ()
     decorate: Callable[[Axes], None] | None = None
     published: dict[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
-    is_too_short: bool = False  # to smooth the fresh curves
+    is_too_short: bool = False  # whether fresh curves have too few evaluations to be smoothed
 
     @property
     def drawn_metric(self) -> str:
-        """Its name in curves.csv."""
+        """The drawn metric's name in curves.csv."""
         return f"{self.metric}{SMOOTHED}" if self.smoothed else self.metric
 
     def legend(self) -> tuple[CurveStyle, ...]:
@@ -241,7 +241,7 @@ class CurvePanel(Panel):
         return (LINES, *([smoothing_words(SMOOTHING)] if self.smoothed else [])) if self.trained else ()
 
     def fit_smoothing(self, tables: Tables) -> None:
-        """Draws fresh evaluations as they are if the panel's runs have fewer than a moving average takes."""
+        """Turns smoothing off, if the panel's runs have fewer evaluations than a moving average takes."""
         evaluations = [curve_rows(tables.curves, self.letter, curve, self.metric)["step"].size for curve in self.curves]
         self.is_too_short = self.smoothed and max(evaluations) < SMOOTHING
         self.smoothed = self.smoothed and not self.is_too_short
@@ -289,7 +289,7 @@ def _log_label(value: float, lowest: float) -> str:
 
 
 def smoothing_words(window: int) -> str:
-    """What the moving average over `window` evaluations is."""
+    """Explains the moving average over `window` evaluations."""
     return f"Smoothed: a point is the mean of an evaluation and the {window - 1} before it, at the start of fewer."
 
 

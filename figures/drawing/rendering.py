@@ -19,8 +19,8 @@ from dyna_td.errors import UserError
 from dyna_td.records.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
-LONG_LABEL = 25  # letters of a label that has a line of a legend for itself
-SAMPLE_WIDTH, LETTER_WIDTH = 0.62, 0.062  # inches, of a legend's sample with its gaps, and of a label's letters
+LONG_LABEL = 25  # letters; with such a label, a legend below a panel has one column
+SAMPLE_WIDTH, LETTER_WIDTH = 0.62, 0.062  # inches, of a legend's sample with its gaps, and of a letter
 FOOTER_SIZE = 7  # points
 
 
@@ -79,15 +79,15 @@ def _share_limits(axes: dict[str, Axes], panels: Sequence[Panel]) -> None:
 
 
 def draw_footer(figure: Figure, text: str) -> None:
-    """Prints lines under the picture, wrapped to its width; it grows by all but the first."""
-    letters_a_line = int(figure.get_figwidth() * 72 / (0.57 * FOOTER_SIZE))  # of the font's mean width
+    """Prints lines under the picture, wrapped to its width; the picture grows by all lines but the first."""
+    letters_a_line = int(figure.get_figwidth() * 72 / (0.57 * FOOTER_SIZE))  # by the font's mean width
     lines = [part for line in text.splitlines() for part in textwrap.wrap(line, letters_a_line)]
     figure.set_figheight(figure.get_figheight() + (len(lines) - 1) * 1.2 * FOOTER_SIZE / 72)
     figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.01, ha="left")
 
 
 def legends_of(panels: Sequence[Panel]) -> dict[str, tuple[CurveStyle, ...]]:
-    """The legends of a figure by their panel; one alone, under "", if a look means the same in all panels."""
+    """The legends of a figure by their panel; a single one, under "", if looks mean the same in all panels."""
     shared = list(dict.fromkeys(style for panel in panels for style in panel.legend()))
     looks = {replace(style, label="") for style in shared}
     if sum(bool(panel.legend()) for panel in panels) > 1 and len(looks) == len(shared):
@@ -109,7 +109,7 @@ def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Panel]
 
 
 def handle(style: CurveStyle) -> Line2D:
-    """What stands for a style in a legend."""
+    """The sample of a style in a legend."""
     marker = {"marker": style.marker, "markersize": 4, "mfc": "white" if style.is_hollow else style.colour}
     look: Look = {"linestyle": "none", **marker} if style.marker else {"linestyle": style.linestyle}
     return Line2D([], [], color=style.colour, label=style.label, **look)
@@ -169,7 +169,7 @@ def save(figure: Figure, output: Path) -> None:
             with write_whole(path, "wb") as file:
                 figure.savefig(file, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
     except ValueError as error:  # in the mathematics of a title, for example
-        raise UserError(f"{output} cannot be drawn ({' '.join(str(error).split())}): mend the title.") from error
+        raise UserError(f"{output} cannot be drawn ({' '.join(str(error).split())}): correct the title.") from error
     except OSError as error:
         raise UserError(
             f"{output} cannot be written ({error.strerror}): choose an --output in a folder where you may write."

@@ -9,7 +9,7 @@ from drawing.panels import Panel
 from drawing.tables import Tables
 from envs.roundabout import Roundabout
 
-SEED, IDLE_DECISIONS = 0, 2  # then the agent is about to enter the circle, between the other vehicles
+SEED, IDLE_DECISIONS = 0, 2  # after these the agent is about to enter the circle, between other vehicles
 IDLE = 1
 REACH = 40.0  # m, from the centre of the circle to each edge of the picture: the circle's outer edge is at 26 m
 PIXELS_PER_METRE = 10

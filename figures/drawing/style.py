@@ -1,4 +1,4 @@
-"""The look of every curve: one colour and one dash an agent in all pictures; a new agent gets a line in `LOOKS`."""
+"""The look of every curve: an agent has one colour and one dash in all pictures. `LOOKS` has a line for each."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from dyna_td.evidence.labels import MODELS, name_of
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#B4558F"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY_BLUE, BLACK)
-GREY = "#6F6F6F"  # of all else
+GREY = "#6F6F6F"  # all else
 
-VERDICTS = {"supported": BLUE, "contradicted": "#C24F00"}  # the latter as dark as white letters need
+VERDICTS = {"supported": BLUE, "contradicted": "#C24F00"}  # dark enough for white letters
 
 PANEL_SIZE = (3.0, 3.0)  # inches, width and height with axis labels and legend
 DOTS_PER_INCH = 200  # of the PNG
@@ -38,8 +38,8 @@ matplotlib.rcParams.update(
 )
 
 Look = dict[str, Any]  # keyword arguments of Matplotlib
-NOTE: Look = {"textcoords": "offset points", "color": "dimgray", "fontsize": 8}  # of words beside the curves
-Dash = tuple[float, ...]  # lengths of strokes and gaps, in line widths; none for a solid line
+NOTE: Look = {"textcoords": "offset points", "color": "dimgray", "fontsize": 8}  # look of words beside the curves
+Dash = tuple[float, ...]  # lengths of strokes and gaps, in line widths; empty for a solid line
 SOLID: Dash = ()
 DASHED: Dash = (3.7, 1.6)
 DOTTED: Dash = (1.3, 1.1)
@@ -65,8 +65,8 @@ class CurveStyle:
         return (0.0, self.dash) if self.dash else "-"
 
 
-# Later curves are drawn on top, whatever the order of the legend. What draws by the same principle looks the same on
-# the sine task and in value learning. No two agents of a picture share a look.
+# Later curves are drawn on top, whatever the order of the legend. A learner of the sine task and an agent share a look
+# if they draw by the same principle. No two agents of a picture share one.
 LOOKS: dict[str, tuple[str, Dash]] = {
     # The sine task.
     "l2": (PURPLE, DOTTED),
@@ -100,7 +100,7 @@ def agent_of(curve: str) -> str:
 
 
 def style_of(curve: str, colour: str = GREY) -> CurveStyle:
-    """The style of a curve; of one without a look, the `colour`. A model that is not the true one is dashed."""
+    """The style of a curve, with `colour` if it has no look of its own; dashed if its model is not the true one."""
     found, dash = LOOKS.get(agent_of(curve), (colour, SOLID))
     return CurveStyle(name_of(curve), found, dash if agent_of(curve) == curve else DASHED)
 
@@ -108,7 +108,7 @@ def style_of(curve: str, colour: str = GREY) -> CurveStyle:
 def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -> dict[str, CurveStyle]:
     """The styles of a panel's curves, in drawing order; `own` ones count in this panel alone.
 
-    A curve that stands in no table comes last, with its key as label and the next free colour of the palette.
+    A curve without a look comes last, with the next free colour of the palette.
     """
     known = {curve: style_of(curve, "") for curve in curves} | (own or {})
     used = {style.colour for style in known.values()}

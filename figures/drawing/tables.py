@@ -11,10 +11,10 @@ REMEDY = "delete it if it is there, then make the figure again"
 
 
 class Tables(NamedTuple):
-    """What a figure shows.
+    """The tables of a figure.
 
     Attributes:
-      curves: panel, curve, step, metric, mean, standard_error, n and more; one row an evaluation of a curve.
+      curves: panel, curve, step, metric, mean, standard_error, n and more; one row per evaluation of a curve.
       states: panel, curve, seed, x, y; None in a figure that shows no states.
     """
 

@@ -1,12 +1,12 @@
 """Understanding and Mitigating the Limitations of Prioritized Experience Replay (UAI 2022), reproduced.
 
 The science: `agents` (one file each), `search` (the chains of Algorithms 3 and 4), `learning`, `measures`, `theory`,
-and `training`, the compiled loop around them. The house around it: `settings` and `registry` say what can be asked for,
-`plan` turns YAML files into runs, `records` keeps results, `evidence` judges the claims, `pages` writes them down,
-`publishing` fills reference/, and `playing` shows what was trained. `cli` and `commands` are the command line,
-`pipeline` is what the Snakefile needs.
+and `training`, the compiled loop around them. The infrastructure: `settings` and `registry` list the valid choices,
+`plan` turns YAML files into runs, `records` stores results, `evidence` judges the claims, `pages` writes reports,
+`publishing` fills reference/, and `playing` shows trained agents. `cli` and `commands` are the command line, and
+`pipeline` serves the Snakefile.
 
-For use from Python: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
+For Python users: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 """
 
 __version__ = "1.0.0"
@@ -17,7 +17,7 @@ __all__ = ["Policy", "Result", "load_policy", "train"]
 
 
 def __getattr__(name: str):
-    """Imports a public name when it is asked for: `import dyna_td` alone loads and changes nothing."""
+    """Imports a public name on first use, so that `import dyna_td` alone loads and changes nothing."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

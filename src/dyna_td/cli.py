@@ -1,6 +1,6 @@
 """The command line, `python -m dyna_td`: trains and plays agents, and makes each file of the pipeline's plan.
 
-A mistake of the user is one sentence on standard error and exit status 2; Ctrl-C and other signals are 128 and more.
+A user's mistake gives one sentence on standard error and exit status 2. Ctrl-C and other signals give 128 and more.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from dyna_td.errors import UserError
 from dyna_td.records.files import IS_CHECKOUT
 from dyna_td.training import interruption
 
-ANYWHERE = ("train", "play")  # commands that an installed wheel has, without experiments/ and figures/
+ANYWHERE = ("train", "play")  # commands that need no checkout, so an installed wheel has them
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -33,16 +33,16 @@ def main(words: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of the output has had enough, as `head` has
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that flushing it at the exit is silent, too
+    except BrokenPipeError:  # the output's reader has closed it, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # keeps the flush at exit silent
         return 141
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        print(f"error: {place}{error.strerror or error}; what was not finished is not written.", file=sys.stderr)
+        print(f"error: {place}{error.strerror or error}; unfinished files are not written.", file=sys.stderr)
         return 2
     except KeyboardInterrupt as signal:
         place = " ".join(getattr(signal, "__notes__", [])) or "the beginning"
-        print(f"stopped at {place}; the same command goes on there.", file=sys.stderr)
+        print(f"stopped at {place}; the same command continues there.", file=sys.stderr)
         return getattr(signal, "status", 130)
     return 0
 

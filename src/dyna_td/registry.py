@@ -95,7 +95,7 @@ AGENTS = {
     "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", *_DYNA),
     "ideal_states": Agent("dyna_td.agents.ablations:IdealStates", own.IdealStatesSettings, on=SAMPLED_ENVIRONMENT),
     "cubic_dqn": Agent("dyna_td.agents.ablations:CubicDQN"),
-    # What the warm-up, or the model, shows of the goal.
+    # Ablations of what the warm-up, or the model, shows of the goal.
     "er_warm_up": Agent("dyna_td.agents.warm_up:ERWarmUp", own.WarmUpSettings),
     "prioritized_er_warm_up": Agent("dyna_td.agents.warm_up:PrioritizedERWarmUp", own.PrioritizedWarmUpSettings),
     "dyna_td_warm_up": Agent("dyna_td.agents.warm_up:DynaTDWarmUp", own.DynaWarmUpSettings),
@@ -117,7 +117,7 @@ def is_supervised(environment: str) -> bool:
 
 
 def has_twin(environment: str) -> bool:
-    """Whether `environment` has a TensorFlow twin, which gives it a true model; so has a GridWorld with dials."""
+    """Whether `environment` has a TensorFlow twin, which gives it a true model; variants of GridWorld have one."""
     return environment in TWIN_ENVIRONMENTS or environment.startswith("GridWorld-")
 
 
@@ -215,7 +215,7 @@ def entries_of(run: Run) -> tuple[str, ...]:
 
 
 def with_source(path: str) -> tuple[str, ...]:
-    """The path of an agent's class, or nothing if the class stands in a notebook."""
+    """The path of an agent's class, or nothing if the class is defined in a notebook."""
     return () if path.startswith("__main__:") and not hasattr(sys.modules["__main__"], "__file__") else (path,)
 
 

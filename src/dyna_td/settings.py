@@ -15,7 +15,7 @@ from dyna_td.errors import UserError
 
 LARGEST = 2**31 - 1
 MOST_SEEDS = 1_000  # in one job
-MOST_STEPS = 60_000_000  # the random streams tell apart a few more
+MOST_STEPS = 60_000_000  # the random streams allow a few more
 
 
 def number(default, meaning: str, source: str, least: float = 0, most: float = LARGEST, choices: tuple[str, ...] = ()):
@@ -61,7 +61,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether `value` is a whole number, also 5e4; True is none."""
+    """Whether `value` is a whole number, such as 5 or 5e4; True is not."""
     return _is_finite(value) and float(value).is_integer()
 
 

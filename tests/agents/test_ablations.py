@@ -1,4 +1,4 @@
-"""Ablations and open numbers: each agent differs from its model in the one thing that it names."""
+"""Ablations and open numbers: each agent differs from its base only in the part that it names."""
 
 import functools
 
@@ -21,11 +21,11 @@ def agent_of(name, environment="GridWorld", **settings):
     return untrained(environment, name, 40, SEEDS, steps=2_000, **settings).agent
 
 
-cached = functools.cache(agent_of)  # for tests that leave the agent as it is
+cached = functools.cache(agent_of)  # for tests that do not change the agent
 
 
 def queued(agent):
-    """The states of each seed's queue, in the order in which they came."""
+    """The states of each seed's queue, oldest first."""
     return [agent.queue._states.numpy()[seed, :size] for seed, size in enumerate(agent.queue.size.numpy())]
 
 
@@ -121,11 +121,11 @@ def test_ideal_states_have_the_distribution_p_star_and_lie_anywhere_in_their_cel
 
 
 def test_the_cubic_dqn_weighs_squared_errors_by_their_size_over_the_mini_batchs_mean():
-    # So the gradient is that of 2/3 |delta|^3 / c.
+    # With these weights the gradient is that of 2/3 |delta|^3 / c.
     agent = cached("cubic_dqn")
     batch, _, weight = agent.mini_batch(STEP, FIRST)
     for seed in range(SEEDS):
-        parameters = parameters_of(agent.learner.q, seed)  # those of the target network, so far
+        parameters = parameters_of(agent.learner.q, seed)  # still equal to the target network's
         state, action, reward, next_state, terminated = (part.numpy()[seed] for part in batch)
         y = reward + 0.99 * (1 - terminated) * perceptron(parameters, next_state).max(axis=1)
         error = np.abs(y - perceptron(parameters, state)[np.arange(len(y)), action])
@@ -142,7 +142,7 @@ def test_chain_noise_is_a_factor_of_what_the_chains_of_dyna_td_draw(factor):
 
 def test_a_given_distance_takes_the_place_of_the_mean_moves():
     usual = agent_of("dyna_td")
-    chosen = float(usual.search_control.visited.mean_move[0] / 2**0.5)  # of seed 0
+    chosen = float(usual.search_control.visited.mean_move[0] / 2**0.5)  # seed 0's
     same, far = (agent_of("dyna_td", acceptance=distance) for distance in (chosen, 0.2))
     for agent in (usual, same, far):
         agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.2)

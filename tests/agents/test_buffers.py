@@ -1,4 +1,4 @@
-"""Buffers have room for all that a run can ever add, and for no more."""
+"""Buffers have exactly as much room as a run can fill."""
 
 import pytest
 from helpers import run_of
@@ -10,7 +10,7 @@ STEPS, SEEDS = 40_000, (0, 1, 2)
 
 @pytest.mark.parametrize(
     ("environment", "agent", "settings", "numbers"),
-    [  # of a transition s, s', a, r and whether it ends; then its priority, its target; of a queued state s
+    [  # numbers per transition: s, s', a, r, terminated; then its priority, its target; per queued state: s
         ("GridWorld", "prioritized_er", {"buffer_capacity": STEPS}, STEPS * (2 + 2 + 3 + 1)),
         ("MountainCar-v0", "full_prioritized_er", {"buffer_capacity": STEPS}, STEPS * (2 + 2 + 3 + 1 + 1)),
         ("GridWorld", "er", {"buffer_capacity": 5_000}, 5_000 * (2 + 2 + 3)),
@@ -19,5 +19,5 @@ STEPS, SEEDS = 40_000, (0, 1, 2)
 )
 def test_a_buffer_has_room_for_each_step_up_to_its_capacity(environment, agent, settings, numbers):
     arrays = make_program(run_of(environment, agent, SEEDS, STEPS, hidden=(4,), **settings)).snapshot().values()
-    large = sum(array.nbytes for array in arrays if max(array.shape, default=0) > 1_000)  # than a network is wide
+    large = sum(array.nbytes for array in arrays if max(array.shape, default=0) > 1_000)  # wider than any layer
     assert large == pytest.approx(len(SEEDS) * 4 * numbers, rel=0.01)

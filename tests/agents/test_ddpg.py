@@ -64,7 +64,7 @@ def test_an_update_is_the_critics_then_the_actors_and_then_the_targets_follow():
         def critic_loss(parameters, own=own, y=y):
             return np.mean(weight * (y - q(parameters, own.state, own.action)) ** 2)
 
-        def actor_loss(parameters, own=own, new=new):  # in the eyes of the updated critic
+        def actor_loss(parameters, own=own, new=new):  # by the updated critic
             return -np.mean(q(new["critic"], own.state, pi(parameters, own.state)))
 
         kept = {"critic": learner.optimizer.kept, "actor": learner.actor_optimizer.kept}

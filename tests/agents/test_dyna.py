@@ -1,4 +1,4 @@
-"""Dyna agents: what they share with ER, the parts of a mini-batch, and a diverged seed among healthy ones."""
+"""Dyna agents: equality with ER, the parts of a mini-batch, and a diverged seed among healthy ones."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SHORT = {"planning_updates": 4, "warm_up_steps": 100, "target_period": 50}
 
 
 def trained(agent, steps=STEPS, **settings):
-    """A program of a run of `STEPS` steps, after some of them."""
+    """The program of a run of `STEPS` steps, after the first `steps`."""
     chains = {"chain_steps": 20} if agent.startswith("dyna") else {}
     program = make_program(run_of("GridWorld", agent, range(SEEDS), STEPS, 80, **SHORT, **chains, **settings))
     program.train(tf.constant(steps))
@@ -59,7 +59,7 @@ def test_simulated_actions_are_on_policy(car):
     batches = [agent.simulate(tf.constant(step, tf.int64), tf.constant(0)) for step in range(20)]
     greedy = [agent.learner.greedy(batch.state) for batch in batches]
     share = np.mean([np.mean(batch.action == best) for batch, best in zip(batches, greedy, strict=True)])
-    assert share == pytest.approx(1 - 0.1 * 2 / 3, abs=0.04)  # epsilon 0.1 hits another of three actions 2 times in 3
+    assert share == pytest.approx(1 - 0.1 * 2 / 3, abs=0.04)  # 10% random actions, 2 of 3 of them others
 
 
 @pytest.mark.parametrize(("rule", "network"), [("released", "q_target"), ("algorithm_4", "q")])
@@ -68,7 +68,7 @@ def test_chains_bootstrap_from_the_target_network_and_those_of_algorithm_4_from_
     learner = program.agent.learner
     for index, name in enumerate(("q", "q_target")):
         randomise(getattr(learner, name), range(SEEDS), index)
-    state = tf.constant([[-0.5, 0.02], [0.3, 0.01], [0.49, 0.06]])  # the last one reaches the goal
+    state = tf.constant([[-0.5, 0.02], [0.3, 0.01], [0.49, 0.06]])  # the last state reaches the goal
     found = program.agent.y_hat(state, tf.constant(60, tf.int64), tf.constant(0)).numpy()
     for seed in range(SEEDS):
         best = perceptron(parameters_of(learner.q, seed), state[seed : seed + 1]).argmax()

@@ -25,7 +25,7 @@ STORED = 400
 
 
 def program_of(seeds, probe_steps=100):
-    """A program with random networks, buffer and statistics of visited states, each seed's its own."""
+    """A program with random networks, buffer and statistics of visited states, different for each seed."""
     program = make_program(run_of("GridWorld", "dyna_td_frozen", seeds, 1500, probe_steps=probe_steps))
     agent = program.agent
     for index, network in enumerate((agent.learner.q, agent.learner.q_target, agent.model.network)):
@@ -51,7 +51,7 @@ def two_seeds():
 
 @pytest.fixture
 def fewer_kinds(monkeypatch):
-    """Leaves out the two variants of `langevin`, which compile as it does."""
+    """Drops the two variants of `langevin`, to save their compilation."""
     kinds = {kind: value for kind, value in frozen_q.KINDS.items() if not kind.startswith("langevin_")}
     monkeypatch.setattr(FrozenQ, "kinds", kinds)
 
@@ -103,13 +103,13 @@ class Smooth:
 
 
 class SmoothQ(Smooth, FrozenQ):
-    """The density of such chains is the root of `smooth_density`."""
+    """The density of these chains is the root of `smooth_density`."""
 
     kinds = {"langevin": frozen_q.KINDS["langevin"]}
 
 
 class SmoothLongChains(Smooth, LongChains):
-    """Metropolis's acceptance gives them the whole density, whatever they climb."""
+    """Metropolis's acceptance gives these chains the whole density, whatever they climb."""
 
     kinds = {kind: LONG_KINDS[kind] for kind in ("adjusted", "adjusted_uniform")}
 
@@ -149,7 +149,7 @@ def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb():
     assert (metrics["variation_fitted_langevin"] < 0.05).all() and (metrics["variation_ideal"] < 0.02).all()
     assert (metrics["variation_langevin"] > 1.5 * metrics["variation_fitted_langevin"]).all()
     np.testing.assert_array_equal(visits["langevin"].numpy().sum(axis=1), CHAINS * 4000)
-    for drawn in shown["ideal"].numpy():  # anywhere in their cells
+    for drawn in shown["ideal"].numpy():  # states lie anywhere in their cells
         assert stats.kstest(drawn.ravel() * SIDE % 1.0, "uniform").pvalue > 1e-3
 
 
@@ -161,7 +161,7 @@ def test_exponents_and_distances_by_hand():
     np.testing.assert_allclose(metrics["variation_released"], [np.nan, 0.5])  # no chain of seed 0 stays in the space
     np.testing.assert_allclose(metrics["variation_fitted_released"], [np.nan, 0.0], atol=1e-4)
     np.testing.assert_allclose(metrics["variation_uniform"], 0.25)
-    np.testing.assert_allclose(metrics["variation_algorithm_4"], 0.0)  # of its own TD error, which is even
+    np.testing.assert_allclose(metrics["variation_algorithm_4"], 0.0)  # its own TD error is the same everywhere
 
 
 def test_what_theorem_3_says_is_summed_up_over_states():
@@ -197,7 +197,7 @@ def test_a_chain_that_leaves_the_box_starts_anew_in_the_buffer():
     for seed in range(2):
         assert (state[seed].numpy()[:, None] == stored[seed][None]).all(axis=2).any(axis=1).all()
     state, counts = probe._chain("langevin", 0)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
-    assert np.isfinite(state).all() and counts.numpy().all()  # a gradient that is not finite is not followed
+    assert np.isfinite(state).all() and counts.numpy().all()  # gradients that are not finite become 0
 
 
 def outputs_of(network, seed, rows):
@@ -205,7 +205,7 @@ def outputs_of(network, seed, rows):
 
 
 def target(agent, seed, states):
-    """y of the greedy action by the learned model: [N, 2] -> [N]."""
+    """y of the greedy action under the learned model: [N, 2] -> [N]."""
     actions = outputs_of(agent.learner.q, seed, states).argmax(axis=1)
     predicted = outputs_of(agent.model.network, seed, np.concatenate([states, np.eye(4)[actions]], axis=1))
     next_states = np.clip(states + predicted[:, :2], 0.0, 1.0)
@@ -239,8 +239,8 @@ def test_the_two_models_are_compared_outcome_by_outcome():
     agent, probe = program.agent, probe_of(program)
     network = agent.model.network
     network.kernels[-1].assign(tf.zeros_like(network.kernels[-1]))
-    network.biases[-1].assign(tf.tile([[[0.05], [0.0], [-0.8]]], [2, 1, 1]))  # whatever is done, it expects to go right
-    agent.learner.q.biases[-1].assign_add(tf.tile([[[0.0], [1.5], [0.0], [0.0]]], [2, 1, 1]))  # which often is done
+    network.biases[-1].assign(tf.tile([[[0.05], [0.0], [-0.8]]], [2, 1, 1]))  # predicts right for any action
+    agent.learner.q.biases[-1].assign_add(tf.tile([[[0.0], [1.5], [0.0], [0.0]]], [2, 1, 1]))  # often greedy: right
     error, learned_error, model_error = (part.numpy() for part in probe._compare_models())
     corners = np.stack(np.divmod(np.arange(2500), 50), axis=1).astype(np.float32) / np.float32(50)
     noise = stats.norm.ppf((np.arange(64) + 0.5) / 64)
@@ -264,14 +264,14 @@ def test_the_two_models_are_compared_outcome_by_outcome():
             y = np.mean([y_of(*each) for each in true])
             assert error[seed, cell] == pytest.approx(abs(y - values[cell].max()), abs=1e-4)
             assert learned_error[seed, cell] == pytest.approx(abs(y_of(*learned) - values[cell].max()), abs=1e-4)
-        # From a corner a step ends in the middle of a cell, which 44 of the 64 draws do not leave.
+        # A step from a corner ends in the middle of a cell, and 44 of the 64 draws stay in this cell.
         assert 1.0 in model_error[seed, chosen] and np.median(model_error[seed, chosen]) == 20 / 64
 
 
 def test_a_program_measures_its_q_at_the_last_step_alone_and_remarks_chains_without_a_state(monkeypatch):
     def measure(step):
         metrics = {f"variation_{kind}": np.full(2, 0.5) for kind in ("uniform", *frozen_q.KINDS)}
-        metrics["variation_algorithm_4"][1] = np.nan  # no number for seed 9
+        metrics["variation_algorithm_4"][1] = np.nan  # seed 9 has no number
         return metrics, {"langevin": tf.fill([2, 3, 2], float(step))}
 
     sampled = {"entropy_10": tf.ones([2])}, {"own": "states"}

@@ -1,4 +1,4 @@
-"""Training in Gymnasium environments: what is stored, what ends an episode, and what environments may do wrong."""
+"""Training in Gymnasium environments: stored transitions, ends of episodes, and mistakes of environments."""
 
 import json
 
@@ -51,7 +51,7 @@ ARRAY = np.zeros([2, 1], np.float32)
 
 
 def refill(self):
-    """Observes in one array, which it fills again at every step."""
+    """Observes in a single array, which every step overwrites."""
     ARRAY[:] = Counter.observe(self)
     return ARRAY
 
@@ -92,7 +92,7 @@ def begun(name, seed=0):
 
 
 def with_part(number, value):
-    """What an environment answers, with one part put in."""
+    """An environment's answer with one part replaced."""
     return lambda *answer: (*answer[:number], value, *answer[number + 1 :])
 
 
@@ -135,7 +135,7 @@ def test_a_reward_in_an_array_is_the_number_in_it(monkeypatch):
 
 def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_nothing(monkeypatch, tmp_path):
     narrow = gymnasium.spaces.Box(np.float64([[0], [0]]), np.float64([[3], [97]]))
-    # What it shows follows from the seed of its reset alone, as in a well-behaved environment.
+    # Its observations depend only on the seed of its reset and the steps since, as in a well-behaved environment.
     shown = {"observe": lambda self: np.array([[float(self.count)], [self.seeds[-1] % 97]])}
     name = register(monkeypatch, Counter, limit=6, observation_space=narrow, **shown)
     run = short_run(name, evaluate_every=20)
@@ -196,7 +196,7 @@ def test_a_seeds_evaluations_and_weights_are_the_same_in_every_stack():
         metrics = {metric: value.numpy()[place] for metric, value in program.evaluate().items()}
         return metrics, [value.numpy()[place] for value in weights]
 
-    one, other = results_of((2, 4, 5, 6, 8)), results_of((0, 1, 2, 3, 7))  # of the one size that is compiled
+    one, other = results_of((2, 4, 5, 6, 8)), results_of((0, 1, 2, 3, 7))  # stacks of the only size that is compiled
     np.testing.assert_equal(one, other)
     assert one[0]["chain_steps_made"] > 0
 

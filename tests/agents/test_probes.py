@@ -1,6 +1,6 @@
-"""Tiny MDPs with action values that are known exactly; the first one that an agent gets wrong names its bug.
+"""Tiny MDPs with action values that are known exactly; the first one that an agent fails names its bug.
 
-All of them are rooms of one environment, so that an agent is trained once: a state is (number of the room, x).
+All are rooms of one environment, so that an agent is trained once: a state is (number of the room, x).
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from envs.spaces import Space
 
 DISCOUNT = 0.8
 
-# Of each room: Q(x, 0) and Q(x, 1), and what an action does at x: the next x, the reward, and whether the episode ends.
+# For each room: Q(x, 0) and Q(x, 1) by x, and a function from x and the action to the next x, the reward and the end.
 ROOMS = {
     "one reward": ({0.0: (1.0, 1.0)}, lambda x, action: (x, 1.0, 1.0)),
     "reward by state": ({-1.0: (-1.0, -1.0), 1.0: (1.0, 1.0)}, lambda x, action: (x, x, 1.0)),
@@ -25,7 +25,7 @@ ROOMS = {
         lambda x, action: (tf.minimum(x + 1.0, 1.0), x, tf.maximum(x, 0.0)),
     ),
     "reward by action": ({0.0: (-1.0, 1.0)}, lambda x, action: (x, 2.0 * action - 1.0, 1.0)),
-    "choose, then earn": (  # in 1, where action 1 leads, action 0 earns: the target must take the best action there
+    "choose, then earn": (  # action 1 leads to x = 1, where action 0 earns: the target must take the best action there
         {0.0: (0.0, DISCOUNT), 1.0: (1.0, 0.0)},
         lambda x, action: (1.0, tf.maximum(x, 0.0) * (1.0 - action), tf.maximum(x, 1.0 - action)),
     ),
@@ -65,8 +65,8 @@ class Rooms(Space):
         return tf.zeros(state.shape[:-1], tf.bool)
 
 
-# One agent for each class: names that only differ in a number are left out. Ablations that follow something else, or
-# need p* of GridWorld, are in test_ablations.py. The quick tier has one agent without search control and one with it.
+# One agent for each class, because some names differ only in a number. Ablations with another criterion, or with p* of
+# GridWorld, are in test_ablations.py. The quick tier has one agent without search control and one with it.
 CLASSES = {AGENTS[name].path: name for name in reversed(agents_on("MountainCar-v0"))}
 ELSEWHERE = ("descend_td", "random_sign", "descend_value", "random_direction", "noise_only", "replayed_states")
 NAMES = sorted({*CLASSES.values(), "dyna_td_long"} - set(ELSEWHERE))
@@ -85,7 +85,7 @@ def test_the_agent_learns_the_known_values(name, monkeypatch):
     for number, (room, (values_at, _)) in enumerate(ROOMS.items()):
         for x, values in values_at.items():
             q = program.agent.learner.q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
-            # Of three seeds, because one that has not converged is no bug: how CPUs round decides which one it is.
+            # The median of three seeds: one that has not converged is no bug, and the CPU's rounding decides which one.
             np.testing.assert_allclose(np.median(q, axis=0), values, atol=0.15, err_msg=f"{room}, x = {x}")
     if name in DYNA_AGENTS:
-        assert (program.agent.queue.size.numpy() > 1000).all()  # it has learned them from there too
+        assert (program.agent.queue.size.numpy() > 1000).all()  # so it has also learned from its queue

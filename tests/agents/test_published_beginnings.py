@@ -1,7 +1,7 @@
-"""Golden numbers: the code that is here makes the published numbers, shown by beginnings of each kind of program.
+"""Golden numbers: this code makes the published numbers, shown by beginnings of each kind of program.
 
-They are equal to the last digit on the CPUs and with the versions of the published runs. Elsewhere the means of a
-beginning lie within what all published seeds show at the same steps.
+They are equal to the last digit with the CPUs and versions of the published runs. Elsewhere a beginning's means lie
+within the range of all published seeds at the same steps.
 """
 
 import warnings
@@ -52,6 +52,6 @@ def test_the_beginning_of_a_published_run_has_its_numbers(name):
     published_too = published.read_records(name)
     published_too = published_too[published_too["step"].isin(records["step"])]
     assert {"return", "test_rmse"} & set(published_too["metric"]) <= set(records["metric"])
-    for metric, values in published_too.groupby("metric")["value"]:  # not all that a training measures is published
+    for metric, values in published_too.groupby("metric")["value"]:  # some measurements are not published
         mean = records.loc[records["metric"] == metric, "value"].mean()
         assert values.min() <= mean <= values.max(), metric

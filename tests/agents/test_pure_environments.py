@@ -1,4 +1,4 @@
-"""What an environment has to be, and what happens where it is not: nothing goes on with other numbers unsaid."""
+"""Demands on an environment: one that breaks them is reported, and never resumed with other numbers in silence."""
 
 import gymnasium
 import numpy as np
@@ -17,12 +17,12 @@ SMALL = {"planning_updates": 1, "warm_up_steps": 10**6, "batch_size": 4, "hidden
 
 
 class Pure(gymnasium.Env):
-    """A random walk that follows from the seed of its reset and the actions alone."""
+    """A random walk that depends only on the seed of its reset and the actions."""
 
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = gymnasium.spaces.Discrete(3)
     resets = steps = 0
-    opened, most_open = 0, 0  # of all copies, by the class that a test registers
+    opened, most_open = 0, 0  # numbers of copies, kept by the class that a test registers
 
     def __init__(self):
         kind = type(self)
@@ -51,11 +51,11 @@ def seeded_reset(self, *, seed=None, options=None):
     return Pure.reset(self, seed=seed, options=options)
 
 
-# What others do.
-NORMALISING = {"observed": lambda self: self.state / (1 + self.resets)}  # shows a running mean, as a wrapper may
+# Attributes that make impure environments.
+NORMALISING = {"observed": lambda self: self.state / (1 + self.resets)}  # as a wrapper's running mean
 SHARED = {"observed": lambda self: self.state + np.random.random()}  # draws from NumPy's global random numbers
-SHARED_AND_SEEDED = SHARED | {"reset": seeded_reset}  # gives them the seed of its own reset
-AGEING = {"observed": lambda self: self.state + max(0, self.resets - 4)}  # repeats itself in its first resets alone
+SHARED_AND_SEEDED = SHARED | {"reset": seeded_reset}  # seeds NumPy's global numbers at each reset
+AGEING = {"observed": lambda self: self.state + max(0, self.resets - 4)}  # pure only in its first resets
 
 
 @pytest.mark.parametrize("kind", [NORMALISING, SHARED, SHARED_AND_SEEDED, {}, "Pendulum-v1", "CartPole-v1"])
@@ -107,7 +107,7 @@ def test_a_training_that_cannot_go_on_says_so_and_starts_anew(monkeypatch, tmp_p
     assert said.endswith("; the training starts anew.\n")
     pd.testing.assert_frame_equal(resumed.records, whole.records, check_exact=True)
     seen = pd.concat(watched).sort_values(["seed", "step", "metric"], ignore_index=True)
-    pd.testing.assert_frame_equal(seen, whole.records, check_exact=True)  # none of them twice
+    pd.testing.assert_frame_equal(seen, whole.records, check_exact=True)  # no record occurs twice
 
 
 def test_an_impure_environment_is_remarked_and_never_resumed(monkeypatch):

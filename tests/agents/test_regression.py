@@ -22,7 +22,7 @@ def learner(name, seeds=(0, 1), **changes):
     return load(LEARNERS[name])(replace(SETTINGS, **changes), Streams(seeds))
 
 
-cached = functools.cache(learner)  # for tests that leave the learner as it is
+cached = functools.cache(learner)  # for tests that do not change the learner
 
 
 def predict(network, seed, x):

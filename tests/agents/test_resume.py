@@ -1,4 +1,4 @@
-"""A training that goes on from a checkpoint brings the same numbers as one that was never interrupted."""
+"""A training that continues from a checkpoint gives the same numbers as one that was never interrupted."""
 
 import shutil
 import signal
@@ -25,12 +25,12 @@ RUNS = {
 }
 
 
-MADE = {}  # programs of the supervised task as they were in the beginning, by their seeds
+MADE = {}  # programs of the supervised task with their initial values, by their seeds
 
 
 @pytest.fixture
 def compiled_once(monkeypatch):
-    """Each training of the same seeds gets the same program, as it was in the beginning."""
+    """Each training of the same seeds gets the same program with its initial values."""
 
     def make(run):
         if run.seeds not in MADE:
@@ -64,7 +64,7 @@ def assert_same(mine, theirs):
     assert [step for step, _ in mine.cost["train_seconds_at"]] == [step for step, _ in theirs.cost["train_seconds_at"]]
 
 
-@pytest.mark.parametrize("name", tiers(RUNS, quick=("GridWorld", "Pendulum")))  # signals interrupt sin, below
+@pytest.mark.parametrize("name", tiers(RUNS, quick=("GridWorld", "Pendulum")))  # sin is interrupted by signals, below
 def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
     path = tmp_path / "run.checkpoint"
     whole = execute(RUNS[name], keep_copies(path, at=[4]), Checkpoint(path, {}, interval=0.0))
@@ -73,7 +73,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
     resumed = execute(RUNS[name], lambda done, total: begun.append(done), Checkpoint(path, {}, interval=1e9))
     assert 0 < begun[0] < RUNS[name].steps
     assert_same(resumed, whole)
-    if name == "GridWorld":  # whose sampled states are kept at the moments of a run
+    if name == "GridWorld":  # it keeps sampled states at the moments of a run
         assert set(whole.states["seed"]) == {4, 7} and set(whole.states["step"]) == {160}
         assert whole.states.groupby("source").size().to_dict() == {"buffer": 4000, "own": 4000}
         at_zero = set(whole.records[whole.records["step"] == 0]["metric"])

@@ -1,4 +1,4 @@
-"""Seed k's numbers do not depend on which seeds share its job, although XLA rounds by the size of the stack.
+"""Seed k's numbers are independent of the seeds that share its job, although XLA's rounding depends on their number.
 
 The thorough tier compares every environment with every kind of agent (benchmarks/packing.py); the quick tier samples.
 """
@@ -29,7 +29,7 @@ RUNS = {
 
 
 def results_of(run, seeds):
-    """Every variable with the seed axis in front after training, and every metric."""
+    """Every variable with the seed axis in front, after training, and every metric."""
     program = make_program(replace(run, seeds=tuple(seeds)))
     program.train(tf.constant(run.steps))
     variables = [value.numpy() for value in program.variables if value.shape.rank and value.shape[0] == len(seeds)]
@@ -39,7 +39,7 @@ def results_of(run, seeds):
 @pytest.mark.parametrize("size", RUNS)
 def test_a_small_stack_has_the_numbers_of_twenty(size):
     wide, many = results_of(RUNS[size], range(20))
-    few = slice(3, 3 + size)  # a seed's place in its stack must not matter, either
+    few = slice(3, 3 + size)  # a seed's place in its stack must not matter
     narrow, metrics = results_of(RUNS[size], range(20)[few])
     np.testing.assert_equal(narrow, [value[few] for value in wide])
     np.testing.assert_equal(metrics, {metric: value[few] for metric, value in many.items()})
@@ -50,7 +50,7 @@ def test_a_small_stack_has_the_numbers_of_twenty(size):
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("environment", sorted({environment for environment, _ in packing.cases()}))
 def test_every_kind_of_agent_has_the_numbers_of_twenty(environment):
-    # In a process of its own, because one that has compiled many hundreds of programs may crash in the compiler.
+    # A new process, because one that has compiled many hundreds of programs may crash in the compiler.
     command, paths = [sys.executable, packing.__file__, environment], {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=os.environ | paths, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -46,7 +46,7 @@ def test_an_evaluation_is_a_greedy_episode_of_the_gymnasium_environment(environm
 
 
 def test_training_in_pieces_with_evaluations_between_them_is_training_at_once():
-    program = program_after("GridWorld", 0, exploration=0.0)  # as below, so that it is compiled once
+    program = program_after("GridWorld", 0, exploration=0.0)  # the same program as below, so that it is compiled once
     before = program.values()
     program.train(tf.constant(80))
     at_once = program.values()
@@ -68,8 +68,8 @@ def test_stored_transitions_follow_each_other_and_obey_the_dynamics():
     ended = batch.terminated.numpy()[:, :-1].astype(bool)
     assert ended.any()
     start, end = batch.state.numpy()[:, 1:], batch.next_state.numpy()[:, :-1]
-    np.testing.assert_array_equal(start[~ended], end[~ended])  # an episode goes on where it was
-    assert (np.abs(start[ended]) <= 0.05).all()  # a new one starts in CartPole's start box
+    np.testing.assert_array_equal(start[~ended], end[~ended])  # an episode continues from its last state
+    assert (np.abs(start[ended]) <= 0.05).all()  # a new episode starts in CartPole's start box
 
 
 def test_a_time_limit_starts_a_new_episode_but_is_not_stored_as_terminal(monkeypatch):

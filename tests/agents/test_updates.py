@@ -16,12 +16,12 @@ STEP, FIRST = tf.constant(7, tf.int64), tf.constant(0)
 
 
 def agent_of(name, count=50, environment="CartPole-v1", **settings):
-    """An agent whose buffer, a ring of 60, was shown `count` random transitions."""
+    """An agent that was shown `count` random transitions; its buffer is a ring of 60."""
     small = {"planning_updates": 1, "hidden": (8, 8), "buffer_capacity": 60, "target_period": 3}
     return untrained(environment, name, count, SEEDS, **small | settings).agent
 
 
-cached = functools.cache(agent_of)  # for tests that leave the agent as it is
+cached = functools.cache(agent_of)  # for tests that do not change the agent
 
 
 def of_seed(agent, seed, places=slice(None)):
@@ -41,7 +41,7 @@ def td_errors(online, target, batch, discount=0.99):
 
 
 def gradients(online, target, batch, weight):
-    """Of the weighted mean squared TD error, whose target stays as it is."""
+    """The gradients of the weighted mean squared TD error, with a constant target."""
     return gradient_of(lambda moved: np.mean(weight * td_errors(moved, target, batch) ** 2), online)
 
 
@@ -95,7 +95,7 @@ def test_prioritized_er_has_the_td_errors_of_when_a_transition_entered_or_was_dr
     agent = agent_of("prioritized_er", 70, batch_size=8, priority_exponent=exponent)  # the ring of 60 is full
     before, drawn, refresh = agent.priorities.priorities.numpy(), [], agent.after_update
     agent.after_update = lambda *update: drawn.append(update) or refresh(*update)
-    for seed in range(SEEDS):  # nothing was learned yet, so every priority is still current
+    for seed in range(SEEDS):  # before learning, every priority is current
         np.testing.assert_allclose(before[seed], current_errors(agent, seed) ** exponent, rtol=1e-4, atol=1e-6)
     agent.update(STEP, FIRST)
     ((places, errors),) = ([part.numpy() for part in update] for update in drawn)
@@ -117,7 +117,7 @@ def test_half_of_a_prioritized_mini_batch_follows_the_priorities_and_half_is_uni
 @pytest.mark.parametrize("count", [50, 75])
 def test_full_prioritized_er_always_knows_every_current_td_error(count):
     agent = agent_of("full_prioritized_er", count)
-    for k in range(4):  # one of them copies the target network
+    for k in range(4):  # one of these updates copies the target network
         agent.update(STEP, tf.constant(k))
         priorities = agent.current_priorities().numpy()
         for seed in range(SEEDS):
@@ -139,7 +139,7 @@ def test_full_prioritized_er_is_measured_by_the_current_td_errors():
 
 def test_schauls_draws_are_stratified():
     agent = agent_of("schaul_prioritized_er", 60, batch_size=4)
-    agent.priorities.assign_all(tf.ones([2, 60]))  # one share of the total is 15 leaves
+    agent.priorities.assign_all(tf.ones([2, 60]))  # each share of the total has 15 leaves
     for k in range(20):
         places = agent.draw(STEP, tf.constant(k))[0].numpy()
         np.testing.assert_array_equal(places // 15, [[0, 1, 2, 3]] * 2)
@@ -148,7 +148,7 @@ def test_schauls_draws_are_stratified():
 def test_schauls_weights_undo_the_sampling_bias_and_new_transitions_are_drawn_first():
     program = untrained("CartPole-v1", "schaul_prioritized_er", 30, SEEDS, hidden=(8, 8), buffer_capacity=60)
     agent = program.agent
-    np.testing.assert_array_equal(agent.priorities.priorities[:, :30], 1.0)  # p_1 = 1, and nothing larger seen
+    np.testing.assert_array_equal(agent.priorities.priorities[:, :30], 1.0)  # p_1 = 1 is the largest so far
     agent.after_update(tf.constant([[4], [5]]), tf.constant([[32.0], [-1.0]]))
     np.testing.assert_allclose(agent.largest, [8.0, 1.0], rtol=1e-5)  # 32 ** 0.6 = 8
     observe(agent, random_transitions(program.twin, 1, SEEDS))
@@ -207,7 +207,7 @@ def test_pals_gradient_is_the_one_that_lap_has_in_expectation():
     assert (tf.abs(delta) < 1).numpy().any() and (tf.abs(delta) > 1).numpy().any()
     priority = lap.priority(delta).numpy()
     probability = priority / priority.sum(axis=1, keepdims=True)
-    # A mean over all N transitions, weighted by N P(i), is the expectation over draws with P(i).
+    # The mean over all N transitions with the weights N P(i) is the expectation over draws with P(i).
     lap.learner.update(everything, tf.constant(priority.shape[1] * probability), lap.loss)
     pal.learner.update(everything, tf.ones([]), pal.loss)
     for one, other in zip(lap.learner.optimizer.kept, pal.learner.optimizer.kept, strict=True):

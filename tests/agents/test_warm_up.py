@@ -1,4 +1,4 @@
-"""Warm-ups that reach the goal; what B_er holds of it, and search control that does not know where episodes end."""
+"""Warm-ups that reach the goal, with its transitions in B_er, and search control without a termination rule."""
 
 import functools
 
@@ -30,7 +30,7 @@ def test_the_published_warm_ups_are_walked_again_whichever_seeds_walk_together()
 
 @functools.cache
 def warmed_up(environment, goal):
-    """A program whose agent has seen its warm-up of random transitions, and those of its B_er."""
+    """A program whose agent has seen its warm-up of random transitions, and the transitions of its B_er."""
     made = untrained(environment, "er_warm_up", 0, 3, steps=WARM_UP, warm_up_steps=WARM_UP, warm_up_goal=goal)
     met, observe = random_transitions(made.twin, WARM_UP, 3), xla_function(made.agent.observe)
     for t in range(WARM_UP):
@@ -93,7 +93,7 @@ def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts
     assert known.first_alive(goal)[1].numpy().tolist() == [0, 0]
     assert blind.first_alive(goal)[1].numpy().tolist() == [1, 1]
     outputs = [agent.model.network.parameters[-1].shape[1] for agent in (blind, known)]
-    assert outputs == [4, 3]  # s' - s, r, and P(terminal) of the blind one
+    assert outputs == [4, 3]  # s' - s, r and, for the blind agent, P(terminal)
 
 
 def test_what_cannot_be_shown_or_learned_is_refused():

@@ -1,8 +1,8 @@
 """The Slurm profile: a real Slurm makes the same bytes as this machine alone.
 
-Its one node is this machine, in a temporary folder, for as long as a command runs. It needs Debian's packages munge and
-slurm-wlm, no configuration, no database and no root: its daemons belong to the person who starts it and run jobs for
-that person alone.
+Its single node is this machine, in a temporary folder, while a command runs. It needs Debian's packages munge and
+slurm-wlm, but no configuration, no database and no root: its daemons belong to the user who starts it, and run jobs
+for that user alone.
 """
 
 import getpass
@@ -26,7 +26,7 @@ from dyna_td.records.files import IMPORTS, ROOT
 PROFILE = ROOT / "profiles" / "slurm"
 FIGURES = ("figure_7", "figure_9")  # closed forms, and sweeps with runs
 SMOKE = ("--config", "scale=smoke")
-# The test's Slurm keeps no accounts, so that its queue is what tells a job's state, and a short job is soon over.
+# The test's Slurm keeps no accounts, so a job's state comes from its queue; short jobs need short waits.
 WITHOUT_ACCOUNTS = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue")
 SECONDS_TO_START = 30
@@ -60,7 +60,7 @@ PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def program(name):
-    """The path of a program; daemons are not on everybody's PATH."""
+    """The path of a program; a user's PATH may lack daemons."""
     return shutil.which(name, path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/sbin")
 
 
@@ -83,14 +83,14 @@ def slurm(cores=2):
             output = stack.enter_context(open(folder / f"{name}.out", "w"))
             process = subprocess.Popen([program(name), *arguments], env=environment, stdout=output, stderr=output)
             stack.callback(process.wait)
-            stack.callback(process.terminate)  # before it is waited for
+            stack.callback(process.terminate)  # the process ends before it is waited for
         wait_until_idle(environment, folder)
         yield environment
 
 
 def configure(folder, host, cores):
     """Writes the daemons' folders, key and configuration; returns the path of the last."""
-    folder.chmod(0o711)  # the socket's clients must reach it; the key is readable to its owner alone
+    folder.chmod(0o711)  # clients must reach the socket; only its owner can read the key
     for name in ("state", "spool"):
         (folder / name).mkdir()
     key = folder / "munge.key"
@@ -98,7 +98,7 @@ def configure(folder, host, cores):
     key.write_bytes(secrets.token_bytes(64))
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
-        ports = [each.getsockname()[1] for each in sockets]  # free ones
+        ports = [each.getsockname()[1] for each in sockets]  # free ports
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 - 512  # MiB
     facts = {"folder": folder, "host": host, "ports": ports, "cores": cores, "memory": memory}
     configuration = folder / "slurm.conf"
@@ -141,12 +141,12 @@ def test_a_real_slurm_makes_the_bytes_that_this_machine_makes_alone(tmp_path):
     alone = snakemake(cwd=tmp_path / "alone")
     assert alone.returncode == 0, alone.stderr[-3000:]
     with slurm() as environment:
-        # Only with --verbose Snakemake says what it submits.
+        # Snakemake reports its submissions only with --verbose.
         arguments = ("--verbose", "--profile", str(PROFILE), *WITHOUT_ACCOUNTS)
         through_slurm = snakemake(*arguments, cwd=tmp_path / "slurm", env=environment)
     assert through_slurm.returncode == 0, through_slurm.stderr[-3000:]
     expected = tables(tmp_path / "alone")
     assert tables(tmp_path / "slurm") == expected
-    assert len(expected) == 2 + 2 + 6 + 6  # curves, what they repeat, runs, sweeps
+    assert len(expected) == 2 + 2 + 6 + 6  # curves, repeats, runs, sweeps
     jobs = through_slurm.stderr.count("has been submitted with SLURM jobid")
     assert jobs == 2 + 6 + 6  # aggregating and drawing a figure are one job

@@ -15,7 +15,7 @@ def moved(state, action, noise=0.0, walls=GRID_WALLS):
 @pytest.mark.parametrize(("noise", "length"), [(0.0, 0.05), (2.0, 0.07), (-1.0, 0.04)])
 @pytest.mark.parametrize(("action", "way"), [(UP, (0, 1)), (RIGHT, (1, 0)), (DOWN, (0, -1)), (LEFT, (-1, 0))])
 def test_an_action_moves_one_coordinate_by_a_twentieth_and_a_hundredth_for_each_deviation(action, way, noise, length):
-    sign = 1 if sum(way) > 0 else -1  # noise does not turn with the action
+    sign = 1 if sum(way) > 0 else -1  # noise keeps its sign for every action
     end = 0.3 + np.abs(way) * (sign * 0.05 + 0.01 * noise)
     np.testing.assert_allclose(moved((0.3, 0.3), action, noise), end, rtol=0, atol=1e-7)
 
@@ -49,7 +49,7 @@ def test_walls_contain_their_edges_and_so_do_their_holes(world, walls):
         ((0.3, 0.98), UP, (0.3, 1.0), GRID_WALLS),
         ((0.02, 0.3), LEFT, (0.0, 0.3), GRID_WALLS),
         ((0.3, 0.02), DOWN, (0.3, 0.0), GRID_WALLS),
-        ((0.45, 0.98), UP, (0.45, 0.98), MAZE_WALLS),  # above the hole [0.9, 1.0]: walls come before clipping
+        ((0.45, 0.98), UP, (0.45, 0.98), MAZE_WALLS),  # above the hole [0.9, 1.0]: walls are tested before clipping
     ],
 )
 def test_a_move_ends_at_a_border_and_is_blocked_by_a_wall_but_not_in_its_hole(start, action, end, walls):

@@ -1,6 +1,6 @@
 """The roundabout against highway-env's own and against hand-computed cases.
 
-`EPISODES=2500 pytest tests/envs/test_roundabout.py` compares so many random episodes instead of the default.
+`EPISODES=2500 pytest tests/envs/test_roundabout.py` sets the number of random episodes to compare.
 """
 
 import os
@@ -26,7 +26,7 @@ def bits(number):
 
 
 def vehicle_state(vehicle):
-    """Whatever decides the vehicle's future, floating-point numbers to the last bit."""
+    """All that decides the vehicle's future, with floating-point numbers to the last bit."""
     return {
         "position": [bits(x) for x in vehicle.position],
         "motion": [bits(vehicle.heading), bits(vehicle.speed), bits(vehicle.target_speed), vehicle.crashed],

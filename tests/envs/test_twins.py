@@ -1,6 +1,6 @@
 """The TensorFlow twins against Gymnasium's own steps.
 
-`TRANSITIONS=1000000 pytest tests/envs` compares a million random transitions an environment instead of the default.
+`TRANSITIONS=1000000 pytest tests/envs` sets the number of random transitions to compare per environment.
 """
 
 import itertools
@@ -18,12 +18,12 @@ from dyna_td.training.twin_program import make_twin
 TWINS = (*TWIN_ENVIRONMENTS, "GridWorld-corner0.45-stepnoise0.05", "GridWorld-goal0.2-rewardnoise1")
 TRANSITIONS = int(os.environ.get("TRANSITIONS", "40000"))
 NOISE_SEED = 7
-# Coordinates at which the grid worlds' rules change, beside their borders.
+# Coordinates, besides the borders, at which the grid worlds' rules change.
 GRID_EDGES = np.float32([0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 
 
 def random_states(twin, count, rng):
-    """States all over the box, a tenth of the coordinates on its borders; float32 [count, d]."""
+    """States all over the box, with a tenth of the coordinates on its borders; float32 [count, d]."""
     if twin.name == "Acrobot-v1":
         low, high = np.array([-np.pi, -np.pi, *twin.low[4:]]), np.array([np.pi, np.pi, *twin.high[4:]])
     else:
@@ -133,12 +133,12 @@ def test_a_state_is_terminal_where_a_step_into_it_ends_the_episode(name):
     states = random_states(twin, 50_000, rng)
     if "GridWorld" in name:
         corner = twin.dials.corner
-        states[::2] = rng.uniform(corner - 0.15, corner, size=states[::2].shape)  # near the goal, which is small
+        states[::2] = rng.uniform(corner - 0.15, corner, size=states[::2].shape)  # near the small goal
     actions = rng.integers(twin.actions, size=len(states)).astype(np.int32)
     noise = rng.normal(size=(len(states), twin.noise_dim)).astype(np.float32)
     next_states, _, terminated = (result.numpy() for result in xla_function(twin.step)(states, actions, noise))
     is_terminal = xla_function(twin.is_terminal)(tf.constant(next_states)).numpy()
-    if name == "Acrobot-v1":  # whose step decides before it rounds its angles to an observation
+    if name == "Acrobot-v1":  # its step tests for the end before it rounds its angles to an observation
         angle1, angle2 = internal_states(name, next_states).T[:2]
         clear = np.abs(-np.cos(angle1) - np.cos(angle1 + angle2) - 1) > 1e-6
         assert clear.mean() > 0.999
@@ -167,5 +167,5 @@ def test_the_nearest_state_of_any_point_lies_in_the_space_of_states(name):
 
 def test_a_pair_of_acrobots_keeps_its_angle_on_the_way_to_the_circle():
     point = np.float32([[0.3, -0.4, -0.02, 0.0, 1.0, 2.0], [0.0, 0.0, 1e-9, 0.0, 0.0, 0.0]])
-    expected = [[0.6, -0.8, -1.0, 0.0, 1.0, 2.0], [1.0, 0.0, 1.0, 0.0, 0.0, 0.0]]  # the centre has none: angle 0
+    expected = [[0.6, -0.8, -1.0, 0.0, 1.0, 2.0], [1.0, 0.0, 1.0, 0.0, 0.0, 0.0]]  # the centre gets angle 0
     np.testing.assert_allclose(make_twin("Acrobot-v1").nearest_state(tf.constant(point)), expected, rtol=1e-6)

@@ -22,9 +22,9 @@ COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "
 
 
 def pytest_collection_modifyitems(items):
-    """Runs the slow tests after all others, so that a small mistake shows first, and the slowest of them first.
+    """Runs the slow tests after all others, so that a small mistake shows first; the slowest of them begin.
 
-    Of two processes, none then waits long for the other at the end.
+    With two processes, neither then waits long for the other at the end.
     """
     marks = {item: item.get_closest_marker("slow") for item in items}
     items.sort(key=lambda item: marks[item].args[0] if marks[item] else float("inf"), reverse=True)
@@ -81,7 +81,7 @@ def snakemake(tmp_path):
 
 @pytest.fixture(scope="session")
 def finish():
-    """What writes a run of the paper's scale, as its training would leave it, with random numbers; returns the CSV."""
+    """A function that writes a run of the paper's scale with random numbers, as its training would; returns the CSV."""
     plan = plans.load_plan("paper")
     panels = [panel for figure in plan.drawn.values() for panel in figure.panels.values()]
 

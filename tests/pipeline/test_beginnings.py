@@ -28,8 +28,8 @@ def test_every_quick_run_is_the_beginning_of_a_published_one():
 
 
 def test_a_run_that_two_figures_show_is_as_long_as_the_longer_one_asks():
-    assert QUICK.all_runs["MountainCar-v0/dyna_td/n5-lr0.001"].steps == 30_000  # figure 12 asks more than the studies
-    assert (RUN.steps, RUN.of_steps) == (50_000, 0)  # of figures 3 and 4
+    assert QUICK.all_runs["MountainCar-v0/dyna_td/n5-lr0.001"].steps == 30_000  # as figure 12; studies ask for fewer
+    assert (RUN.steps, RUN.of_steps) == (50_000, 0)  # figures 3 and 4 ask for all steps
 
 
 def test_a_changed_sweep_is_trained_although_another_one_is_published():
@@ -48,7 +48,7 @@ def test_published_runs_are_from_a_cpu_with_avx_512_unless_they_say_otherwise():
 
 @pytest.fixture
 def repeat(tmp_path):
-    """Holds records against published ones, both as values by seed and step."""
+    """Compares records with published ones, both given as values by seed and step."""
 
     def table(values):
         rows = [(seed, step, "return", value) for (seed, step), value in values.items()]
@@ -99,7 +99,7 @@ def test_a_run_that_is_not_published_is_compared_with_nothing(tmp_path):
 
 @pytest.fixture
 def screen(tmp_path, monkeypatch):
-    """A screen of figure 2's two trainings, and what it has written."""
+    """A screen of figure 2's two trainings, and its output."""
     monkeypatch.chdir(tmp_path)
     rule, figure = Facts(name="train_sampled_run"), Facts(name="figure_2")
     jobs = [Facts(rule=rule, wildcards=Facts(run=run.name)) for run in QUICK.figure("figure_2").runs]

@@ -1,4 +1,4 @@
-"""The command line does what its help says, tells every mistake in one sentence, and replaces its own files alone."""
+"""The command line does what its help says, reports a mistake in one sentence, and replaces only its own files."""
 
 import errno
 import json
@@ -22,7 +22,7 @@ L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path, monkeypatch):
-    """Commands write below the current folder."""
+    """Makes the current folder, below which commands write, an empty one."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_a_mistake_is_one_sentence_on_standard_error_and_nothing_is_trained(argu
 )
 @pytest.mark.parametrize("finished_before", [False, True])
 def test_a_file_that_is_not_the_trainings_own_is_kept(name, words, finished_before, fake_training, capsys):
-    if finished_before:  # without states or policy
+    if finished_before:  # this training made neither states nor a policy
         assert cli.main(train("--steps", "20")) == 0
         if name in ("x.csv", "x.json"):
             Path("x.json").unlink()
@@ -113,7 +113,7 @@ def test_temporary_files_are_beside_the_result_and_go_with_its_maker(tmp_path):
 def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monkeypatch, capsys):
     assert cli.main(train("--steps", "20")) == cli.main(train("--steps", "20")) == 0
     before = Path("x.csv").read_bytes()
-    Path("x.checkpoint").touch()  # of a repetition that was interrupted
+    Path("x.checkpoint").touch()  # as from an interrupted repetition
     assert "x.csv holds other results, those of sin/l2/" in error_of(cli.main, train("--steps", "40"), capsys)
     with monkeypatch.context() as patched:
         patched.setattr(provenance, "run_digest", lambda run: "changed")
@@ -121,7 +121,7 @@ def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monke
         assert words in error_of(cli.main, train("--steps", "20"), capsys)
     assert Path("x.csv").read_bytes() == before
     details = json.loads(Path("x.json").read_text())
-    del details["settings"]["examples"]  # as if this setting were new since
+    del details["settings"]["examples"]  # as if this setting had been added later
     Path("x.json").write_text(json.dumps(details))
     assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 3
 
@@ -177,7 +177,7 @@ def test_list_shows_only_lines_with_all_words(monkeypatch, capsys):
 
 def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeypatch):
     monkeypatch.setattr(provenance, "IS_CHECKOUT", False)
-    monkeypatch.setenv("DYNA_TD_COMMIT", "abc")  # as in the image
+    monkeypatch.setenv("DYNA_TD_COMMIT", "abc")  # as in the container's image
     settings = ["--learning-rate", "1e-2", "--hidden", "8x4", "--planning-updates", "30", "--warm-up-steps", "20"]
     shape = ["--steps", "250", "--evaluate-every", "100", "--seeds", "3,0-1"]
     assert cli.main(train(*settings, *shape, env="GridWorld", agent="prioritized_er")) == 0
@@ -209,9 +209,9 @@ def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_tr
 
 def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training, smoke_runs):
     first_sweep, first_run = fake_training[:2], fake_training[2]
-    assert [run.settings.learning_rate for run in first_sweep] == [0.01, 0.001]  # as many as the smoke scale tries
+    assert [run.settings.learning_rate for run in first_sweep] == [0.01, 0.001]  # the smoke scale tries two rates
     assert {len(run.seeds) for run in first_sweep} == {1} and min(first_sweep[0].seeds) >= 1000
-    # The stand-in's error is the seed's last digit plus the rate. So the smallest rate wins, with mean 0.501.
+    # The stand-in's error is the seed's last digit plus the rate, so the smallest rate wins with mean 0.501.
     assert first_run.seeds == (0, 1) and first_run.settings.learning_rate == 0.001
     curves = pd.read_csv("results/smoke/figure_9/curves.csv")
     assert (curves["mean"] == 0.501).all() and (curves["n"] == 2).all()

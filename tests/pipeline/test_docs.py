@@ -1,6 +1,6 @@
-"""README and docs: short, every link leads somewhere, every command exists, and the example agent trains.
+"""README and docs: README is short, every link has a target, every command exists, and the example agent trains.
 
-What they and the findings say in numbers is what `reference/` holds.
+Numbers in them and in the findings are those of `reference/`.
 """
 
 import os
@@ -94,7 +94,7 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     assert not records.loc[records["metric"] == "diverged", "value"].any()
 
 
-# Numbers
+# Tests of numbers.
 
 
 def page(name):

@@ -1,4 +1,4 @@
-"""Each figure is drawn from its tables alone, the same picture every time, and damaged tables are refused."""
+"""Each figure is drawn from its tables alone, always as the same picture, and damaged tables are refused."""
 
 import functools
 import os
@@ -40,7 +40,7 @@ def metrics_of(panel):
 
 
 def made_up_curves(figure):
-    """Every curve of a figure: its metrics lie at 0.1, 0.2, 0.3, ... and rise, training seconds with the place."""
+    """Rows for every curve of a figure: its metrics begin at 0.1, 0.2, 0.3, ... and rise."""
     frames = []
     for key, panel in PLAN.figure(figure).panels.items():
         if panel.closed_form:
@@ -92,7 +92,7 @@ def refusal(figure, folder, capsys, file="curves.csv"):
 
 
 def drawn(figure, letters="", tables=None, experiments=ROOT / "experiments"):
-    """The figure's axes by letter; of some panels alone if `letters` names them."""
+    """The figure's axes by letter; only those in `letters`, if given."""
     shown, columns = draw.panels_of(figure, experiments)
     shown = [panel for panel in shown if not letters or panel.letter in letters]
     picture = rendering.draw_figure(shown, tables or tables_of(figure), "quick", columns)
@@ -187,7 +187,7 @@ def test_a_dot_is_the_mean_over_learning_in_a_95_percent_interval_and_hollow_at_
     axes = drawn("rates", "h")["h"]
     of_dyna_td = {dot[0].get_markerfacecolor(): dot for dot in axes.containers if dot[0].get_color() == style.BLACK}
     full, hollow = of_dyna_td[style.BLACK], of_dyna_td["white"]
-    assert full[0].get_xdata()[0] == pytest.approx(0.2 + 1.0 * 6)  # the sixth curve's last step, of the second metric
+    assert full[0].get_xdata()[0] == pytest.approx(0.2 + 1.0 * 6)  # second metric, sixth curve, last step
     ends = full[2][0].get_segments()[0][:, 0]
     assert np.ptp(ends) == pytest.approx(0.3)  # from low95 to high95
     assert hollow[0].get_ydata()[0] < full[0].get_ydata()[0]
@@ -215,7 +215,7 @@ def test_the_footer_says_how_many_seeds_claims_judge_where_they_are_more_than_dr
 
 
 def test_figure_9_marks_the_first_third_and_figure_13_a_policy_that_always_slows_down():
-    assert drawn("figure_9")["b"].lines[-1].get_xdata()[0] == 6500  # of 20,000 updates
+    assert drawn("figure_9")["b"].lines[-1].get_xdata()[0] == 6500  # the figure has 20,000 updates
     slow = pd.read_csv(ROOT / "reference" / "always_slower.csv").iloc[0]
     axes = drawn("figure_13")
     assert [axes[letter].lines[-1].get_ydata()[0] for letter in "cd"] == list(slow[["speed", "return"]])
@@ -224,7 +224,7 @@ def test_figure_9_marks_the_first_third_and_figure_13_a_policy_that_always_slows
 
 def test_figure_3_has_the_bounds_of_a_distance_and_training_seconds_under_its_returns():
     axes = drawn("figure_3")
-    assert axes["a"].figure.legends  # one, because every look means the same in all panels
+    assert axes["a"].figure.legends  # a single legend, because every look means the same in all panels
     starts = {line.get_label(): line.get_ydata()[0] for line in axes["b"].lines}
     assert (starts["$p^*$ sampled, floor"], starts["exact uniform"]) == pytest.approx((0.4, 0.5))
     assert [line.get_xdata()[-1] for line in axes["c"].lines] == [20.0, 40.0, 60.0]
@@ -235,7 +235,7 @@ def test_figure_3_has_the_bounds_of_a_distance_and_training_seconds_under_its_re
 def test_heatmaps_count_the_states_of_one_seed_and_share_their_colours(figure):
     tables = tables_of(figure)
     seed = 0
-    if figure == "figure_2":  # the seed with the median share right of the wall in panel b
+    if figure == "figure_2":  # it shows the seed with the median share right of the wall in panel b
         share = tables.states.query("panel == 'b'").assign(right=lambda states: states["x"] > 0.6)
         seed = share.groupby("seed")["right"].mean().sort_values().index[2]
     axes = drawn(figure, tables=tables)

@@ -1,4 +1,4 @@
-"""A training that is killed, again and again, ends with the bytes of one that was left alone."""
+"""A training that is killed several times ends with the same bytes as an undisturbed one."""
 
 import json
 import multiprocessing
@@ -29,7 +29,7 @@ def when_written(path):
 
 @pytest.fixture
 def start():
-    """Starts a training from a process that has imported TensorFlow already, which would take most of its time."""
+    """Starts a training from a process that has already imported TensorFlow, because the import is slow."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["dyna_td.training.trainer", "dyna_td.learning.regression"])
 
@@ -49,7 +49,7 @@ def test_kills_change_no_byte(tmp_path, start, kills):
     process = start(whole)
     process.join()
     assert process.exitcode == 0
-    # Of a training's time on this machine: all kills together must leave some of it.
+    # A share of a training's time on this machine: some of it must be left after all kills.
     longest = min(3.0, 0.2 * (time.monotonic() - begun))
 
     rng = np.random.default_rng(0)
@@ -57,7 +57,7 @@ def test_kills_change_no_byte(tmp_path, start, kills):
     for kill in range(kills):
         process = start(killed)
         before = when_written(checkpoint)
-        if kill % 4:  # while it trains; else at any moment of its start
+        if kill % 4:  # kills it while it trains; else at any moment of its start
             while process.is_alive() and when_written(checkpoint) == before:
                 time.sleep(0.005)
         time.sleep(rng.uniform(0, longest / 20 if kill % 4 else longest))
@@ -68,7 +68,7 @@ def test_kills_change_no_byte(tmp_path, start, kills):
         assert not killed.exists()
     assert in_training >= kills / 2
     with np.load(checkpoint) as archive:
-        kept = json.loads(archive["facts"].tobytes())["core_seconds"]  # of the killed processes
+        kept = json.loads(archive["facts"].tobytes())["core_seconds"]  # core-seconds of the killed processes
 
     process = start(killed)
     process.join()

@@ -1,4 +1,4 @@
-"""Finished figures are published whole, from committed sources; drawn again; held against fresh curves; and restored.
+"""Finished figures are published whole, from committed sources; drawn from published tables; and restored.
 
 Published runs come back in another clone as they were, and Snakemake trains none of them again.
 """
@@ -31,13 +31,13 @@ FIGURE = PLAN.figure("figure_9")
 
 @pytest.fixture
 def publish(tmp_path, monkeypatch, capsys):
-    """Publishes figures from tmp_path/results to tmp_path/reference; returns the status and what was said."""
+    """Publishes figures from tmp_path/results to tmp_path/reference; returns the status and the output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "uncommitted", lambda *folders: [])
     draw = store.draw
 
     def call(*arguments, drawn=False):
-        # A picture takes seconds, so most tests only look at where it would be.
+        # A picture takes seconds, so most tests only check its place.
         monkeypatch.setattr(store, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
         status = cli.main(["reference", *arguments])
         said = capsys.readouterr()
@@ -78,7 +78,7 @@ def test_a_figure_with_states_is_published_drawn_and_back_untrained(publish, tmp
     status, said = publish("figure_2", drawn=True)
     assert status == 0, said
     states = published.states_csv("figure_2", published.HERE)
-    assert len(pd.read_csv(states)) == 3 * 20  # a state a seed in each of three panels
+    assert len(pd.read_csv(states)) == 3 * 20  # one state of each seed in each of three panels
     assert all((states.parent / f"figure_2.{kind}").stat().st_size > 10_000 for kind in ("png", "pdf"))
     (tmp_path / "results").rename(tmp_path / "lost")
     assert cli.main(["restore"]) == 0
@@ -105,7 +105,7 @@ def test_a_published_picture_is_what_the_published_table_draws(tmp_path):
     mine = PIL.Image.open(store.draw("figure_8", ROOT / "reference", tmp_path))
     theirs = PIL.Image.open(ROOT / "reference" / "figure_8" / "figure_8.png")
     assert mine.size == theirs.size
-    if mine.info.get("Software") == theirs.info.get("Software"):  # the version of Matplotlib
+    if mine.info.get("Software") == theirs.info.get("Software"):  # equal versions of Matplotlib
         np.testing.assert_array_equal(np.asarray(mine), np.asarray(theirs))
 
 
@@ -143,7 +143,7 @@ def test_the_picture_of_differences_shows_each_test_that_counts_and_no_other():
     assert sorted(test.name for test in shown) == sorted(card.index[counts])
 
 
-# Runs that come back
+# Tests of restored runs.
 
 SWEPT = FIGURE.runs[0]
 SAMPLED = PLAN.run("GridWorld/dyna_td/n10-lr0.001")
@@ -153,7 +153,7 @@ RUNS = (SWEPT, SAMPLED, UNSAMPLED)
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """Stands in for Snakemake; lists the runs that were handed to it."""
+    """Replaces Snakemake; lists the runs that it should record."""
     found = []
     monkeypatch.setattr(store, "tell_snakemake", lambda scale, runs, directory: found.extend(runs))
     return found

@@ -1,4 +1,4 @@
-"""The report is one page that shows what is there, names what is missing, and fetches nothing."""
+"""The report is one page that shows finished results, names missing ones, and loads nothing else."""
 
 import base64
 import contextlib
@@ -30,7 +30,7 @@ def verdicts(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, verdicts):
-    """Results in which figures 1 and 7 and a study are drawn and the claims are judged; commands write there."""
+    """A folder of results with pictures of figures 1 and 7 and a study, and judged claims; commands write there."""
     monkeypatch.chdir(tmp_path)
     directory = tmp_path / "results" / "smoke"
     for figure in DRAWN:

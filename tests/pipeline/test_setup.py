@@ -1,4 +1,4 @@
-"""`make setup` rebuilds the environment when its contents are others, and never under what runs in it."""
+"""`make setup` rebuilds the environment when its requirements change, but never while something runs in it."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import pytest
 from dyna_td.pipeline import lock
 from dyna_td.records.files import IMPORTS, ROOT
 
-# Stands in for Python: notes each environment that is made or cleared, and installs nothing.
+# Replaces Python: notes each environment that is made or cleared, and installs nothing.
 PYTHON = f"""#!/bin/sh
 case "$*" in
   "-m venv "*) echo made >> made; mkdir -p .venv/bin; cp "$0" .venv/bin/python;;

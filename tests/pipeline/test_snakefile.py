@@ -31,7 +31,7 @@ def planned_jobs(dry_run):
 def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was_measured(snakemake, tmp_path):
     text = (ROOT / "profiles" / "slurm" / "config.yaml").read_text()
     profile, plan = yaml.safe_load(text), load_plan("paper")
-    assert profile.pop("executor") == "slurm"  # whose plugin is not installed everywhere
+    assert profile.pop("executor") == "slurm"  # its plugin may not be installed
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(profile))
     words = ("--profile", str(tmp_path), "--resources", "mem_mb=100000", "--config", "scale=paper")
     dry_run = snakemake("--dry-run", "all_figures", *words)
@@ -47,7 +47,7 @@ def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was
     numbers = {re.search(r"mem_mb=(\d+).*runtime=(\d+)", resources).groups() for _, resources in said}
     memory, minutes = (max(map(int, each)) for each in zip(*numbers, strict=True))
     assert len(numbers) > 50 and 3000 < memory < 6000
-    assert 100 < minutes < 1000  # a job that was not measured would get 1,470 minutes
+    assert 100 < minutes < 1000  # without a measurement a job would get 1,470 minutes
     assert "threads:" not in dry_run.stdout and "exclusive" not in text
 
 
@@ -80,7 +80,7 @@ def test_in_a_folder_with_a_space_a_second_pipeline_is_refused_and_a_killed_one_
         while not (lock.exists() and lock.read_text()):
             assert first.poll() is None
             time.sleep(0.02)
-        os.kill(first.pid, signal.SIGSTOP)  # at work for as long as the test needs
+        os.kill(first.pid, signal.SIGSTOP)  # keeps it at work as long as the test needs
         refused = python(*command, **options)
     finally:
         os.killpg(first.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""An edit of an agent outdates its runs and those of agents built on it; an edit of the core outdates all of them."""
+"""An edit of an agent outdates its runs and those of agents built on it; an edit of the core outdates all runs."""
 
 import sys
 

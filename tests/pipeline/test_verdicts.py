@@ -20,8 +20,8 @@ from dyna_td.plan.plans import DIRECTORY, load_plan
 from dyna_td.records import results
 from dyna_td.settings import ControlSettings, Run
 
-# What each curve's metric is in runs in which a claim is true, by hand from the claim's text; the last pattern wins.
-# A pattern is a curve, or a curve and a metric after a colon.
+# The metric of each curve in runs in which a claim is true, by hand from the claim's text. The last pattern that fits
+# wins; a pattern is a curve, or a curve and a metric after a colon.
 GOOD, BAD = -100.0, -600.0  # returns
 TRUE = {
     2: {"figure_11/[ac]/cubic": 0.4, "figure_11/[ac]/full_prioritized_l2": 0.6, "figure_11/[bd]/*": 0.5},
@@ -44,7 +44,7 @@ TRUE = {
     24: {"*/prioritized_er:*": 0.6, "*/dyna_td*": 0.3},
     25: {"*": 0.5, "*/prioritized_er:*": 0.9},
     26: {"*/dyna_td": GOOD, "*/er": BAD, "*/prioritized_er": BAD},
-    27: {"*": 1.0},  # of the jobs' seconds alone
+    27: {"*": 1.0},  # this claim compares only the jobs' seconds
     28: {"*/dyna_td": GOOD, "*/prioritized_er": BAD},
     29: {"*/er": GOOD, "*/prioritized_er": BAD},
     30: {"*": BAD, "figure_4/[bdfh]/dyna_td": GOOD},
@@ -66,7 +66,7 @@ TRUE = {
     46: {"*:cosine_*": 0.1, "*:beta_*": 0.2, "*:variation_*": 0.4},
     47: {"*:bound_slack": 0.95},
 }
-# Where a claim is not false as soon as what is larger were smaller.
+# Claims that do not become false when the largest value and the smallest, and so on, are swapped.
 FALSE = {
     2: {"figure_11/[ac]/*": 0.5, "figure_11/[bd]/cubic": 0.4, "figure_11/[bd]/full_prioritized_l2": 0.6},
     17: {"*/cubic": 0.5, "*/l2": 0.7, "*/power4": 0.5},
@@ -86,7 +86,7 @@ STEPS, SEEDS, FEW = 12, 12, 2
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory):
-    """By a number of seeds, a plan of short runs with so many seeds, and its claims."""
+    """A function of a number of seeds: a plan of short runs with these seeds, and its claims."""
     directory = shutil.copytree(DIRECTORY, tmp_path_factory.mktemp("short") / "experiments")
     scales = {}
     for seeds in (FEW, SEEDS):
@@ -97,13 +97,13 @@ def short(tmp_path_factory):
                 extent["settings"] = {"warm_up_steps": 2}
     (directory / "scales.yaml").write_text(yaml.safe_dump(scales))
     claims = (directory / "claims.yaml").read_text()
-    (directory / "claims.yaml").write_text(claims.replace("first_seed: 20", "first_seed: 1"))  # of few seeds
+    (directory / "claims.yaml").write_text(claims.replace("first_seed: 20", "first_seed: 1"))  # the runs have few seeds
     plans = {seeds: load_plan(f"of{seeds}", directory) for seeds in (FEW, SEEDS)}
     return {seeds: (plan, {c.number: c for c in load_claims(plan, directory)}) for seeds, plan in plans.items()}
 
 
 def made_up(claim, values, er):
-    """What reads runs with the means `values` over seeds that differ by a hundredth; and all that `claim` compares.
+    """A reader of made-up runs with the means `values` over seeds that differ by a hundredth, and `claim`'s runs.
 
     A job of ER takes `er` seconds, any other takes 10.
     """
@@ -136,7 +136,7 @@ def verdict_on(number, setting, values, er):
 
 
 def mirrored(values):
-    """The same numbers, the largest for the smallest and so on."""
+    """The same numbers in reverse order: the largest in place of the smallest, and so on."""
     return {pattern: max(values.values()) + min(values.values()) - value for pattern, value in values.items()}
 
 
@@ -150,7 +150,7 @@ def test_a_true_claim_is_supported_a_false_one_contradicted_and_with_too_little_
 
 
 def in_memory(*samples, metric="return"):
-    """Runs of a panel whose seeds have the given values at every evaluation but the first, and what reads them."""
+    """Runs of a panel whose seeds have the given values at every evaluation but the first, and their reader."""
     found = {}
     for agent, sample in zip(("er", "prioritized_er", "full_prioritized_er"), samples, strict=False):
         run = Run("GridWorld", agent, ControlSettings(warm_up_steps=0), tuple(range(len(sample))), 2, 1)
@@ -189,7 +189,7 @@ def test_below_ten_seeds_welch_and_the_exact_test_of_ranks_decide_together():
     (a, b), read = in_memory([11.0, 12.0, 13.0, 14.0, 15.0], [1.0, 2.0, 3.0, 4.0, 5.0])
     (found,) = outcomes_of([compare(a, b)], read)
     assert (found.verdict, found.sample.pairing, found.sample.n) == ("supported", "few, unpaired", "5")
-    assert found.p_supported == pytest.approx(2 / 252)  # of all orders of 5 + 5 ranks this one is the best
+    assert found.p_supported == pytest.approx(2 / 252)  # the best of all orders of 5 + 5 ranks
     assert (found.effect.low95, found.effect.high95) == pytest.approx((10 - 2.306, 10 + 2.306), abs=1e-3)
     (a, b), read = in_memory([11.0, 12.0, 13.0], [1.0, 2.0, 3.0])
     (found,) = outcomes_of([compare(a, b)], read)
@@ -209,7 +209,7 @@ def test_a_relative_effect_is_a_ratio_less_one_and_equivalence_is_tested_by_the_
 
 def test_a_ratio_of_means_decides_and_the_geometric_mean_of_the_seeds_ratios_stands_beside_it():
     small = np.array([1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.0, 1.1, 1.0, 0.9, 1.0, 1.0])
-    (a, b), read = in_memory(np.append(small, 100.0) * 2.0, np.append(small * 4.0, 100.0))  # one seed carries the means
+    (a, b), read = in_memory(np.append(small, 100.0) * 2.0, np.append(small * 4.0, 100.0))  # one seed rules the means
     (found,) = outcomes_of([compare(a, b, relative=True)], read)
     assert found.effect.estimate == pytest.approx((24.0 + 200.0) / (48.0 + 100.0) - 1.0)
     assert found.note.startswith("geometric mean of the seeds' ratios: -44.")
@@ -265,7 +265,7 @@ def test_how_often_counts_seeds_far_below_the_best_agent_and_a_diverged_one_as_s
     (found,) = outcomes_of([compare(a, b, "more_often", window="final", margin=0.1)], read)
     assert (found.verdict, found.effect.estimate, found.note) == ("supported", 0.8, "8 of 10 against 0 of 10 below 7.2")
     assert (found.effect.stuck_plus, found.effect.stuck_minus) == (0.8, 0.0)
-    # 8 of the 10 in one row: 10! 12! / (2! 20!) of all tables, twice for both directions.
+    # All 8 stuck seeds are of one curve: 10! 12! / (2! 20!) of all tables, doubled for both directions.
     assert found.p_supported == pytest.approx(2 * 45 / 125970)
 
 
@@ -277,7 +277,7 @@ def test_an_undecided_test_says_how_many_seeds_would_decide_it_or_why_none_would
     needed = ((1.959964 + 0.841621) * values.std() * (12 / 11) ** 0.5 / values.mean()) ** 2
     assert lead.verdict == lag.verdict == "undecided"
     assert lead.seeds_to_decide == np.ceil(needed) and lead.would_be == "supported"
-    assert lag.seeds_to_decide > lead.seeds_to_decide and lag.would_be == "contradicted"  # one of three tests
+    assert lag.seeds_to_decide > lead.seeds_to_decide and lag.would_be == "contradicted"  # one of 3 tests, corrected
     assert none.seeds_to_decide == np.inf
     assert nearest_decision(claim, [lead, lag, none]) is lag
     assert nearest_decision(replace(claim, tests=claim.tests[:1]), [lead]) is lead

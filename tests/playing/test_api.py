@@ -1,4 +1,4 @@
-"""Training from Python brings the numbers of the command; an agent of your own needs no change of the package."""
+"""Training from Python gives the command's numbers; a user's own agent needs no change of the package."""
 
 import io
 import os

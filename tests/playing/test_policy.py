@@ -112,7 +112,7 @@ def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(a
     monkeypatch.chdir(tmp_path)
     looks, draw = [], explain.picture
     monkeypatch.setattr(explain, "picture", lambda policy, seen: looks.append(seen) or draw(policy, seen))
-    # With 1,500 steps the size of the stack shows: MountainCar rounds otherwise with 2 seeds.
+    # After 1,500 steps a wrong size of the stack would show, because MountainCar rounds differently with 2 seeds.
     words = ["--steps", "1500", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
     assert cli.main(["train", "--env", "MountainCar-v0", "--agent", agent, *words]) == 0
     assert cli.main(["play", "x.policy.npz", "--seed", "5", "--explain", "x.png"]) == 0
@@ -124,14 +124,14 @@ def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(a
     for states in (seen.buffer, seen.ideal, seen.queue, seen.accepted):
         assert len(states) and ((states >= low - 1e-6) & (states <= high + 1e-6)).all()
     assert len(seen.buffer) == len(seen.ideal) == len(seen.queue) == 2000
-    assert 1000 < len(np.unique(seen.buffer, axis=0)) <= 1500  # of 2,000 draws from 1,500 states about 1,105
+    assert 1000 < len(np.unique(seen.buffer, axis=0)) <= 1500  # 2,000 draws from 1,500 states give about 1,105
     kept = seen.chain[~np.isnan(seen.chain[:, 0])]
     assert len(kept) <= 20 and all((kept == state).all(axis=1).any() for state in seen.accepted[:-1])
 
 
 @pytest.mark.thorough
 def test_the_notebook_runs(tmp_path, monkeypatch):
-    """Its code cells as they stand, without Jupyter."""
+    """Runs its code cells unchanged, without Jupyter."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(Image=Image.open))
     notebook = json.loads((Path(__file__).parents[2] / "docs" / "tour.ipynb").read_text(encoding="utf-8"))
@@ -153,7 +153,7 @@ def test_tensorboard_gets_the_numbers_of_the_records(tmp_path):
         for value in event.summary.value
     ]
     assert read == rows
-    assert Events(tmp_path / "x") and not [*(tmp_path / "x").rglob("events*")]  # another training's do not stay
+    assert Events(tmp_path / "x") and not [*(tmp_path / "x").rglob("events*")]  # those of the earlier training are gone
 
 
 GREY = np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)

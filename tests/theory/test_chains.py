@@ -1,4 +1,4 @@
-"""Where the chains of the three rules end up, where |delta| on a box is written out (Section 4.1, claim 45)."""
+"""States of long chains of the three rules, for a known |delta| on a box (Section 4.1, claim 45)."""
 
 from types import SimpleNamespace
 
@@ -32,7 +32,7 @@ class Wave:
 
 
 class Bump:
-    """A bump that is not round, on a floor, in a box whose sides differ."""
+    """A bump that is not round, on a floor, in a box with unequal sides."""
 
     low, high = np.float32([0.0, -1.0]), np.float32([1.0, 2.0])
     bins = 10
@@ -75,7 +75,7 @@ def histogram(target, states):
     """The share of states [N, d] in each of these cells, flat."""
     ranges = np.stack([target.low, target.high], axis=1)
     counts, _ = np.histogramdd(states, bins=target.bins, range=ranges.tolist())
-    assert counts.sum() == len(states)  # none has left the box
+    assert counts.sum() == len(states)  # all states are in the box
     return counts.ravel() / len(states)
 
 
@@ -84,14 +84,14 @@ def fit_beta(target, found):
 
 
 def chain_states(rule, target, m, chain_steps, fills):
-    """The states of long chains of a rule where Sigma_s is the identity: [fills, CHAINS, m, d]."""
+    """The states of long chains of a rule, with the identity as Sigma_s: [fills, CHAINS, m, d]."""
     box = Box(target)
     streams = Streams(tuple(range(CHAINS)))
     settings = DynaSettings(search_control=rule, states_per_fill=m, chain_steps=chain_steps)
     control = SearchControl(settings, streams, box)
     control.visited = SimpleNamespace(
         covariance=tf.tile(tf.eye(box.state_dim)[None], [CHAINS, 1, 1]),
-        mean_move=tf.zeros([CHAINS]),  # every state is accepted
+        mean_move=tf.zeros([CHAINS]),  # so every state is accepted
         recent_move=tf.zeros([CHAINS]),
     )
 
@@ -110,9 +110,9 @@ def chain_states(rule, target, m, chain_steps, fills):
 
 def measured(rule, target):
     """The shares of a long chain after it has forgotten its start."""
-    if rule == "langevin":  # whose chain goes on from fill to fill
+    if rule == "langevin":  # its chain continues from fill to fill
         states = chain_states(rule, target, m=100, chain_steps=2000, fills=6)[1:]
-    else:  # it starts anew in each, and keeps every step
+    else:  # each fill starts a new chain, and keeps every step
         states = chain_states(rule, target, m=400, chain_steps=4000, fills=3)[:, :, 100:]
     return histogram(target, states.reshape(-1, states.shape[-1]))
 

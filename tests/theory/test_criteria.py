@@ -12,7 +12,7 @@ from dyna_td.search.rules import gradient
 from dyna_td.training.program import make_program
 from envs.grid_world import GRID_WALLS, transition
 
-STACK = 40  # seeds, of one state each
+STACK = 40  # seeds, with one state each
 STEP = tf.constant(3, tf.int64)
 DISCOUNT = 0.99
 NUMPY_ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
@@ -48,7 +48,7 @@ def assert_close(actual, expected, tolerance):
 
 
 class Frozen:
-    """A Dyna agent with random networks of order 1 and the gradient of its criterion, compiled."""
+    """A Dyna agent with random networks of order 1, and its criterion's gradient, compiled."""
 
     def __init__(self, environment, name, **settings):
         run = run_of(environment, name, range(STACK), 100, hidden=(8, 6), **settings)
@@ -142,7 +142,7 @@ def test_langevin_follows_the_target_as_it_moves_with_the_state():
         cosines.append((width * moving) @ (width * constant) / np.linalg.norm(width * moving))
         cosines[-1] /= np.linalg.norm(width * constant)
     assert len(cosines) > 0.7 * STACK
-    assert np.mean(np.abs(cosines) < 0.99) > 0.3  # the gradient with a constant target, of the other rules, is another
+    assert np.mean(np.abs(cosines) < 0.99) > 0.3  # the other rules' gradient, with a constant target, differs
 
 
 def test_a_vanishing_td_error_leaves_a_finite_gradient():
@@ -170,7 +170,7 @@ def test_dyna_frequency_climbs_the_value_in_half_of_its_fills_and_the_frequency_
     each = [(of_seed, state.astype(float)) for of_seed, state in zip(case.online, states, strict=True)]
     by_value = np.stack([slope_and_curvature(of_seed, state)[0] for of_seed, state in each])
     by_frequency = np.concatenate([finite_differences(numpy_frequency(q), state[None], 1e-5) for q, state in each])
-    assert_close(case.gradient(states), by_value, 1e-3)  # nothing to start from in the queue yet
+    assert_close(case.gradient(states), by_value, 1e-3)  # the queue is still empty
     case.agent.queue.add(tf.zeros([STACK, 1, 2]), tf.ones([STACK], tf.int32))
     filled = case.gradient(states)
     climbs_value = np.linalg.norm(filled - by_value, axis=1) < 1e-3 * np.linalg.norm(by_value, axis=1)
@@ -183,7 +183,7 @@ def test_dyna_frequency_climbs_the_value_in_half_of_its_fills_and_the_frequency_
 def test_relu_leaves_the_frequency_no_gradient_and_the_value_one():  # claim 34
     case = Frozen("GridWorld", "dyna_frequency", activation="relu")
     states = np.random.default_rng(3).random((STACK, 2))
-    assert np.mean(np.linalg.norm(case.gradient(states), axis=1) > 1e-3) > 0.9  # of the value, for the queue is empty
+    assert np.mean(np.linalg.norm(case.gradient(states), axis=1) > 1e-3) > 0.9  # of V: the queue is empty
     case.agent.queue.add(tf.zeros([STACK, 1, 2]), tf.ones([STACK], tf.int32))
     climbs = case.agent.climbs_frequency(STEP).numpy()
     assert climbs.any() and not case.gradient(states)[climbs].any()

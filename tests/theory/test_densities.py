@@ -19,7 +19,7 @@ def test_the_exponent_of_drawn_states_is_found(beta):
     error = rng.uniform(0.5, 1.5, size=(2, 400))
     weight = error**beta
     visits = np.stack([rng.multinomial(200_000, row / row.sum()) for row in weight])
-    assert beta < 20.0 or (visits == 0).any()  # cells that were never visited do no harm
+    assert beta < 20.0 or (visits == 0).any()  # some cells are never visited
     np.testing.assert_allclose(fitted_exponent(visits / 200_000, error), beta, atol=0.05)
 
 
@@ -44,7 +44,7 @@ def test_theorem_3_on_two_states_by_hand():
 def test_the_bound_holds_in_finite_worlds_whose_values_have_one_sign():
     rng = np.random.default_rng(0)
     for _ in range(200):
-        true, learned = rng.dirichlet(np.full(5, 0.3), size=(2, 6))  # of six states, over five outcomes
+        true, learned = rng.dirichlet(np.full(5, 0.3), size=(2, 6))  # six states, five outcomes each
         targets = -100.0 * rng.uniform(size=5) ** rng.integers(1, 9)  # r + gamma v of each outcome
         value = -100.0 * rng.uniform(size=6)
         errors = [np.abs(model @ targets - value)[None] for model in (true, learned)]
@@ -59,4 +59,4 @@ def test_with_values_of_both_signs_half_the_distance_of_the_models_is_not_enough
     left, right = theorem_3([[2.0, 1.0]], [[0.0, 1.0]], [[1.0, 0.0]], largest_value=1.0)
     assert left[0, 0] == pytest.approx(2 / 3) and right[0, 0] == pytest.approx(1 / 3)
     left, right = theorem_3([[2.0, 1.0]], [[0.0, 1.0]], [[2.0, 0.0]], largest_value=1.0)
-    np.testing.assert_allclose(left, right)  # with the whole distance it is, but only just
+    np.testing.assert_allclose(left, right)  # twice the bound, as with the whole distance, is just enough

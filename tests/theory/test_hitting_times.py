@@ -11,7 +11,7 @@ from dyna_td.theory import hitting_times
 
 
 def time_to_reach(errors, threshold, slope):
-    """First time at which the summed errors, following d error / dt = slope(error), are down to the threshold."""
+    """First time at which the sum of errors, with d error / dt = slope(error), is at most the threshold."""
 
     def reached(_, errors):
         return np.sum(errors) - threshold

@@ -8,7 +8,7 @@ from dyna_td.learning.regression import cubic_loss, squared_loss
 
 
 def gradient_by_error(loss, error):
-    """The gradient of a summed loss by each error [N]; that by a network's parameters follows by the chain rule."""
+    """The gradient of a summed loss by each error [N]; the chain rule extends it to a network's parameters."""
     with tf.GradientTape() as tape:
         tape.watch(error)
         value = loss(error)
@@ -27,7 +27,7 @@ def test_the_cubic_learner_descends_the_expected_gradient_of_full_prioritized_l2
 def test_the_cubic_loss_has_the_noisier_gradient_by_3_pi_over_4_where_errors_are_normal():
     error = tf.constant(np.random.default_rng(0).normal(size=400_000))
     absolute = np.abs(error.numpy())
-    square = gradient_by_error(lambda e: squared_loss(e[:, None]), error)  # of each example alone
+    square = gradient_by_error(lambda e: squared_loss(e[:, None]), error)  # each example alone
     cubic = gradient_by_error(lambda e: cubic_loss(e[:, None], tf.constant(absolute.mean())), error)
     prioritized = (absolute / absolute.sum() * square**2).sum()
     assert (cubic**2).mean() / prioritized == pytest.approx(3 * np.pi / 4, rel=0.01)

@@ -1,4 +1,4 @@
-"""Chains in one dimension: few cross a zero of delta with small steps, and only an adjusted chain sees a jump."""
+"""Chains in one dimension: small steps rarely cross a zero of delta, and only an adjusted chain sees a jump."""
 
 import numpy as np
 import pytest
@@ -35,4 +35,4 @@ def test_langevin_chains_do_not_see_jumps_at_any_step_size_and_adjusted_ones_do(
     assert exponent(zero_crossing.langevin, RIPPLED) < 0.5 < 0.8 < exponent(zero_crossing.langevin, RIPPLED, 1e-4)
     assert exponent(zero_crossing.langevin, JUMPING) == pytest.approx(0.0, abs=0.2)
     assert exponent(zero_crossing.metropolis_adjusted, JUMPING) == pytest.approx(1.0, abs=0.1)
-    assert exponent(zero_crossing.langevin, CROSSING) == pytest.approx(1.0, abs=0.3)  # a zero alone, smooth: they do
+    assert exponent(zero_crossing.langevin, CROSSING) == pytest.approx(1.0, abs=0.3)  # they see a single zero

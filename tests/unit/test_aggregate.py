@@ -29,7 +29,7 @@ def test_mean_error_and_interval_of_four_seeds_by_hand():
 
 
 def curves_of(panel, frame, **details):
-    """The curves of a figure with this panel alone, whose every run has these records."""
+    """The curves of a figure with only this panel; each of its runs has these records."""
     return aggregate.learning_curves(Figure("x", "title", Path("x.yaml"), {"a": panel}), lambda run: (frame, details))
 
 
@@ -44,7 +44,7 @@ def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
 
 def test_the_curves_of_control_are_smoothed_by_seed_before_they_are_averaged():
     panel = Panel("return", {"er": Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=30_000)})
-    noise = [(1.0, 3.0), (3.0, 1.0)] * 20  # of two seeds with the same mean
+    noise = [(1.0, 3.0), (3.0, 1.0)] * 20  # two seeds with the same mean
     frame = pd.concat([records(values, "return", step) for step, values in enumerate(noise)])
     curves = curves_of(panel, frame).set_index(["metric", "step"])
     assert curves.index.get_level_values("metric").unique().tolist() == ["return", "return_smoothed"]
@@ -56,7 +56,7 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
     settings = DQNSettings(warm_up_steps=1000)
     runs = {name: Run("GridWorld", name, settings, (0, 1, 2), 2000) for name in ("er", "dyna_td")}
     panel = Panel("return", runs, baselines=("er",))
-    evaluations = {  # by step, of three seeds; before the warm-up ends nothing counts
+    evaluations = {  # three seeds' values by step; nothing counts before the warm-up ends
         "er": {500: (90.0, 90.0, 90.0), 1000: (1.0, 2.0, 3.0), 2000: (3.0, 4.0, 5.0)},
         "dyna_td": {500: (0.0, 0.0, 0.0), 1000: (2.0, 5.0, 7.0), 2000: (4.0, 7.0, np.nan)},
     }
@@ -89,7 +89,7 @@ def test_training_seconds_and_diverged_seeds_are_rows_of_their_own():
     panel = Panel("test_rmse", {"l2": SUPERVISED}, against="train_seconds")
     curves = curves_of(panel, frame, train_seconds_at=[[0, 0.0], [50, 3.0]], diverged_seeds={"1": 50})
     curves = curves.set_index(["metric", "step"])
-    assert curves.loc[("train_seconds", 50), ["mean", "n"]].tolist() == [1.5, 2]  # of a job of two seeds
+    assert curves.loc[("train_seconds", 50), ["mean", "n"]].tolist() == [1.5, 2]  # the job has two seeds
     assert curves.loc[("diverged_seed", 50), "mean"] == 1
     assert curves.loc[("test_rmse", 50), ["mean", "iqm", "n"]].tolist() == [5, 5, 1]
     assert curves.loc[("test_rmse", 0), ["mean", "n"]].tolist() == [2, 2]

@@ -1,4 +1,4 @@
-"""A checkpoint is whole or not there, belongs to one training, and gives back every array that it was given."""
+"""A checkpoint is whole or absent, belongs to one training, and returns every array that it saved."""
 
 import os
 import time
@@ -34,7 +34,7 @@ def test_there_is_no_checkpoint_before_the_first_save_and_after_the_end(path, ca
     killed.touch()
     other.touch()
     checkpoint.remove()
-    checkpoint.remove()  # another process of the same run may have been faster
+    checkpoint.remove()  # no error if the file is gone
     assert checkpoint.load() is None and list(path.parent.iterdir()) == [other]
     assert not capsys.readouterr().err
 
@@ -66,7 +66,7 @@ def test_the_next_one_is_due_after_the_interval_or_later_if_writing_takes_long(p
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + writing))
     checkpoint = Checkpoint(path, IDENTITY, interval=60.0)
-    checkpoint.save(ARRAYS, {})  # one percent of the time, but ten minutes at most
+    checkpoint.save(ARRAYS, {})  # the pause makes writing 1% of the time, but is at most ten minutes
     dues = []
     for passed in (pause - 1.0, 1.0):
         now[0] += passed

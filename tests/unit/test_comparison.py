@@ -13,7 +13,7 @@ PUBLISHED = [str(ROOT / f"reference/runs/GridWorld/{agent}/n10-lr0.001.csv.xz") 
 
 @pytest.fixture
 def write(tmp_path):
-    """Writes a training with these values by seed, the same at every evaluation after a step without learning."""
+    """Writes a training with these values by seed at every evaluation but the first, before learning."""
 
     def call(name, values, environment="GridWorld", metric="return"):
         keys = {"seed": values, "step": (0, 500, 1_000), "metric": [metric]}
@@ -28,7 +28,7 @@ def write(tmp_path):
 def test_few_seeds_are_compared_as_independent_samples(write):
     sides = write("a", {0: 1.0, 1: 2.0, 2: 3.0}), write("b", {0: 0.0, 5: 0.5, 6: 1.0, 7: 2.0})
     *_, plus, minus, difference = compare(sides)
-    assert plus == "  a: 2 ± 2.48, 3 seeds (run of a)"  # t(0.975, 2) / sqrt(3)
+    assert plus == "  a: 2 ± 2.48, 3 seeds (run of a)"  # Student's t(0.975, 2) / sqrt(3)
     assert minus.startswith("  b: 0.875 ± ")
     assert difference.startswith("a - b: +1.12, 95% interval ") and "(3 and 4 seeds, not paired); no lead" in difference
     assert difference.endswith("P of improvement by a 0.83")  # 9 wins and 2 ties of 12

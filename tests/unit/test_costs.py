@@ -1,4 +1,4 @@
-"""Costs are those that finished and published runs have measured, and nothing else."""
+"""Costs come only from measurements of finished and published runs."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ def write(path, run, seconds, memory=1000.0, sweep=(), **facts):
 def test_what_was_never_measured_has_no_cost(published):
     assert costs.measured(PAPER, SWEPT.name) is None
     assert costs.expected(PAPER, SWEPT.name) == costs.UNMEASURED
-    write(published / f"{SWEPT.name}.json", replace(SWEPT, steps=10), 7.0)  # of another extent
+    write(published / f"{SWEPT.name}.json", replace(SWEPT, steps=10), 7.0)  # it has another number of steps
     assert costs.measured(PAPER, SWEPT.name) is None
 
 

@@ -1,4 +1,4 @@
-"""The model that completes states of search control: the truth, and the network that learns it."""
+"""The models of search control: the true one, and the network that learns it."""
 
 from types import SimpleNamespace
 
@@ -66,7 +66,7 @@ def test_predictions_stay_in_the_box_and_end_where_the_known_rule_says():
     predicted = model.predict(state, tf.ones([SEEDS, 200], tf.int32), None)
     next_state, reward, terminated = (part.numpy() for part in predicted)
     assert (np.abs(next_state) <= 4.0).all() and (np.abs(next_state) == 4.0).mean() > 0.2
-    assert np.abs(reward).max() > 4.0  # rewards know no box
+    assert np.abs(reward).max() > 4.0  # rewards are not clipped
     np.testing.assert_array_equal(terminated, (next_state[..., 0] > 1.0).astype(np.float32))
     assert 0.1 < terminated.mean() < 0.9
 

@@ -1,4 +1,4 @@
-"""Compiled programs are shared by the jobs of one machine, until it starts again."""
+"""Jobs on one machine share compiled programs until it reboots."""
 
 import os
 import time
@@ -12,7 +12,7 @@ OPTION = "--tf_xla_persistent_cache_directory="
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Where programs go, and the name of this start of the machine."""
+    """The folder of programs, and the file with the id of this boot of the machine."""
     monkeypatch.delenv("TF_XLA_FLAGS", raising=False)
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     boot = tmp_path / "boot_id"

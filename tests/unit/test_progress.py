@@ -12,7 +12,7 @@ from dyna_td.training import progress
     ("begun", "done", "total", "line"),
     [
         (0, 2000, 2000, "2,000 of 2,000 steps, 200 steps/s, 0 s left"),  # the last line is always shown
-        (600, 800, 1000, "800 of 1,000 steps, 20 steps/s, 10 s left"),  # an earlier training's steps are no speed
+        (600, 800, 1000, "800 of 1,000 steps, 20 steps/s, 10 s left"),  # steps before the first call do not count
         (0, 0, 100, "0 of 100 steps, 0 steps/s, time left unknown"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Readings put other curves or another window in the place of a claim's, and every mistake gets one sentence."""
+"""Readings replace a claim's curves, window, seeds or mean, and every mistake gets one sentence."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def load(tmp_path, *contents):
 
 
 def made_up(level, seeds):
-    """Reads runs with these seeds, whose every evaluation is `level(run, seed)`; None: not run."""
+    """A reader of runs with these seeds; each evaluation is `level(run, seed)`, and None stands for no run."""
 
     def read(run):
         if level(run, 0) is None:
@@ -60,16 +60,16 @@ def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_o
     (changed,) = load(tmp_path, {"name": "the end", "window": "final"}).values()
     of = [claim.number for claim in changed]
     assert {2, 10, 44} <= set(of)
-    assert not {1, 7, 14, 26, 27, 32, 33, 45} & set(of)  # computed, of another window, or of whole jobs' seconds
+    assert not {1, 7, 14, 26, 27, 32, 33, 45} & set(of)  # computed, another window, or job seconds
     counted = (test for claim in changed for test in claim.tests if isinstance(test, MeasuredTest) and not test.beside)
     assert {test.window for test in counted} == {"final"}
     (fresh,) = (claim for claim in changed if claim.number == 44)
-    assert [test.first_seed for test in fresh.tests] == [20, 0]  # a reading does not bring seen seeds back
+    assert [test.first_seed for test in fresh.tests] == [20, 0]  # a reading does not lower a claim's first seed
 
 
 def test_the_interquartile_mean_is_judged_without_the_outer_quarters_of_the_seeds(tmp_path):
     (changed,) = load(tmp_path, {"name": "iqm", "interquartile_mean": True}).values()
-    assert not {1, 7, 27, 34} & {claim.number for claim in changed}  # computed, seconds, or shares of trainings
+    assert not {1, 7, 27, 34} & {claim.number for claim in changed}  # computed, job seconds, or shares of trainings
     claim = next(claim for claim in changed if claim.number == 10)
     assert [claim.tests[0], *CLAIMS[9].tests] == [replace(CLAIMS[9].tests[0], of_middle_half=True), *CLAIMS[9].tests]
 
@@ -102,7 +102,7 @@ def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
     ("content", "words"),
     [
         ({"name": "x"}, ["reading 'x': it says nothing: give it curves, a window, added_seeds, or interquartile_mean"]),
-        (BATCHES | {"claims": [10, 44]}, ["it changes nothing of claim 44: take the claim from its list"]),
+        (BATCHES | {"claims": [10, 44]}, ["it changes nothing of claim 44: remove the claim from its list"]),
         (BATCHES | {"curves": {"figure_1/a/l2": "sensitivity/g/l3"}}, ["unknown curve of sensitivity/g 'l3'"]),
         (
             BATCHES | {"curves": BATCHES["curves"] | {"figure_1/a/l": "figure_1/a/l2"}},

@@ -1,4 +1,4 @@
-"""Result files are tidy, whole or not there, and refused when damaged."""
+"""Result files are tidy, whole or absent, and refused when damaged."""
 
 from dataclasses import replace
 from pathlib import Path

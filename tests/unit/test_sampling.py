@@ -53,7 +53,7 @@ def test_the_coverage_of_states_placed_by_hand():
 
 
 def sampling_of(seeds, **agent):
-    """The measurement of an agent that is nothing but its own way of sampling."""
+    """The measurement of a stand-in for an agent, which has only the given attributes."""
     agent = SimpleNamespace(settings=DQNSettings(), **agent)
     return SamplingDistributions(agent, Streams(tuple(range(seeds))), make_twin("GridWorld"))
 
@@ -88,7 +88,7 @@ def test_the_floor_is_what_3000_draws_from_the_ideal_can_be_expected_to_reach():
     distances = np.abs(floor - 1 / 2500).mean(axis=1)
     np.testing.assert_allclose(floor.sum(axis=1), 1.0, rtol=1e-5)
     assert distances.mean() == pytest.approx(expected, rel=0.01)
-    assert distances.std() > 0  # every seed draws for itself
+    assert distances.std() > 0  # every seed has its own draws
 
 
 def program_of(name, **settings):
@@ -166,10 +166,10 @@ def test_the_ideal_weighs_each_corner_by_its_mean_td_error_under_the_true_model(
         next_states, rewards, ends = (np.array(part) for part in zip(*outcomes, strict=True))
         y = rewards + 0.99 * ~ends * perceptron(parameters_of(agent.learner.q_target, seed), next_states).max(axis=1)
         expected = np.abs(y.reshape(2500, 16).mean(axis=1) - q.max(axis=1))
-        clear = np.diff(np.sort(q, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4  # elsewhere rounding decides what is greedy
+        clear = np.diff(np.sort(q, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4  # elsewhere rounding decides the greedy action
         assert clear.mean() > 0.98
         np.testing.assert_allclose(errors[seed, clear], expected[clear], rtol=1e-4, atol=1e-4)
         stays = (next_states.reshape(2500, 16, 2) == corners[:, None]).all(axis=(1, 2))
         blocked += (stays & clear).sum()
         reached += (ends.reshape(2500, 16).any(axis=1) & ~in_goal(*corners.T) & clear).sum()
-    assert blocked > 20 and reached > 3  # walls, borders and the goal have been compared
+    assert blocked > 20 and reached > 3  # so walls, borders and the goal are covered

@@ -1,4 +1,4 @@
-"""Windows and scores, computed by hand on runs that grow by one a step."""
+"""Windows and scores, computed by hand on runs with simple metrics."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_metrics_are_added_and_divided_by_another_s_mean():
     assert score(run, "a+b", "end").to_dict() == {0: 40.0, 1: 240.0}
     assert score(run, "a+b", "end", over="all").to_dict() == {0: 4.0, 1: pytest.approx(240 / 110)}
     crashes = measured({"crashed": lambda step: step % 2, "episode_length": lambda step: 9 * step})
-    # Steps 4 to 10: 3 crashes in 9 * 49 driving steps; an evaluation of few steps counts no more than they do.
+    # Steps 4 to 10: 3 crashes in 9 * 49 driving steps. Evaluations count by their driving steps.
     assert score(crashes, "crashed", "auc", over="episode_length")[0] == pytest.approx(3 / (9 * 49))
     nothing = measured({"crashed": lambda step: 1.0, "episode_length": lambda step: 0.0})
     assert np.isnan(score(nothing, "crashed", "auc", over="episode_length")[0])

@@ -96,7 +96,7 @@ def test_the_covariance_and_the_mean_move_are_those_of_all_visited_states():
 
 def test_a_long_run_far_from_the_origin_does_not_wear_the_covariance_out():
     rng = np.random.default_rng(1)
-    states = rng.normal(size=(50_000, 1, 2)) * [0.03, 0.01] + [-0.5, 0.0]  # like MountainCar's
+    states = rng.normal(size=(50_000, 1, 2)) * [0.03, 0.01] + [-0.5, 0.0]  # the range of MountainCar's states
     visited = VisitedStates(seeds=1, state_dim=2)
     observe_all(visited, states, states)
     np.testing.assert_allclose(np.diag(visited.covariance[0]), np.var(states[:, 0], axis=0), rtol=0.02)
@@ -144,19 +144,19 @@ def test_langevin_folds_points_into_the_box_also_where_a_part_has_one_value():
     np.testing.assert_array_equal(folded, [[0.25, 2], [0.75, 2], [0.5, 2]])
 
 
-M, BUDGET = 6, 33  # not a multiple: a seed whose fill is complete waits for the others
-TOO_LONG = 60  # iterations for which random numbers are kept here
+M, BUDGET = 6, 33  # no multiple of each other; a seed with a complete fill waits for the others
+TOO_LONG = 60  # iterations for which this test keeps random numbers
 
 
 def slope(x, y, xp):
-    """The gradient that chains follow here, in NumPy or TensorFlow."""
+    """The gradient that chains follow in these tests, in NumPy or TensorFlow."""
     return 3.0 * xp.cos(4.0 * x), 1.5 * xp.sin(2.0 * y)
 
 
 SEEDS = 5
-THRESHOLDS = 0.08 + 0.06 * np.arange(SEEDS)  # mean and recent move: some seeds accept most states, others few
+THRESHOLDS = 0.08 + 0.06 * np.arange(SEEDS)  # the mean and the recent move: some seeds accept most states, others few
 SIGMAS = SIGMA * np.linspace(1.0, 1.8, SEEDS, dtype=np.float32)[:, None, None]
-AS_IT_IS = np.ones((TOO_LONG, SEEDS))  # what multiplies the gradients
+AS_IT_IS = np.ones((TOO_LONG, SEEDS))  # factors that leave the gradients unchanged
 
 
 class Filler:
@@ -200,11 +200,11 @@ filler = functools.cache(Filler)
 
 @functools.cache
 def randomness(steps):
-    """What the fills of `steps` can draw, by step and iteration: starts [T, I, S, 2] and normals [T, I, S, 4]."""
+    """The draws for the fills of `steps`, by step and iteration: starts [T, I, S, 2] and normals [T, I, S, 4]."""
     subject = filler("released")
 
     @tf.function(jit_compile=True)
-    def draw(step):  # compiled, as a fill is: elsewhere normal numbers differ
+    def draw(step):  # compiled like a fill, because eager normal numbers differ
         def of_iteration(i):
             return subject.start(step, i), subject.streams.normal(Purpose.CHAIN_NOISE, (4,), step=step, inner=i)
 
@@ -281,7 +281,7 @@ class NaiveChain:
 
 
 def disturbed():
-    """Factors that make gradients NaN, infinite or zero now and then, of seed 0 only when it is mostly done."""
+    """Factors that make some gradients NaN, infinite or zero; for seed 0 only when it is mostly done."""
     factors = AS_IT_IS.copy()
     factors[10:, 0] = 0.0
     factors[[2, 9], 1] = np.nan
@@ -305,7 +305,7 @@ def test_a_fill_is_the_inner_loop_of_algorithm_4_for_each_seed(rule, factors):
             np.testing.assert_allclose(states[step, seed, : len(found)], np.reshape(found, (-1, 2)), atol=2e-4)
             assert not states[step, seed, len(found) :].any()
         assert {name: counters[name][seed] for name in COUNTERS} == chain.counters
-    assert counts.min() < M == counts.max()  # some fills are complete, others have used up their budget
+    assert counts.min() < M == counts.max()  # both complete fills and used-up budgets occur
     assert (counters["chain_restarts"].sum() > 3) or rule == "langevin"
 
 
@@ -336,5 +336,5 @@ def test_a_full_chain_makes_all_its_steps_and_keeps_the_last_states():
         for step in (0, 1):
             found = chain.fill(starts[step, :, seed], normals[step, :, seed], AS_IT_IS[:, seed], most=BUDGET)[-M:]
             kept = states[step, seed, : counts[step, seed]]
-            assert len(kept) == len(found)  # below, rounding grows with the chain
+            assert len(kept) == len(found)  # before the comparison below, because rounding grows with the chain
             np.testing.assert_allclose(np.sort(kept, axis=0), np.sort(found, axis=0), atol=5e-3)

@@ -1,4 +1,4 @@
-"""Intervals and tests of means: computed by hand, by enumeration, and by how often they are right."""
+"""Intervals and tests of means: checked by hand, by enumeration, and by their error rates."""
 
 import itertools
 
@@ -23,7 +23,7 @@ from dyna_td.evidence.statistics import (
 from dyna_td.evidence.verdicts import corrected
 
 DATASETS = 4000
-SAMPLING_ERROR = 3.5 * np.sqrt(0.05 * 0.95 / DATASETS)  # of a rate of 5%
+SAMPLING_ERROR = 3.5 * np.sqrt(0.05 * 0.95 / DATASETS)  # for a rate of 5%
 
 
 def normal(seed, n, spread=1.0):
@@ -120,7 +120,7 @@ def test_a_claim_of_ten_tests_errs_at_most_at_the_nominal_rate_and_wastes_no_pow
     z = np.random.default_rng(9).normal(size=(DATASETS, 10))
 
     def rates(shift):
-        p = 2.0 * scipy.stats.norm.sf(z + shift)  # against the null, for the side asked; the other side's is 1
+        p = 2.0 * scipy.stats.norm.sf(z + shift)  # p-values of the tested side; those of the other side are 1
         sides = [(p, np.ones_like(p)), (np.ones_like(p), p)]
         asked = [[corrected(combine, *pair)[k] <= 0.05 for pair in zip(*sides[k], strict=True)] for k in (0, 1)]
         return np.mean(np.any(asked[single], axis=1)), np.mean(np.all(asked[1 - single], axis=1))
@@ -131,14 +131,14 @@ def test_a_claim_of_ten_tests_errs_at_most_at_the_nominal_rate_and_wastes_no_pow
     assert every_test == pytest.approx(0.025, abs=SAMPLING_ERROR)
     _, every_test = rates(np.full(10, 3.0))
     power = scipy.stats.norm.cdf(3.0 - 1.96)
-    assert every_test == pytest.approx(power**10, abs=0.03)  # corrected as well: far less
+    assert every_test == pytest.approx(power**10, abs=0.03)  # with a correction it would be far lower
 
 
 @pytest.mark.parametrize(
     ("function", "arguments", "expected"),
     [
-        (interquartile_mean, [[-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9]], 4.5),  # without the outer quarters
-        (probability_of_improvement, [[1.0, 3.0], [0.0, 1.0, 4.0]], (1 + 0.5 + 2) / 6),  # of all pairs; a tie is half
+        (interquartile_mean, [[-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9]], 4.5),  # the mean without the outer quarters
+        (probability_of_improvement, [[1.0, 3.0], [0.0, 1.0, 4.0]], (1 + 0.5 + 2) / 6),  # by pairs; ties are half
         (fisher_exact, [3, 4, 1, 4], (17 / 70, 69 / 70)),  # the lady tasting tea
         # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last is raised to the one before.
         (holm, [[0.01, 0.04, 0.03, 0.005]], [0.03, 0.06, 0.06, 0.02]),

@@ -28,7 +28,7 @@ def test_purposes_have_streams_of_their_own():
     streams = Streams((0, 7))
     draws = np.concatenate([streams.uniform(purpose, (3,), step=5).numpy() for purpose in Purpose])
     assert len(np.unique(draws, axis=0)) == 2 * len(Purpose)
-    assert not set(Purpose) & set(range(27, 60)) and max(Purpose) < 64  # agents of your own have these
+    assert not set(Purpose) & set(range(27, 60)) and max(Purpose) < 64  # users' own agents have these
 
 
 def test_a_seed_out_of_range_is_refused():

@@ -35,7 +35,7 @@ def compare_with_cumulative_sum(rng, tree, assign, draw, batch, rounds=4):
         assign(tf.constant(leaves, tf.int32), tf.constant(priorities, tf.float32))
         for seed in range(seeds):
             for leaf, priority in zip(leaves[seed], priorities[seed], strict=True):
-                twin[seed, leaf] = priority  # of a leaf named twice, the last one counts
+                twin[seed, leaf] = priority  # if a leaf occurs twice, the last priority counts
         np.testing.assert_array_equal(tree.priorities, twin)
         np.testing.assert_allclose(tree.total, twin.sum(axis=1), rtol=1e-5)
         uniforms = rng.random((seeds, 64)).astype(np.float32)
@@ -67,7 +67,7 @@ def test_sums_do_not_drift_after_many_changes():
     rng = np.random.default_rng(0)
     tree = SumTree(seeds=1, capacity=40)
     assign = tf.function(tree.assign, jit_compile=True)
-    for _ in range(500):  # huge and tiny priorities in turn: a sum kept by increments would lose the tiny ones
+    for _ in range(500):  # huge and tiny priorities in turn: incremental sums would lose the tiny ones
         priorities = 10.0 ** rng.uniform(-6, 6, (1, 8))
         assign(tf.constant(rng.integers(0, 40, (1, 8)), tf.int32), tf.constant(priorities, tf.float32))
     tree.assign(tf.range(40)[None], tf.fill([1, 40], 1e-6))

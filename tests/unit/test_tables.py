@@ -25,4 +25,4 @@ def test_who_leads_is_measured_at_the_end_of_each_length(monkeypatch):
     assert [row[1] for row in rows[:3]] == ["12,500", "50,000", "200,000"]
     assert [row[6] for row in rows[:3]] == ["**+20.0%** ± 0.0 |", "+0.0% ± 0.0 |", "**-20.0%** ± 0.0 |"]
     assert rows[0][2:4] == ["0.5000", "+0.0% ± 0.0"] and rows[0][5] == "+0.0% ± 5.5"
-    assert rows[-1][3:5] == ["-", "-"]  # sigma = 0.1 has losses alone
+    assert rows[-1][3:5] == ["-", "-"]  # with sigma = 0.1 the study has only losses

@@ -1,1 +1,1 @@
-"""The agents: each class says how it differs from its base. Those of the studies controls and goal share two files."""
+"""The agents: each class says how it differs from its base. `ablations` serves the study controls, `warm_up` goal."""

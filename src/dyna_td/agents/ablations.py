@@ -1,8 +1,8 @@
-"""Ablations of Dyna-TD, Dyna-Value and ER: each replaces one part, to show which part helps; the paper has none.
+"""Ablations of Dyna-TD, Dyna-Value and ER: each replaces one part, to show which part helps. The paper has none.
 
-Chains do not climb the TD error, or not always, in `DescendTD`, `RandomSign`, `RandomSignEachStep`, `DescendValue`,
-`RandomDirection` and `NoiseOnly`. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains.
-`CubicDQN` has the cubic loss without any prioritized draw.
+`DescendTD`, `DescendValue`, `RandomSign`, `RandomSignEachStep`, `RandomDirection` and `NoiseOnly` change what chains
+climb. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains. `CubicDQN` has the cubic loss
+without any prioritized draw.
 """
 
 import tensorflow as tf
@@ -35,8 +35,8 @@ class DescendTD(DynaTD):
 class RandomSign(DynaTD):
     """This is Dyna-TD with: all gradients of a fill multiplied by +1 or -1, at the toss of a fair coin.
 
-    The normalised gradient of log |delta| is that of V up to a sign, which the TD error gives. The coin makes this
-    sign random: half of the fills follow Dyna-TD, the others `DescendTD`. It is tossed once a fill, because Dyna-TD's
+    Normalised, the gradient of log |delta| is that of V times a sign that depends on the TD error. The coin makes this
+    sign random: half of the fills follow Dyna-TD, the others `DescendTD`. It is tossed once per fill, because Dyna-TD's
     sign rarely changes along a chain.
     """
 
@@ -50,7 +50,7 @@ class RandomSign(DynaTD):
 
 
 class RandomSignEachStep(DynaTD):
-    """This is `RandomSign` with: a toss for every step of a chain, so chains go back and forth."""
+    """This is `RandomSign` with: a toss for every step of a chain, so that chains move back and forth."""
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         coin = self.streams.uniform(Purpose.CHAIN_CRITERION, (1,), step=step, inner=i)  # [S, 1]
@@ -60,8 +60,8 @@ class RandomSignEachStep(DynaTD):
 class RandomDirection(Dyna):
     """This is HC-Dyna with: a linear h of random direction, drawn for each fill; chains travel far, but at random.
 
-    The gradient of h is isotropic where each coordinate is measured in standard deviations of the visited states. The
-    rule of the chain's step comes after it. Coordinates that share one unit stay as they are.
+    The gradient of h is isotropic if each coordinate is measured in standard deviations of the visited states.
+    Coordinates that share one unit are not scaled. The rule of the chain's step is applied afterwards.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -75,7 +75,7 @@ class RandomDirection(Dyna):
 class NoiseOnly(Dyna):
     """This is HC-Dyna with: a constant h, so only noise moves its chains away from states of B_er.
 
-    Without gradient steps the chains also lose most of their travel; `RandomDirection` keeps it.
+    Without gradient steps the chains also travel far less; `RandomDirection` keeps their travel.
     """
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
@@ -118,7 +118,7 @@ class UniformStates(_WithoutChains):
 
 
 class ReplayedStates(_WithoutChains):
-    """This is HC-Dyna with: unchanged states of B_er; only their actions and the model's predictions are new."""
+    """This is HC-Dyna with: unchanged states of B_er; only the actions and the model's predictions are new."""
 
     def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         return self.replay.gather(
@@ -129,8 +129,8 @@ class ReplayedStates(_WithoutChains):
 class IdealStates(_WithoutChains):
     """This is HC-Dyna with: states drawn from p* itself (Section 4.2) at a resolution of 50x50 cells, on GridWorld.
 
-    `measures.sampling` computes p*. Terminal states are left out, and a state is uniform within its cell. By default
-    B_sc holds the states of the newest 50 environment steps alone, because p* changes during training.
+    `measures.sampling` computes p*. Terminal states are excluded, and a state is uniform within its cell. By default
+    B_sc holds only states of the newest 50 environment steps, because p* changes during training.
     """
 
     def draw_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
@@ -143,9 +143,9 @@ class IdealStates(_WithoutChains):
 class CubicDQN(ER):
     """This is ER with: the cubic loss, which has the expected gradient of prioritized sampling (Theorem 1).
 
-    The squared loss weighs a transition by |delta| / c, held constant, where c is the mini-batch's mean |delta|. This
-    gives the gradient of 2/3 |delta|^3 / c, the expected one under draws from the mini-batch in proportion to |delta|.
-    Its errors are never outdated, but they cover only a uniform mini-batch.
+    The squared loss has the constant weight |delta| / c, where c is the mini-batch's mean |delta|. Its gradient, that
+    of 2/3 |delta|^3 / c, is the expected one under draws from the mini-batch in proportion to |delta|. The TD errors
+    are never outdated, but they cover only a uniform mini-batch.
     """
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:

@@ -14,9 +14,9 @@ from dyna_td.settings import SearchControlSettings
 class Dyna(ER):
     """This is ER with: a share rho of each mini-batch simulated from states of the search-control queue B_sc.
 
-    Subclasses define the criterion h that chains climb. Search control begins when learning does. With a
-    learned model it also waits for `model_start`, and ends at `model_stop`. Mini-batches are ER's before and after, and
-    while a seed's queue is empty.
+    Subclasses define the criterion h that chains climb. Search control begins when learning does. With a learned model
+    it also waits for `model_start`, and ends at `model_stop`. Before, after, and while a seed's queue is empty,
+    mini-batches are ER's.
     """
 
     def __init__(self, settings: SearchControlSettings, learner, streams: Streams, space, steps: int):
@@ -54,7 +54,7 @@ class Dyna(ER):
         raise NotImplementedError
 
     def start(self, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """Random states of B_er, where chains start or restart in their i-th iteration: [S, d]."""
+        """Random states of B_er, from which chains start or restart in their i-th iteration: [S, d]."""
         place = self.streams.integers(Purpose.CHAIN_START, (1,), self.replay.size, step=step, inner=i)
         return self.replay.gather(place).state[:, 0]
 
@@ -81,7 +81,7 @@ class Dyna(ER):
         return self.streams.normal(purpose, (count, self.noise_dim), step=step, inner=inner)
 
     def sample_states(self, step: tf.Tensor, count: int, newest: int | None = None) -> tf.Tensor:
-        """See `ER.sample_states`: from B_sc, or its `newest` states; from B_er where B_sc is empty."""
+        """See `ER.sample_states`. Draws from B_sc, or its `newest` states; from B_er where B_sc is empty."""
         queued = self.queue.draw(self.streams, Purpose.OWN_DRAWS, count, step, newest=newest)
         return tf.where(self.queue.size[:, None, None] > 0, queued, super().sample_states(step, count))
 

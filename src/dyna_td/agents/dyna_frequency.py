@@ -9,7 +9,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.search.rules import gradient
 from dyna_td.settings import DynaSettings
 
-# Counters of the fills that climb the frequency, each beside the counter of all fills.
+# The counters of fills that climb the frequency, each with the counter of all fills.
 COUNTED = {
     "frequency_steps_made": "chain_steps_made",
     "frequency_vanished_gradients": "chain_vanished_gradients",
@@ -20,9 +20,9 @@ COUNTED = {
 class DynaFrequency(Dyna):
     """This is HC-Dyna with: h(s) = ||grad V||^2 + ||Hessian V||_F^2 in half of the fills, h(s) = V(s) in the others.
 
-    A fair coin decides once a fill. The released code tosses at each restart, too, and climbs the target network's
+    A fair coin decides once per fill. The released code also tosses at each restart, and climbs the target network's
     frequency (docs/deviations.md). Section 2 of the paper names ||grad V|| alone; Section 5 adds the Hessian. Chains
-    that climb the frequency start in B_sc, those that climb V in B_er.
+    that climb the frequency start from states of B_sc, those that climb V from states of B_er.
     """
 
     def __init__(self, settings: DynaSettings, learner, streams: Streams, space, steps: int):
@@ -50,7 +50,7 @@ class DynaFrequency(Dyna):
         return tf.where(self.climbs_frequency(step)[:, None], queued, super().start(step, i))
 
     def climbs_frequency(self, step: tf.Tensor) -> tf.Tensor:
-        """Whether this fill climbs the frequency: bool [S]; never from an empty queue."""
+        """Whether this fill climbs the frequency, bool [S]; never while the queue is empty."""
         coin = self.streams.uniform(Purpose.CHAIN_CRITERION, (1,), step=step)[:, 0]
         return (coin < 0.5) & (self.queue.size > 0)
 

@@ -6,7 +6,7 @@ Where each line of Algorithm 4 stands:
     while c < k and i < k_b, accept, i <- i + 1   `search.chain.SearchControl.fill`
     s <- s + alpha_h grad h + noise               `search.rules`: `Algorithm4` is the box, figures take `Released`
     outside: draw s from B_er, continue           `restarts` of `search.rules` and in `fill`, `Dyna.start`
-    y-hat, h and its gradient                     here
+    y-hat, h and its gradient                     `DynaTD`
     B_sc                                          `search.queue.StateQueue`
     the mixed mini-batches                        `agents.dyna.Dyna`
     n updates, and the target network after tau   `agents.er.ER.learn` and `learning.q_learning.DQN.update`
@@ -29,7 +29,7 @@ class DynaTD(Dyna):
     smoothing = 1.0e-5  # inside the logarithm (Alg. 4)
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """grad h with y-hat constant (below Eq. 3); to converge to exp h, `langevin` differentiates y-hat too."""
+        """grad h with y-hat constant (below Eq. 3). `langevin` also differentiates y-hat, to converge to exp h."""
         if self.settings.search_control == "langevin":
             return gradient(lambda s: self.h(s, self.y_hat(s[..., 0], step, i)[:, None]), state[..., None])[..., 0]
         y = self.y_hat(state, step, i)

@@ -14,8 +14,8 @@ from dyna_td.settings import ControlSettings
 class FullPrioritizedER(PrioritizedER):
     """This is PrioritizedER with: all of B_er's priorities recomputed at the current parameters before every draw.
 
-    The targets y change only when theta is copied to the target network, so they are stored in between. Recomputing
-    |y - Q| for the whole buffer then costs one forward pass instead of two, with the same numbers.
+    The targets y change only when theta is copied to the target network, so they are stored. Recomputing |y - Q| for
+    the whole buffer then costs one forward pass instead of two, with the same numbers.
     """
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
@@ -36,7 +36,7 @@ class FullPrioritizedER(PrioritizedER):
         return super().draw(step, k)
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
-        # The tree's priorities date from before the last update.
+        # The tree's priorities are older than the last update, so a new tree is built.
         uniforms = self.streams.uniform(Purpose.OWN_DRAWS, (count,), step=step)
         places, _ = draw_leaves(build_levels(self.current_priorities()), uniforms)
         return self.replay.gather(places).state

@@ -10,8 +10,8 @@ from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
 class LaBER(ER):
     """This is ER with: each mini-batch drawn by |delta| from a uniform batch `large_batch` times as large.
 
-    The large batch's TD errors are computed for each draw, so no priority is outdated, and no model is needed. With
-    importance weights the expected gradient is that of the large batch.
+    The large batch's TD errors are computed for each draw, so no priority is outdated. With importance weights the
+    expected gradient is that of the large batch.
     """
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -20,7 +20,7 @@ class LaBER(ER):
         return places, weight if self.settings.importance_weights else tf.ones([])
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
-        # IDEAL_DRAWS also draws p*, so the two share random numbers; published runs have them so.
+        # p* is drawn with the same purpose, so both share random numbers. A change would alter published runs.
         places, _ = self.draw_by_priority((Purpose.OWN_DRAWS, Purpose.IDEAL_DRAWS), count, step)
         return self.replay.gather(places).state
 

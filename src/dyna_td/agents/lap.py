@@ -9,9 +9,9 @@ from dyna_td.learning.streams import Purpose
 class LAP(SchaulPrioritizedER):
     """This is SchaulPrioritizedER with: Huber's loss, priorities max(|delta|, 1)^alpha, and no importance weights.
 
-    Where |delta| <= 1 draws are uniform and the loss is squared, as ER's. Beyond, the size of an error sets how often
-    it is drawn, and the loss's gradient keeps only its sign. So no weights have to undo the draw. Draws are
-    independent, not stratified (their code).
+    Where |delta| <= 1, draws are uniform and the loss is squared, as in ER. Larger errors are drawn in proportion to
+    |delta|^alpha, and the loss's gradient keeps only their sign, so no weights are needed. As in the authors' code,
+    draws are independent, not stratified.
     """
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -10,13 +10,13 @@ from dyna_td.learning.sum_tree import total
 class PAL(ER):
     """This is ER with: a loss whose expected gradient under uniform draws is LAP's under its prioritized draws.
 
-    LAP's priorities may be outdated, PAL's are not: they are those of the mini-batch, part of its loss.
+    LAP's priorities may be outdated. PAL's never are, because its loss computes them for the mini-batch.
     """
 
     def loss(self, td_error: tf.Tensor) -> tf.Tensor:
         """delta^2 / 2 where |delta| <= 1, else |delta|^(1 + alpha) / (1 + alpha).
 
-        Divided by the mini-batch's mean of LAP's priorities, which is held constant.
+        This is divided by the mini-batch's mean of LAP's priorities, which is held constant.
         """
         alpha = self.settings.priority_exponent
         beyond = lap_priority(td_error, 1.0 + alpha) / (1.0 + alpha)

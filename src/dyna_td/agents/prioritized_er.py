@@ -12,9 +12,9 @@ from dyna_td.settings import ControlSettings
 class PrioritizedER(ER):
     """This is ER with: half of each mini-batch drawn in proportion to priorities (appendix "Hyper-parameter settings").
 
-    The priority is |delta|, exponent 1, without importance weights; the uniform half reduces the bias. A priority
-    is computed when a transition is stored. An update refreshes the priorities of its mini-batch, with the TD errors
-    from before it. All others stay outdated: this is the limitation that the paper studies.
+    The priority is |delta|, with exponent 1 and without importance weights; the uniform half reduces the bias. A
+    priority is computed when a transition is stored. An update refreshes only its mini-batch's priorities, with TD
+    errors from before the update. All others stay outdated: this is the limitation that the paper studies.
     """
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):

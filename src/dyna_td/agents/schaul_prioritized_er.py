@@ -1,4 +1,4 @@
-"""SchaulPrioritizedER: prioritized replay with the settings of Schaul et al. (2016), a second, fair baseline."""
+"""SchaulPrioritizedER: prioritized replay with the settings of Schaul et al. (2016), as a second baseline."""
 
 import tensorflow as tf
 
@@ -7,8 +7,8 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.settings import ControlSettings
 
-FIRST_BETA = 0.4  # importance-sampling exponent at the first step; rises linearly to 1 at the last
-PRIORITY_FLOOR = 1e-6  # added to |delta|, so every transition can be drawn again
+FIRST_BETA = 0.4  # importance-sampling exponent at the first step, rising linearly to 1 at the last
+PRIORITY_FLOOR = 1e-6  # added to |delta|, so that every transition can be drawn
 
 
 class SchaulPrioritizedER(PrioritizedER):

@@ -1,10 +1,10 @@
-"""The settings of single agents: an agent that is not here has those of its learner, with or without search control."""
+"""Settings of single agents. Other agents have those of their learner, with or without search control."""
 
 from dataclasses import dataclass
 
 from dyna_td.settings import DDPGSettings, DQNSettings, DynaSettings, number, other_default
 
-MOST_EXPONENT = 2  # exponent of a priority: larger ones leave float32 before the squared loss of the same TD error does
+MOST_EXPONENT = 2  # a priority's: with a larger one, priorities overflow float32 before squared TD errors do
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,12 @@ class _Prioritized:
 
 @dataclass(frozen=True)
 class PrioritizedSettings(_Prioritized, DQNSettings):
-    """Of PrioritizedER and FullPrioritizedER."""
+    """Settings of PrioritizedER and FullPrioritizedER."""
 
 
 @dataclass(frozen=True)
 class DDPGPrioritizedSettings(_Prioritized, DDPGSettings):
-    """Of PrioritizedER on action vectors."""
+    """Settings of PrioritizedER on action vectors."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class _Schaul:
 
 @dataclass(frozen=True)
 class SchaulSettings(_Schaul, DQNSettings):
-    """Of SchaulPrioritizedER."""
+    """Settings of SchaulPrioritizedER."""
 
 
 @dataclass(frozen=True)
 class DDPGSchaulSettings(_Schaul, DDPGSettings):
-    """Of SchaulPrioritizedER on action vectors."""
+    """Settings of SchaulPrioritizedER on action vectors."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class _LAP:
 
 @dataclass(frozen=True)
 class LAPSettings(_LAP, DQNSettings):
-    """Of LAP and PAL; as in their TD3. On Atari their exponent is 0.6, and Huber's loss 0.01 wide."""
+    """Settings of LAP and PAL, as in the authors' TD3. On Atari they use exponent 0.6 and a Huber loss 0.01 wide."""
 
 
 @dataclass(frozen=True)
 class DDPGLAPSettings(_LAP, DDPGSettings):
-    """Of LAP and PAL on action vectors."""
+    """Settings of LAP and PAL on action vectors."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,17 @@ class _LaBER:
 
 @dataclass(frozen=True)
 class LaBERSettings(_LaBER, DQNSettings):
-    """Of LaBER."""
+    """Settings of LaBER."""
 
 
 @dataclass(frozen=True)
 class DDPGLaBERSettings(_LaBER, DDPGSettings):
-    """Of LaBER on action vectors."""
+    """Settings of LaBER on action vectors."""
 
 
 @dataclass(frozen=True)
 class LongChainSettings(DynaSettings):
-    """Of Dyna-TD whose chains become stationary before their states count (paper, Section 4.2)."""
+    """Settings of Dyna-TD-Long, whose chains become stationary before their states count (paper, Section 4.2)."""
 
     chain_steps: int = other_default(DynaSettings, "chain_steps", 1_000)
     full_chains: bool = other_default(DynaSettings, "full_chains", True)
@@ -84,7 +84,7 @@ class LongChainSettings(DynaSettings):
 
 @dataclass(frozen=True)
 class FrequencySettings(DynaSettings):
-    """Of Dyna-Frequency: tanh for higher derivatives (paper), and its chains' step size (code)."""
+    """Settings of Dyna-Frequency: tanh, which has higher derivatives (paper), and the chains' step size (code)."""
 
     activation: str = other_default(DynaSettings, "activation", "tanh")
     step_size: float = other_default(DynaSettings, "step_size", 0.01)
@@ -92,9 +92,9 @@ class FrequencySettings(DynaSettings):
 
 @dataclass(frozen=True)
 class IdealStatesSettings(DynaSettings):
-    """Of the ablation `IdealStates`: p* is too costly for every step and soon outdated.
+    """Settings of the ablation `IdealStates`: rare fills with many states, and a queue of five fills.
 
-    So a fill has many states, and the queue holds five fills.
+    p* is too costly to compute at every step, and soon outdated.
     """
 
     states_per_fill: int = other_default(DynaSettings, "states_per_fill", 1_000)
@@ -104,7 +104,7 @@ class IdealStatesSettings(DynaSettings):
 
 @dataclass(frozen=True)
 class FrozenSettings(DynaSettings):
-    """Of Dyna-TD with measurements on its last Q, by its learned model."""
+    """Settings of Dyna-TD with measurements on its last Q, by its learned model."""
 
     model: str = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
     probe_steps: int = number(5_000, "steps of a chain on the last Q", "ours", 100, 1e6)
@@ -129,17 +129,17 @@ class _WarmUp:
 
 @dataclass(frozen=True)
 class WarmUpSettings(_WarmUp, DQNSettings):
-    """Of ER with another warm-up."""
+    """Settings of ER with another warm-up."""
 
 
 @dataclass(frozen=True)
 class PrioritizedWarmUpSettings(_Prioritized, WarmUpSettings):
-    """Of PrioritizedER with another warm-up."""
+    """Settings of PrioritizedER with another warm-up."""
 
 
 @dataclass(frozen=True)
 class DynaWarmUpSettings(_WarmUp, DynaSettings):
-    """Of a Dyna agent with another warm-up."""
+    """Settings of a Dyna agent with another warm-up."""
 
     termination: str = number(
         "known", "termination rule of search control: known or learned", "ours", choices=("known", "learned")

@@ -1,10 +1,10 @@
-"""Ablations of how agents learn where episodes end: from their warm-up or from their model; the paper has none.
+"""Ablations of how agents learn where episodes end: from their warm-up or from their model. The paper has none.
 
-`warm_up_goal` says what the warm-up shows of the goal. `natural`: whatever the random policy met. `hidden`: nothing,
-because the seed's previous transition replaces each transition into the goal. `shown`: the same, but 200 steps before
-the warm-up ends, a fixed policy begins to walk one episode to the goal. `last`: of that episode only the step into the
-goal is stored. `walk`: in the episode's place stand the last 200 steps of a random walk that reached the goal.
-`termination` says whether search control and its model know the environment's rule or learn it.
+`warm_up_goal` sets how much the warm-up shows of the goal. `natural`: what the random policy met. `hidden`: nothing,
+because the seed's previous transition replaces each transition into the goal. `shown`: as `hidden`, but a fixed policy
+walks one episode to the goal in the last 200 steps. `last`: of that episode only the step into the goal is stored.
+`walk`: the last 200 steps of a random walk to the goal are stored instead of that episode. `termination` says whether
+search control and its model know the environment's rule or learn it.
 """
 
 import copy
@@ -21,13 +21,13 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled
 from dyna_td.settings import ControlSettings
 
-LONGEST = 200  # steps of the demonstration at most
-_MOST = 2**21  # steps of a random walk; it is expected to need some ten thousand
-_WALK = 2**12 - 1  # inner step of its draws, which no simulated mini-batch has
+LONGEST = 200  # most steps of the demonstration
+_MOST = 2**21  # most steps of the random walk, which needs some ten thousand on average
+_WALK = 2**12 - 1  # inner step of the walk's draws, which no simulated mini-batch has
 
 
 def _through_the_hole(state: tf.Tensor) -> tf.Tensor:
-    """GridWorld: to the height of the hole, through it, up and right; [S, 2] -> int32 [S]."""
+    """GridWorld: moves to the height of the hole, through it, then up and right; [S, 2] -> int32 [S]."""
     x, y = tf.unstack(state, axis=-1)
     up, right, down = tf.zeros_like(x, tf.int32), tf.ones_like(x, tf.int32), 2 * tf.ones_like(x, tf.int32)
     before = tf.where(y < 0.42, up, tf.where(y > 0.48, down, right))
@@ -44,7 +44,7 @@ DEMONSTRATIONS = {"GridWorld": _through_the_hole, "MountainCar-v0": _along_the_v
 
 
 class _WarmUp:
-    """An agent with another warm-up; goes before the agent among the bases."""
+    """Gives an agent another warm-up; stands before the agent in the list of base classes."""
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
         if settings.warm_up_goal in ("shown", "last", "walk") and space.name not in DEMONSTRATIONS:
@@ -81,7 +81,7 @@ class _WarmUp:
         return super().observe(transition)
 
     def _hide(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
-        """The transition; during the warm-up, the seed's previous one in place of one into the goal."""
+        """`transition`; if it enters the goal during the warm-up, the seed's previous transition instead."""
         is_hidden = warms_up & (transition.terminated[:, 0] > 0)
         kept = _choose(is_hidden, Transition(*(part.read_value() for part in self.previous)), transition)
         for variable, part in zip(self.previous, kept, strict=True):
@@ -89,12 +89,12 @@ class _WarmUp:
         return kept
 
     def _show(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
-        """The next step of the demonstration, until it reaches the goal, in the last steps of the warm-up."""
+        """The demonstration's next step, in the last steps of the warm-up until it ends; else `transition`."""
         size = self.replay.size
         is_showing = warms_up & (size >= self.settings.warm_up_steps - LONGEST) & ~self.is_shown
         state = self.demonstrator.read_value()
         action = DEMONSTRATIONS[self.twin.name](state)
-        # Search control draws this purpose only after the warm-up.
+        # Search control draws with this purpose only after the warm-up, so random numbers do not repeat.
         noise = tf.zeros([self.streams.count, 0])
         if self.twin.noise_dim:
             noise = self.streams.normal(Purpose.SIMULATED_ENVIRONMENT, (self.twin.noise_dim,), step=size)
@@ -106,7 +106,7 @@ class _WarmUp:
         return _choose(is_stored, Transition(*(part[:, None] for part in shown)), transition)
 
     def _replay_walk(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
-        """The next step of the random walk, in the last steps of the warm-up."""
+        """The random walk's next step in the last steps of the warm-up; else `transition`."""
         place = self.replay.size - (self.settings.warm_up_steps - LONGEST)
         column = tf.clip_by_value(place, 0, LONGEST - 1)
         walked = Transition(*(tf.gather(part, [column], axis=1) for part in self.walk))
@@ -130,7 +130,7 @@ class UniformStatesWarmUp(_WarmUp, UniformStates):
 
 
 def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
-    """The last transitions of a random walk from the start into the goal, on a clock without time limit.
+    """The last transitions of a random walk from the start into the goal, without a time limit.
 
     Returns:
       Their number, int32 [S], at most `LONGEST`, and their parts, [S, LONGEST, ...], which end with the goal.
@@ -161,7 +161,7 @@ def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
 
 
 def _without_rule(space):
-    """The space without its termination rule: no state counts as terminal, and a learned model predicts the end."""
+    """The space without its termination rule: no state counts as terminal, and a learned model predicts ends."""
     space = copy.copy(space)
     space.knows_termination = False
     space.is_terminal = lambda state: tf.zeros(tf.shape(state)[:-1], tf.bool)
@@ -169,7 +169,7 @@ def _without_rule(space):
 
 
 def _parts(d: int) -> list[tuple[tuple[int, ...], tf.DType]]:
-    """The shapes and types of a transition's parts, without [S, 1]."""
+    """The shape and type of each part of a transition, without the leading axes [S, 1]."""
     return [((d,), tf.float32), ((), tf.int32), ((), tf.float32), ((d,), tf.float32), ((), tf.float32)]
 
 

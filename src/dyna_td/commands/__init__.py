@@ -1,1 +1,1 @@
-"""The commands of `python -m dyna_td`: their options, and what each does."""
+"""The commands of `python -m dyna_td`, with their options."""

@@ -15,7 +15,7 @@ from dyna_td.settings import MOST_SEEDS, MOST_STEPS, DDPGDynaSettings, DynaSetti
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose mistakes end in one sentence, like all others."""
+    """An argument parser that raises a UserError of one sentence for each mistake."""
 
     def parse_known_args(self, args=None, namespace=None):
         parsed, unknown = super().parse_known_args(args, namespace)
@@ -30,14 +30,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive_integer(text: str) -> int:
-    """A number of steps, cores or episodes."""
+    """Reads a number of steps, cores or episodes."""
     if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) <= MOST_STEPS:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MOST_STEPS}, not {text!r}")
     return int(text)
 
 
 def between(least: float, most: float) -> Callable[[str], float]:
-    """A reader of numbers within bounds."""
+    """Returns a function that reads a number within these bounds."""
 
     def read(text: str) -> float:
         with contextlib.suppress(ValueError):
@@ -49,7 +49,7 @@ def between(least: float, most: float) -> Callable[[str], float]:
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """`0-19`, `0,3,7` or a mixture, each seed once."""
+    """Reads seeds, each named once: `0-19`, `0,3,7` or a mixture."""
     chosen: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
@@ -66,14 +66,14 @@ def seeds(text: str) -> tuple[int, ...]:
 
 
 def adopt_own_agent(words: Sequence[str]) -> None:
-    """Enters the class of `--agent module:Class` among the agents, so that its own settings become options."""
+    """Registers the class of `--agent module:Class` as an agent, so that its own settings become options."""
     for option, value in itertools.pairwise([part for word in words for part in word.split("=", 1)]):
         if option == "--agent" and ":" in value:
             own_agents.adopt(value)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Adds an option for each setting that an agent has, in groups: of every agent, of Dyna agents, of single ones."""
+    """Adds an option for each setting, in three groups: of all agents, of Dyna agents, of single agents."""
     types = (registry.settings_type("GridWorld", agent) for agent in ("er", "dyna_td"))
     model_free, dyna = ({setting.name for setting in fields(each)} for each in types)
     sources = "in brackets: the source of the default. code: the authors' released code, where the paper is silent"
@@ -83,7 +83,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     for name, meaning in registry.all_settings().items():
         group = common if name in model_free else of_dyna if name in dyna else single
         several = "; 0.001,0.0001 chooses one of them on other seeds" if name == "learning_rate" else ""
-        text = f"{meaning}{several} ({_defaults_text(name)})".replace("%", "%%")  # argparse fills in what follows one %
+        text = f"{meaning}{several} ({_defaults_text(name)})".replace("%", "%%")  # argparse expands a single %
         group.add_argument(_option(name), metavar="X", help=text)
 
 
@@ -92,7 +92,7 @@ def _option(setting: str) -> str:
 
 
 def _defaults_text(setting: str) -> str:
-    """The default of `setting` on each kind of environment that has it, and of the agents that have another."""
+    """The default of `setting` for each kind of environment, and for each agent with another default."""
     kinds = {
         f" on {registry.SUPERVISED_TASK}": RegressionSettings,
         " on discrete actions": DynaSettings,
@@ -119,7 +119,7 @@ def _setting_text(value: object) -> str:
 
 
 def sweep(environment: str, agent: str, options: argparse.Namespace) -> tuple[float, ...]:
-    """The learning rates of `--learning-rate 0.001,0.0001`, which is taken out of `options`; none for a single one."""
+    """The rates of `--learning-rate 0.001,0.0001`, and removes them from `options`; empty for a single rate."""
     texts = (options.learning_rate or "").split(",")
     if len(texts) < 2:
         return ()
@@ -128,7 +128,7 @@ def sweep(environment: str, agent: str, options: argparse.Namespace) -> tuple[fl
 
 
 def settings(environment: str, agent: str, options: argparse.Namespace):
-    """The settings that the options ask for; those that are not given keep their defaults."""
+    """The settings that the options ask for; all others keep their defaults."""
     given = {name: text for name in registry.all_settings() if (text := getattr(options, name)) is not None}
     known = {setting.name: setting for setting in fields(registry.settings_type(environment, agent))}
     numbers = {}
@@ -140,7 +140,7 @@ def settings(environment: str, agent: str, options: argparse.Namespace):
 
 
 def _value(text: str, default: object) -> object:
-    """The value that an option's text stands for; the text itself if it is none, which `settings.checked` refuses."""
+    """The value that an option's text stands for. Other text is returned as it is; `settings.checked` refuses it."""
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(text.lower(), text)
     if isinstance(default, str):

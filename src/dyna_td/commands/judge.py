@@ -1,4 +1,4 @@
-"""The commands `aggregate`, `claims`, `report` and `compare`, which read what training left."""
+"""The commands `aggregate`, `claims`, `report` and `compare`, which read the results of training."""
 
 import argparse
 import os
@@ -20,14 +20,14 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     """Adds the commands by `add(name, function, text)`; `scaled` has the option --scale, see `cli`."""
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[scaled])
     curves.add_argument("figure", help=f"figure_1, ..., {', '.join(plans.STUDIES)}")
-    text = "judge the paper's claims by the runs that are there; trains nothing"
+    text = "judge the paper's claims by the finished runs; trains nothing"
     judged = add("claims", _claims, text, parents=[scaled])
     text = "judge by the published runs, all of the paper's scale"
     judged.add_argument("--reference", action="store_true", help=text)
-    add("report", _report, "put figures, verdicts, costs and sources that are there on one page", parents=[scaled])
+    add("report", _report, "put all finished figures, verdicts, costs and sources on one page", parents=[scaled])
     text = "compare two trainings; or finished runs with the published numbers, digit by digit"
     compared = add("compare", _compare, text, parents=[scaled])
-    text = "two CSVs of trainings; or figures, figure_1, ... (default: all figures that are there)"
+    text = "two CSVs of trainings; or figures, figure_1, ... (default: all finished figures)"
     compared.add_argument("names", nargs="*", metavar="CSV or FIGURE", help=text)
     text = "the picture of two trainings (default: their names joined, in this folder)"
     compared.add_argument("--output", type=Path, metavar="PNG", help=text)
@@ -67,7 +67,7 @@ def _claims(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from dyna_td.pages import report  # with the libraries that only a page needs
+    from dyna_td.pages import report  # imported here: only pages need its libraries
 
     plan = plans.load_plan(options.scale)
     page = results.DIRECTORY / plan.scale / "report.html"

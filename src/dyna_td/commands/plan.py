@@ -1,4 +1,4 @@
-"""The commands `list` and `estimate`: what there is to train, and what it takes."""
+"""The commands `list` and `estimate`: the runs of the plan, and their costs."""
 
 import argparse
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from dyna_td.records import metrics
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     """Adds the commands by `add(name, function, text)`; `scaled` has the option --scale, see `cli`."""
     listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[scaled])
-    text = "all lines with these words, also runs and the meaning of metrics"
+    text = "only lines with these words, among them runs and meanings of metrics"
     listed.add_argument("words", nargs="*", metavar="WORD", help=text)
-    text = "tell what figures take, in measured core-hours and memory"
+    text = "estimate the core-hours and memory of figures from measured runs"
     estimated = add("estimate", _estimate, text, parents=[scaled])
     estimated.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all of the paper)")
     text = "cores to share the jobs among (default: 2)"
@@ -24,13 +24,13 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
-    heading = f"figures at scale {plan.scale}; `list figure_4` has its runs, `list return` explains metrics:"
+    heading = f"figures at scale {plan.scale}; `list figure_4` shows its runs, `list return` explains metrics:"
     lines, details = [], []
     for figure in plan.drawn.values():
         lines.append(f"  {figure.name}: {figure.title} (runs: {len(figure.runs)})")
         details += [f"  {figure.name} {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)" for run in figure.runs]
     details += [f"  {name} [{metric.unit}]: {metric.meaning}" for name, metric in metrics.METRICS.items()]
-    lines.append(f"environments: {', '.join(registry.ENVIRONMENTS)}; by hand any that Gymnasium can make")
+    lines.append(f"environments: {', '.join(registry.ENVIRONMENTS)}; `train` takes any that Gymnasium can make")
     lines.append(f"agents: {', '.join(registry.AGENTS)}")
     lines.append(f"agents on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}")
     lines.append(f"metrics: {', '.join(metrics.METRICS)}")
@@ -46,5 +46,5 @@ def _list(options: argparse.Namespace) -> None:
 def _estimate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figures = [plan.figure(name) for name in dict.fromkeys(options.figures)] or list(plan.figures.values())
-    print(f"scale {plan.scale}, as measured or, from published runs, estimated:")
+    print(f"scale {plan.scale}, measured, or estimated from published runs:")
     print(costs.as_text(plan, figures, options.cores))

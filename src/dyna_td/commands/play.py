@@ -16,17 +16,17 @@ from dyna_td.records.policy import Policy, load_policy
 def add_commands(add: Callable) -> None:
     """Adds the command by `add(name, function, text)`; see `cli`."""
     play = add("play", _play, "evaluate a trained policy, or show it in a video")
-    play.add_argument("policy", type=Path, metavar="NPZ", help="x.policy.npz, which `train` left beside x.csv")
+    play.add_argument("policy", type=Path, metavar="NPZ", help="x.policy.npz, which `train` writes beside x.csv")
     play.add_argument(
-        "--seed", type=int, metavar="K", help="whose policy (default: each; for a picture or video the first)"
+        "--seed", type=int, metavar="K", help="the seed to play (default: all; for a picture or video the first)"
     )
-    play.add_argument("--episodes", type=arguments.positive_integer, metavar="N", help="default: 10; of a video 1")
-    text = "share of random actions, where actions are discrete (default: as in training's evaluations)"
+    play.add_argument("--episodes", type=arguments.positive_integer, metavar="N", help="default: 10; for a video 1")
+    text = "share of random actions, for discrete actions only (default: as in training's evaluations)"
     play.add_argument("--epsilon", type=arguments.between(0, 1), metavar="X", help=text)
     shown = play.add_mutually_exclusive_group()
     shown.add_argument("--video", type=Path, metavar="FILE", help="show the episodes in a .gif or .mp4")
     text = (
-        "show value, TD error, queue and a chain in a .png, or over training in a .gif or .mp4; trains the seed again"
+        "show value, TD error, queue and a chain in a .png, or over training in a .gif or .mp4; this retrains the seed"
     )
     shown.add_argument("--explain", type=Path, metavar="FILE", help=text)
 
@@ -46,14 +46,14 @@ def _play(options: argparse.Namespace) -> None:
 
 
 def _evaluate(policy: Policy, seeds: tuple[int, ...], options: argparse.Namespace) -> None:
-    from dyna_td.playing import episodes  # with Gymnasium
+    from dyna_td.playing import episodes  # imported here: only playing needs Gymnasium
 
     epsilon = policy.epsilon if options.epsilon is None else options.epsilon
     count = options.episodes or 10
     print(f"{policy.about['agent']} on {policy.environment}, {count} episodes a seed, epsilon {epsilon:g}:")
     means = []
     for seed in seeds:
-        # One for each seed: what an environment keeps must not reach another seed's numbers.
+        # Each seed has its own environment: state that one keeps must not alter another seed's numbers.
         with closing(episodes.make_environment(policy.environment)) as environment:
             played = [episodes.play(policy, environment, seed, number, epsilon) for number in range(count)]
         means.append(np.mean([episode.total for episode in played]))
@@ -79,7 +79,7 @@ def _show(policy: Policy, seed: int, options: argparse.Namespace) -> None:
 
 
 def _explain(policy: Policy, seed: int, path: Path) -> None:
-    from dyna_td.playing import explain  # with TensorFlow, when it trains
+    from dyna_td.playing import explain  # imported here: it may load TensorFlow
 
     if path.suffix not in (".png", ".gif", ".mp4"):
         raise UserError(f"--explain is {str(path)!r}, expected a name that ends in .png, .gif or .mp4.")

@@ -16,9 +16,9 @@ from dyna_td.records.files import ROOT, write_whole
 def add_commands(add: Callable) -> None:
     """Adds these commands by `add(name, function, text, parents=...)`; see `cli`."""
     named = argparse.ArgumentParser(add_help=False)
-    named.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all that are there)")
-    add("restore", _restore, "bring published runs back to the results, so that nothing finished is trained again")
-    text = "for maintainers: publish finished figures, after checking all of them, and store the other finished runs"
+    named.add_argument("figures", nargs="*", metavar="FIGURE", help="figure_1, ... (default: all)")
+    add("restore", _restore, "copy published runs back into the results, so that they are not trained again")
+    text = "for maintainers: check and publish finished figures, and store the other finished runs"
     add("reference", _reference, text, parents=[named])
     add("gallery", _gallery, "for maintainers: draw the published pictures from the published tables", parents=[named])
     text = "for maintainers: write the generated parts of README.md and docs/ from the published results"
@@ -52,7 +52,7 @@ def _restore(options: argparse.Namespace) -> None:
     print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
     if changed := provenance.changed_sources(plan.all_runs.values()):
         print(
-            f"sources that changed since these runs were published: {len(changed)}, {changed[0]} first; "
+            f"sources that changed since these runs were published: {len(changed)}, for example {changed[0]}; "
             "`make all-figures` trains beginnings of the runs, and says whether their numbers still hold."
         )
     for sentence in back.damaged:
@@ -69,7 +69,7 @@ def _gallery(options: argparse.Namespace) -> None:
 
 
 def _readme(options: argparse.Namespace) -> None:
-    from dyna_td.pages import markdown  # with the libraries that only pages need
+    from dyna_td.pages import markdown  # imported here: only pages need its libraries
     from dyna_td.pages.facts import Facts
     from dyna_td.publishing import summary
 
@@ -80,6 +80,6 @@ def _readme(options: argparse.Namespace) -> None:
     for number, verdict in facts.verdicts.items():
         finding = facts.findings.get(number)
         if finding and finding["verdict"] != verdict:
-            print(f"claim {number} is {verdict}, but its finding explains {finding['verdict']}: it is left out.")
+            print(f"claim {number} is {verdict}, but its finding explains {finding['verdict']}: the pages omit it.")
         elif not finding and verdict in ("contradicted", "undecided"):
-            print(f"claim {number} is {verdict}: a finding in experiments/findings.yaml would explain it.")
+            print(f"claim {number} is {verdict}: explain it by a finding in experiments/findings.yaml.")

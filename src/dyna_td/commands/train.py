@@ -30,7 +30,7 @@ from dyna_td.training.progress import progress
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     """Adds the commands by `add(name, function, text)`; `scaled` has the option --scale, see `cli`."""
     kept = argparse.ArgumentParser(add_help=False)
-    text = f"seconds between checkpoints, from which a killed training goes on (default: {INTERVAL:.0f})"
+    text = f"seconds between checkpoints; a killed training continues from the last one (default: {INTERVAL:.0f})"
     kept.add_argument(
         "--checkpoint-every", type=arguments.between(0, 1e9), default=INTERVAL, metavar="SECONDS", help=text
     )
@@ -61,7 +61,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.add_argument("--steps", type=arguments.positive_integer, default=50_000, metavar="N", help=steps)
     every = "steps between two evaluations (default: 500)"
     train.add_argument("--evaluate-every", type=arguments.positive_integer, default=500, metavar="N", help=every)
-    text = "write evaluations for TensorBoard, too, as they come; `pip install tensorboard` shows them"
+    text = "also write evaluations for TensorBoard during training; `pip install tensorboard` shows them"
     train.add_argument("--tensorboard", type=Path, metavar="DIR", help=text)
     arguments.add_settings(train)
 
@@ -71,7 +71,7 @@ def _train(options: argparse.Namespace) -> None:
     agent = own_agents.require_agent(options.agent, environment)
     if options.output.suffix != ".csv":
         raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
-    sweep = arguments.sweep(environment, agent, options)  # takes it out of the options
+    sweep = arguments.sweep(environment, agent, options)  # removes the rates from the options
     run = Run(
         environment=environment,
         agent=agent,
@@ -95,7 +95,7 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
-    """The choice of a sweep by hand, on as many seeds as are reported; a finished sweep is not trained again."""
+    """Sweeps the rates of `train` on as many seeds as are reported; returns the choice. Reads a finished sweep."""
     candidates = selection_runs(run, len(run.seeds))
     tried = replace(run, seeds=candidates[0].seeds)
     if set(tried.seeds) & set(run.seeds):
@@ -104,7 +104,7 @@ def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
         )
     csv = options.output.with_name(f"{options.output.stem}{results.SWEEP}.csv")
     outputs.require_own(csv, tried, candidates)
-    refused = []  # now already, because the sweep takes long
+    refused = []  # checked before the sweep, because it takes long
     for rate in run.sweep:
         try:
             outputs.require_own(options.output, run.with_learning_rate(rate))
@@ -132,7 +132,7 @@ def _run(options: argparse.Namespace) -> None:
     print(beginnings.read_and_repeat(plan.scale, run))
 
 
-_CHOICE = ("learning_rate", "scores", "metric", "rule", "seeds")  # what a run's JSON file has of its sweep
+_CHOICE = ("learning_rate", "scores", "metric", "rule", "seeds")  # what a run's JSON file keeps of its sweep
 
 
 def _selection_of(plan: Plan, run: Run) -> dict:
@@ -147,7 +147,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     """Trains `run` and writes `csv`, with `facts` in its JSON file; says on standard error which seeds diverged."""
     for path in outputs.files_of(csv).values():
         require_writable(path)
-    # Before the training: what is edited or committed meanwhile did not make these numbers.
+    # Read before the training, because edits and commits during it did not make these numbers.
     details = {**results.describe(run), **facts, **provenance.machine()}
     details["changed_sources"] = provenance.changed_sources([run])
     checkpoint = _checkpoint(csv, [run], details, options)
@@ -164,11 +164,11 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
 
         outcome = trainer.execute(run, show, checkpoint, watch)
     for seed, step in outcome.cost["diverged_seeds"].items():
-        print(f"warning: seed {seed} diverged, first seen at step {step}; the others go on.", file=sys.stderr)
+        print(f"warning: seed {seed} diverged, first seen at step {step}; the others continue.", file=sys.stderr)
     remarks = list(outcome.cost["remarks"].values())
     if remarks:
         others = f" (and other seeds: {len(remarks) - 1})" if len(remarks) > 1 else ""
-        print(f"warning: {remarks[0]}{others}; training went on.", file=sys.stderr)
+        print(f"warning: {remarks[0]}{others}; training continued.", file=sys.stderr)
     trained = Policy(details, outcome.weights) if outcome.weights else None
     results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
     checkpoint.remove()
@@ -179,13 +179,13 @@ def _select(options: argparse.Namespace) -> None:
     run = plan.run(options.name)
     candidates = plan.selection_runs(run)
     if not candidates:
-        raise UserError(f"{run.name} has one learning rate, there is nothing to select.")
+        raise UserError(f"{run.name} has one learning rate: there is nothing to select.")
     csv = results.run_csv(plan.scale, run.name + results.SWEEP)
     _sweep_and_write(replace(run, seeds=candidates[0].seeds), candidates, csv, options)
 
 
 def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argparse.Namespace) -> None:
-    """Trains `candidates`, one a learning rate of the swept `run`, and writes `csv`; its JSON file has the choice."""
+    """Trains `candidates`, one per learning rate of `run`; writes `csv`, and the choice into its JSON file."""
     require_writable(csv)
     machine = provenance.machine()
     checkpoint = _checkpoint(csv, candidates, machine, options)
@@ -206,7 +206,7 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
 
 
 def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Namespace) -> Checkpoint:
-    """The file from which the training of `csv` goes on; it belongs to these runs, this code, versions and CPU."""
+    """The checkpoint of the training of `csv`; it is valid only for these runs, and for this code, versions and CPU."""
     described = [results.describe(run) for run in runs]
     identity = {
         "settings": outputs.settings_of(described),
@@ -214,6 +214,6 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "versions": machine["versions"],
         "cpu": machine["cpu"],
         "vectors": machine["vectors"],
-        "format": 4,  # of the file: one of another format is not read
+        "format": 4,  # the file's; other formats are not read
     }
     return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, options.checkpoint_every)

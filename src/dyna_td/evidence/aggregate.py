@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy  # whose parts are loaded when they are used
+import scipy  # loads its parts when they are used
 
 from dyna_td.evidence.scores import Measured, score
 from dyna_td.plan.planned import Figure, Panel
@@ -18,18 +18,18 @@ from dyna_td.theory.hitting_times import CLOSED_FORMS
 COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95", "high95", "iqm", "n"]
 
 SMOOTHING = 30  # evaluations in the moving average of figures on control (paper, figure 4's caption)
-SMOOTHED = "_smoothed"  # ends the names of metrics that are such averages
+SMOOTHED = "_smoothed"  # suffix of such averages' metric names
 
-# Endings of metrics in a panel with baselines. The first is a seed's mean over learning. The second is that mean minus
-# a baseline's, whose name follows.
+# Suffixes of metrics in a panel with baselines: a seed's mean over learning, and this mean minus that of a baseline,
+# whose name follows the suffix.
 OVER_LEARNING = "_over_learning"
 LESS = "_less_"
 
 
 def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> dict[Path, str]:
-    """The texts of a figure's tables, by the path; runs are in `directory`.
+    """The text of each of a figure's tables, by its path; runs are read from `directory`.
 
-    curves.csv has its curves, repeats.csv how far its runs repeat the published ones, states.csv any states it shows.
+    curves.csv has its curves, repeats.csv how far its runs repeat the published ones, states.csv its states, if any.
     """
     csv = results.curves_csv(scale, figure.name, directory)
     places = {
@@ -45,14 +45,14 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
 
 
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
-    """All curves of `figure` with the columns `COLUMNS`, a panel's own metric first, and in control smoothed too.
+    """All curves of `figure`, with the columns `COLUMNS`: a panel's own metric comes first, in control also smoothed.
 
     `read` gives the records `seed,step,metric,value` of a run and the contents of its JSON file.
 
-    Rows of `diverged_seed` and `train_seconds` are no evaluations. Those of `diverged_seed` have a diverged seed's
-    number as their mean, at the step where it was noticed. In a panel against training seconds, `train_seconds` is the
-    job's training time up to `step`, divided by its seeds. In a panel against driving steps, the metric has the steps
-    of `crashes_by_driving_step`. A panel with baselines has its own metric and the rows of `_comparisons`, no others.
+    Rows of `diverged_seed` and `train_seconds` are no evaluations. The mean of `diverged_seed` is the number of a
+    diverged seed, at the step where it was noticed. In a panel against training seconds, `train_seconds` is the job's
+    training time up to `step`, divided by its seeds. A panel against driving steps begins with the rows of
+    `crashes_by_driving_step`. A panel with baselines omits all other metrics, and ends with the rows of `_comparisons`.
     """
     parts = []
     for panel_key, panel in figure.panels.items():
@@ -118,10 +118,10 @@ def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:
     """Crashes in evaluation episodes so far, against the environment steps that evaluations drove (figure 13b).
 
     A crash ends its episode, so seeds have driven different distances after equally many evaluations. They are compared
-    at up to 200 equal distances, the longest of which every seed has driven.
+    at up to 200 equally spaced distances that every seed has driven.
 
     Args:
-      records: of a run, with the metrics crashed and episode_length.
+      records: a run's, with the metrics crashed and episode_length.
 
     Returns:
       seed, step, metric (`crashes`), value.
@@ -132,23 +132,23 @@ def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:
     steps = np.unique(np.linspace(0, shortest, min(shortest, 200) + 1).astype(int))
     parts = []
     for seed in driven.columns:
-        so_far = np.concatenate([[0.0], crashes[seed]])  # before the first episode has ended, there is none
+        so_far = np.concatenate([[0.0], crashes[seed]])  # no crash before the first episode ends
         value = so_far[np.searchsorted(driven[seed], steps, side="right")]
         parts.append(pd.DataFrame({"seed": seed, "step": steps, "metric": "crashes", "value": value}))
     return pd.concat(parts, ignore_index=True)
 
 
 def smoothed(records: pd.DataFrame, window: int = SMOOTHING) -> pd.DataFrame:
-    """Each seed's mean over an evaluation and the `window` - 1 before it, or as many as there are; a gap stays a gap.
+    """Each seed's mean over an evaluation and up to `window` - 1 before it; a gap stays a gap.
 
-    The paper averages over seeds after smoothing; the standard error of such averages is not that of one evaluation.
+    The paper averages over seeds after smoothing, so standard errors here are not those of single evaluations.
 
     Args:
       records: seed, step, metric, value; a value that is not finite is a gap.
       window: evaluations.
 
     Returns:
-      The same columns, the metrics' names ending in `SMOOTHED`.
+      The same columns; metric names end in `SMOOTHED`.
     """
     finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
     table = finite.pivot(index="step", columns=["metric", "seed"], values="value").sort_index()
@@ -161,8 +161,8 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     """Statistics over seeds for each step and metric.
 
     `low95` and `high95` bound Student's 95% interval of the mean; `iqm` is the mean of the middle half of the seeds.
-    A value that is not finite, of a seed that diverged, is left out, and `n` counts the others. With one seed the
-    standard error and the interval are not defined (NaN).
+    Values that are not finite, of diverged seeds, are left out; `n` counts the others. With one seed the standard error
+    and the interval are undefined (NaN).
     """
     finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
     table = finite.pivot(index="seed", columns=["metric", "step"], values="value").sort_index(axis="columns")
@@ -184,7 +184,7 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.DataFrame]:
-    """Of each curve, at its last step: its score over learning, and this less that of each baseline, seed by seed."""
+    """For each curve, at its last step: its score over learning, and its differences from baselines, paired by seed."""
     for curve, mine in scores.items():
         others = {f"{panel.metric}{LESS}{name}": mine - scores[name] for name in panel.baselines if name != curve}
         values = pd.concat({f"{panel.metric}{OVER_LEARNING}": mine, **others}, names=["metric"]).rename("value")
@@ -192,6 +192,6 @@ def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.Data
 
 
 def _exact(points: pd.DataFrame) -> pd.DataFrame:
-    """Numbers without spread, a `mean` each, in the columns of measured curves."""
+    """Gives numbers without spread, one `mean` per row, the columns of measured curves."""
     mean = points["mean"]
     return points.assign(standard_error=0.0, low95=mean, high95=mean, iqm=mean)

@@ -1,8 +1,8 @@
 """The paper's claims and what would settle them: `experiments/claims.yaml`, checked against the plan.
 
-A claim has tests. A test compares curves of figures or studies, named as `figure_4/a/dyna_td`, so that it speaks of
-runs that exist. The comparison is the sum of the scores of `plus` less those of `minus` (see `scores`), seed by seed
-where the runs have the same seeds. It is positive where the claim is true; `expect` says what must hold of its mean:
+A claim has tests. A test compares runs that exist, because it names them by curves of figures or studies, such as
+`figure_4/a/dyna_td`. The comparison is the sum of the scores of `plus` less those of `minus` (see `scores`), seed by
+seed where the runs have the same seeds. It is positive where the claim is true. `expect` sets what its mean must be:
 
     greater       above `margin` (default 0)
     not_less      above -margin
@@ -12,8 +12,8 @@ where the runs have the same seeds. It is positive where the claim is true; `exp
     share_below   minus saves less than the share `margin` of the training seconds of plus
 
 A pair of curves stands for the absolute difference of their scores. With `relative`, means over seeds are compared by
-their ratio, and margins are shares. With `first_seed`, seeds below it do not count. With `above`, a seed's score is 1
-where it is above that number, else 0. With `best`, it is that number minus the seed's own. A test that is `beside` is
+their ratio, and margins are shares. With `first_seed`, seeds below it do not count. With `above`, a score becomes 1 if
+it exceeds that number, else 0. With `best`, a score becomes that number minus the score. A test that is `beside` is
 shown and judged alone, but the claim's verdict does not depend on it. A test with `compute` is an identity (see
 `identities`).
 
@@ -35,7 +35,7 @@ from dyna_td.settings import Run
 
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often")
 _TWO_CURVES = ("more_often", "share_below")
-# Keys of a test that are fields, too.
+# Keys of a test that are also fields of `MeasuredTest`.
 _AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "beside", "first_seed")
 
 
@@ -43,7 +43,7 @@ _AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", 
 class Term:
     """The score of a curve: `metric` of the curve at `path`; `run` is None while its figure is not available.
 
-    `panel` has the runs whose best agent says which seeds are stuck.
+    `panel` has all runs of the curve's panel; the best of them bounds which seeds are stuck.
     """
 
     path: str
@@ -69,7 +69,7 @@ class Term:
 
 @dataclass(frozen=True)
 class MeasuredTest:
-    """A comparison of runs (see the module); an item of `plus` or `minus` is a curve, or a pair of them."""
+    """A comparison of runs (see the module); an item of `plus` or `minus` is one curve or a pair."""
 
     label: str
     plus: tuple[tuple[Term, ...], ...]
@@ -83,7 +83,7 @@ class MeasuredTest:
     best: float | None = None
     beside: bool = False
     first_seed: int = 0  # seeds below it are left out
-    of_middle_half: bool = False  # whether the interquartile mean stands for the mean
+    of_middle_half: bool = False  # whether interquartile means are compared
 
     @property
     def terms(self) -> list[Term]:
@@ -92,19 +92,19 @@ class MeasuredTest:
 
     @property
     def is_within_panel(self) -> bool:
-        """Whether its label is the panel in which it compares curves."""
+        """Whether the test's label is the panel of its curves."""
         return self.label == self.terms[0].place
 
     @property
     def metrics(self) -> list[str]:
-        """Everything that is compared, each metric once."""
+        """The metrics that are compared, each once."""
         if self.expect == "share_below":
             return ["train_seconds"]
         return list(dict.fromkeys(term.metric for term in self.terms))
 
     @property
     def region(self) -> tuple[float, float]:
-        """Where the claim puts the mean of the comparison: an open interval, of logarithms if it is relative."""
+        """The open interval in which the claim puts the mean of the comparison; of logarithms, if it is relative."""
         margin = math.log1p(self.margin) if self.relative else self.margin
         return {"greater": (margin, math.inf), "not_less": (-margin, math.inf)}.get(self.expect, (-margin, margin))
 
@@ -146,7 +146,7 @@ class Claim:
 
 
 def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
-    """The claims of `claims.yaml` in `directory`, by number; a UserError names the claim that has a mistake."""
+    """The claims of `claims.yaml` in `directory`, sorted by number; a UserError names a claim with a mistake."""
     path = Path(directory) / "claims.yaml"
     claims: dict[int, Claim] = {}
     for content in read_checked(path, "claims")["claims"]:

@@ -12,18 +12,19 @@ from dyna_td.evidence.scorecard import number_words
 from dyna_td.records import results
 from dyna_td.registry import is_supervised
 
-ENDINGS = (".csv", ".csv.xz")  # of a training's records, its own and published ones
+ENDINGS = (".csv", ".csv.xz")  # endings of files with records, finished here or published
 
 
 def compare(csvs: Sequence[Path]) -> list[str]:
-    """The mean over learning of each of two trainings, and at last their difference, in lines.
+    """Lines of text: the mean over learning of each of two trainings, then their difference.
 
-    A seed's mean is that of its return, of the supervised task its testing RMSE, over the evaluations that both have
-    from the end of the longer warm-up on. Ten seeds or more in common are compared seed by seed, by the claims'
-    bootstrap-t; otherwise all seeds of both, by Welch's interval.
+    A seed's mean is that of its returns, or of its testing RMSEs on the supervised task. It covers the evaluations that
+    both trainings have from the end of the longer warm-up on. With ten or more common seeds, differences are paired and
+    have the claims' bootstrap-t interval. Otherwise all seeds of both are compared by Welch's interval.
 
     Raises:
-      UserError: a file is no training's, or the two have other environments or no such evaluation in common.
+      UserError: a file is no training's, the environments differ, no such evaluation is common, or a training has
+        fewer than two finite seeds.
     """
     trainings = [results.read_training(csv) for csv in csvs]
     environment, other = (details["environment"] for _, details in trainings)

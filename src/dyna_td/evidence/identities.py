@@ -1,6 +1,6 @@
-"""Claims that need no training: the paper's identities, and what the plan says of itself.
+"""Claims that need no training: the paper's identities, and facts about the plan.
 
-Each function answers one claim. Random cases come from fixed seeds, and nothing here depends on a scale.
+Each function checks one of them. Random cases come from fixed seeds, and nothing here depends on a scale.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import scipy  # loads its parts when they are used
 from dyna_td.settings import SearchControlSettings
 from dyna_td.theory import hitting_times
 
-_NETWORKS = 10  # random ones
+_NETWORKS = 10  # random networks in a check
 _STEP = 1e-30  # complex differentiation has no rounding error, so its step can be tiny
 _OF_SEARCH = [field.name for field in fields(SearchControlSettings) if field.name != "model"]
 
@@ -44,7 +44,7 @@ def theorem_1(plan) -> Check:
 
 
 def theorem_2(plan) -> Check:
-    """The theorem covers the paper's example, and the cubic loss is slower in no case that it covers."""
+    """The theorem covers the paper's example, and in every case that it covers the cubic loss is at least as fast."""
     rng = np.random.default_rng(0)
     cases = [(np.full(1000, 2.0), 570.0, 1.0, 1.0)]
     for _ in range(2000):
@@ -84,7 +84,7 @@ def cubic_sooner(form: str, plan) -> Check:
 
 
 def cubic_slower_near_minimum(plan) -> Check:
-    """From every start of figure 8d, the cubic loss takes longer to errors that are small enough."""
+    """From every start of figure 8d, the cubic loss takes longer to reach errors of at most 0.01."""
     thresholds = np.geomspace(1e-8, 1e-2, 100)
     ratio = float(np.max([hitting_times.hitting_time_ratio(start, thresholds) for start in hitting_times.STARTS]))
     return Check(ratio < 1.0, ratio, "largest ratio of the hitting times, square to cubic, for targets up to 0.01")
@@ -105,7 +105,7 @@ def flat_frequency_of_relu(plan) -> Check:
 
 
 def one_set_of_constants(plan) -> Check:
-    """Dyna-TD's runs in figures 4 and 12 differ in n and the model, but in no number of search control."""
+    """Dyna-TD's runs in figures 4 and 12 share all numbers of search control but the model."""
     runs = [run for name in ("figure_4", "figure_12") for run in plan.figure(name).runs if run.agent == "dyna_td"]
     sets = {tuple(getattr(run.settings, name) for name in _OF_SEARCH) for run in runs}
     note = f"sets of search-control constants on {len({run.environment for run in runs})} environments"

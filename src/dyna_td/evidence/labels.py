@@ -1,4 +1,4 @@
-"""What pages and pictures call agents, verdicts, tasks and windows: one table for all of them."""
+"""The names that pages and pictures give to agents, verdicts, tasks and windows."""
 
 from dyna_td.evidence.outcomes import VERDICTS
 
@@ -40,10 +40,10 @@ CURVES = {
     "ideal_states": "states from p*",
 }
 
-MODELS = {"_learned": "learned model", "_blind": "blind"}  # end the curves of agents whose model is not the true one
+MODELS = {"_learned": "learned model", "_blind": "blind"}  # suffixes of curves whose model is not the true one
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
-WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # those that are not all of learning
-DIFFERENCES = "differences"  # the picture of the benchmarks' comparisons
+WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # windows shorter than all of learning
+DIFFERENCES = "differences"  # name of the picture of the benchmarks' comparisons
 
 
 def task(environment: str) -> str:

@@ -1,4 +1,4 @@
-"""What the data answer to a test of a claim."""
+"""The data's answer to a test of a claim."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,15 @@ VERDICTS = ("supported", "contradicted", "undecided", "not run")
 
 @dataclass(frozen=True)
 class Effect:
-    """The comparison over seeds, plus less minus (see `claims`); relative ones are ratios less 1.
+    """The comparison over seeds, plus less minus (see `claims`); a relative one is a ratio less 1.
 
     Attributes:
       estimate, low95, high95: its mean with its 95% interval; `iqm` is its interquartile mean.
       low90, high90: the 90% interval of an equivalence.
-      improvement: the chance that a random seed of plus is above one of minus; of more than two curves with the same
-        seeds, the share of seeds whose comparison is positive.
-      stuck_plus, stuck_minus: share of stuck seeds of each of two curves of returns, see `scores.stuck_below`.
+      improvement: the chance that a random seed of plus exceeds one of minus; with more than two curves, the share of
+        seeds whose comparison is positive.
+      stuck_plus, stuck_minus: if two curves of returns are compared, each one's share of stuck seeds, see
+        `scores.stuck_below`.
     """
 
     estimate: float = np.nan
@@ -35,9 +36,9 @@ class Sample:
     """What was compared.
 
     Attributes:
-      n: seeds, of each sample if they are not paired; `fewest` is the number of the smallest sample.
+      n: number of seeds, of each sample if they are not paired; `fewest` is the smallest of these numbers.
       pairing, window: in words.
-      distance: of the effect from the nearest bound, below 0 outside the region.
+      distance: from the effect to the nearest bound of the claimed region, negative outside it.
       spread: standard deviation over seeds.
     """
 
@@ -57,7 +58,7 @@ class Outcome:
       p_supported, p_contradicted: corrected for the claim's tests where the claim needs it; None where nothing is
         estimated, 1 where a test is not run.
       sources: the weakest of the runs' sources, see `scores.SOURCES`.
-      seeds_to_decide: that would decide an undecided test, see `statistics.seeds_to_decide`; else None.
+      seeds_to_decide: how many seeds would decide an undecided test, see `statistics.seeds_to_decide`; else None.
       would_be: the verdict that so many seeds are expected to bring.
     """
 

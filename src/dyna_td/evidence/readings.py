@@ -1,7 +1,7 @@
-"""Readings, `experiments/readings.yaml`: claims judged once more by other runs, seeds, windows or means.
+"""Readings, `experiments/readings.yaml`: claims judged by other runs, seeds, windows or means.
 
-A reading replaces curves that a claim compares by others, or the window `auc` by another; the claim's expectations
-stay. With `added_seeds`, a test counts only the seeds that its panels do not show, if its runs have more. With
+A reading replaces a claim's curves by others, or the window `auc` by another; the claim's expectations stay. With
+`added_seeds`, a test uses only seeds that its panels do not show, if its runs have such seeds. With
 `interquartile_mean`, tests of ten seeds or more compare interquartile means over seeds.
 Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
 """
@@ -23,11 +23,11 @@ from dyna_td.settings import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
 _WITHOUT_MEAN = ("share_below", "more_often")  # tests that compare no means over seeds
-Readings = Mapping[str, list[Claim]]  # by a few words on what differs: the claims that change, as they then are
+Readings = Mapping[str, list[Claim]]  # by the reading's name: the changed claims
 
 
 def load_readings(plan: Plan, claims: list[Claim], directory: Path = DIRECTORY) -> Readings:
-    """The readings of `readings.yaml` in `directory`, in its order; a UserError names the one that has a mistake."""
+    """The readings of `readings.yaml` in `directory`, in its order; a UserError names a reading with a mistake."""
     path = Path(directory) / "readings.yaml"
     by_number = {claim.number: claim for claim in claims}
     readings: dict[str, list[Claim]] = {}
@@ -48,13 +48,13 @@ def beside(claims_csv: Path) -> Path:
 
 
 def judged(readings: Readings, plan: Plan, read: Read) -> pd.DataFrame:
-    """A row for each claim of each reading and for each of its tests: `scorecard`'s, after the reading's name."""
+    """The rows of `scorecard` for the claims of each reading, after a column with the reading's name."""
     cards = [scorecard.scorecard(claims, plan, read).assign(reading=name) for name, claims in readings.items()]
     return pd.concat(cards, ignore_index=True)[COLUMNS]
 
 
 def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
-    """The claims that one entry changes, as they then are; an entry without claims is of all that it changes."""
+    """The claims that one entry changes, in their changed form; an entry without `claims` applies to all."""
     if not content.keys() & {"curves", "window", "added_seeds", "interquartile_mean"}:
         raise UserError("it says nothing: give it curves, a window, added_seeds, or interquartile_mean.")
     numbers = content.get("claims", list(claims))
@@ -67,7 +67,7 @@ def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]
         if other != claim:
             changed.append(other)
         elif "claims" in content:
-            raise UserError(f"it changes nothing of claim {number}: take the claim from its list.")
+            raise UserError(f"it changes nothing of claim {number}: remove the claim from its list.")
     paths = {term.path for number in numbers for term in claims[number].terms}
     idle = [name for name in content.get("curves", ()) if not any(_within(path, name) for path in paths)]
     if idle:
@@ -76,7 +76,7 @@ def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]
 
 
 def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> MeasuredTest | ComputedTest:
-    """The test with the other curves, by path or by panel, and the other window, seeds or mean of a reading."""
+    """The test with a reading's curves, window, seeds and mean; curves are replaced by path or by panel."""
     if isinstance(test, ComputedTest):
         return test
     curves = content.get("curves", {})
@@ -112,7 +112,7 @@ def _run_at(path: str, plan: Plan) -> Run | None:
 
 
 def _first_added(test: MeasuredTest, plan: Plan) -> int:
-    """The first seed that no panel of the test shows and all of its runs have; 0 if there is none, or no mean."""
+    """The first seed that no panel of the test shows and all its runs have; 0 without such a seed or without a mean."""
     if test.expect in _WITHOUT_MEAN or not all(term.run for term in test.terms):
         return 0
     places = (term.path.split("/") for term in test.terms)
@@ -121,5 +121,5 @@ def _first_added(test: MeasuredTest, plan: Plan) -> int:
 
 
 def _within(path: str, name: str) -> bool:
-    """Whether the curve at `path` is `name`, or one of the panel `name`."""
+    """Whether `name` is the curve at `path`, or its panel."""
     return path == name or path.startswith(f"{name}/")

@@ -47,7 +47,7 @@ def as_csv(card: pd.DataFrame) -> str:
 
 
 def lines(card: pd.DataFrame, claims: list[Claim]) -> list[str]:
-    """A line for each claim: its number, verdict, effect and text; contradicted ones first, those not run left out."""
+    """A line for each claim: its number, verdict, effect and text; contradicted ones first, without those not run."""
     rows = card[card["row"] == "claim"].set_index("claim")
     texts = {claim.number: textwrap.shorten(claim.text, 70) for claim in claims}
     judged = [number for number in texts if rows.loc[number, "verdict"] != VERDICTS[-1]]
@@ -98,7 +98,7 @@ def number_words(value: float, is_relative: bool = False) -> str:
 
 
 def _to_decide(outcome: Outcome) -> str:
-    """The seeds with which an undecided test is expected to be decided, or why none would; "" for any other."""
+    """How many seeds are expected to decide an undecided test, or why none would, in words; "" for other tests."""
     if outcome.verdict != "undecided":
         return ""
     if outcome.seeds_to_decide is None:
@@ -143,7 +143,7 @@ def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome,
 
 
 def _claim_row(claim: Claim, verdict: str, tests: list[dict], plan: Plan) -> dict:
-    """The verdict on a claim; of a claim with one test, its numbers too."""
+    """The row of a claim; one with a single test also has that test's numbers."""
     found = Counter(test["verdict"] for test in tests)
     note = f"{len(tests)} tests: {', '.join(f'{found[name]} {name}' for name in VERDICTS if found[name])}"
     several = {"claim": claim.number, "expect": claim.combine, "scale": plan.scale, "unit": "", "note": note}

@@ -1,4 +1,4 @@
-"""Scores, one number a seed from a run's records: the numbers that claims compare.
+"""Scores, the numbers that claims compare: one for each seed, from a run's records.
 
 Windows, in environment steps or mini-batch updates; a score is the mean of unsmoothed values over the evaluations in
 its window:
@@ -9,8 +9,8 @@ its window:
     final          the last 20 evaluations of `auc`
     end            the last evaluation, for counters
     moment_early   the evaluation of figure 2's states: 10,000 environment steps
-    equal_seconds  from the end of the warm-up to the training seconds a seed that every compared run has used, the
-                   metric interpolated between evaluations: as `auc`, over the clock of figure 3c
+    equal_seconds  from the end of the warm-up to the training seconds per seed that every compared run has used: like
+                   `auc`, over the clock of figure 3c; the metric is interpolated between evaluations
 
 `auc` and `early` scale with the length of a run. `final` is 20 evaluations of a run of any length.
 """
@@ -34,7 +34,7 @@ WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
 SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`
 STUCK = 0.1  # the share of the best agent's gain that a seed must miss to be stuck, see `stuck_below`
 _LAST = 20  # evaluations in the window `final`
-_INSTANTS = 200  # equal_seconds looks at the clock so often
+_INSTANTS = 200  # points of time in equal_seconds
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Measured:
     rebuild: str
     sources: str = "current"
     read_states: Callable[[], pd.DataFrame] | None = None
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)  # by metric, once they were asked for
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)  # cached, by metric
 
     def seconds_per_seed(self) -> pd.Series:
-        """Training seconds so far, of the job divided by its seeds, by step."""
+        """The job's training seconds so far, divided by its seeds, by step."""
         steps, seconds = zip(*self.detail("train_seconds_at"), strict=True)
         return pd.Series(seconds, index=steps) / self.detail("trained_seeds")
 
@@ -82,7 +82,7 @@ class Measured:
 def reader(scale: str, directory: Path = results.DIRECTORY) -> Callable[[Run], Measured | None]:
     """A function that reads the results of a run below `directory` once, None where there are none.
 
-    Results that are damaged or not complete are a UserError that names the file and the command that rebuilds it.
+    Damaged or incomplete results raise a UserError that names the file and the command that rebuilds it.
     """
 
     @cache
@@ -146,7 +146,7 @@ def score(measured: Measured, metric: str, window: str, over: str | None = None,
       metric: a name, or several joined by "+", which are added.
       window: one of `WINDOWS`.
       over: a metric whose mean divides that of the others: crashes over episode lengths are crashes a driving step.
-      seconds: of training a seed, where `equal_seconds` ends.
+      seconds: the training seconds per seed at which `equal_seconds` ends.
     """
     values = sum(measured.values(name) for name in metric.split("+"))
     means = _mean(values, measured, window, seconds)
@@ -189,7 +189,7 @@ def steps_in(run: Run, window: str, steps: Iterable[int]) -> list[int]:
 
 
 def common_seconds(compared: Iterable[Measured]) -> float:
-    """The training seconds a seed that each of the compared runs has used at least."""
+    """The training seconds per seed that every compared run has used."""
     return min(measured.seconds_per_seed().max() for measured in compared)
 
 

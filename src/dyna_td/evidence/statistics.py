@@ -1,13 +1,13 @@
-"""Statistics of the claims: means over seeds, their intervals, and tests of what is claimed of them.
+"""Statistics of the claims: means over seeds, their intervals, and tests of claims about them.
 
 The unit is a seed. Agents share seeds, so comparisons are made seed by seed: `estimate(a - b)` of a difference,
 `estimate((a - b) - (c - d))` of a difference in differences.
 
 Its intervals are bootstrap-t intervals (Efron and Tibshirani, 1993, chapter 12): deviations of resampled means are
-divided by their own standard errors. They are the closest for skewed laws. The price: a sample that is all but constant
-can have an infinite end, and with five seeds the interval can be so wide that it settles nothing. Below `FEW` seeds
-`estimate_few` takes over: Welch's interval, and a p-value that the exact rank test must grant too. Resamples are drawn
-from a fixed seed, so the same data give the same numbers.
+divided by their own standard errors. Their coverage is the most accurate for skewed distributions. The price: an
+almost constant sample can have an infinite interval, and five seeds can give one that is too wide to settle anything.
+Below `FEW` seeds `estimate_few` takes over: Welch's interval, and the larger of the p-values of Welch's test and an
+exact rank test. Resamples are drawn from a fixed seed, so the same data give the same numbers.
 """
 
 import math
@@ -22,10 +22,10 @@ from dyna_td.errors import UserError
 
 RESAMPLES = 9_999  # (RESAMPLES + 1) * 2.5% is whole, so interval and p-value agree exactly
 LEVEL = 0.05  # tests are two-sided; intervals cover 1 - LEVEL
-FEW = 10  # seeds, below which `estimate_few` is used
-POWER = 0.8  # the chance with which `seeds_to_decide` seeds would decide
+FEW = 10  # with fewer seeds `estimate_few` is used
+POWER = 0.8  # chance that `seeds_to_decide` seeds decide
 _SEED = 20_220_801  # any number
-_DIGITS = 9  # studentized deviations are rounded to these: a tie must not depend on the order of a machine's sums
+_DIGITS = 9  # digits of studentized deviations: rounding keeps ties independent of a machine's order of sums
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Estimate:
     deviations: np.ndarray
 
     def interval(self, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
-        """The ends of the interval of coverage 1 - `level`, each [...]; infinite where the samples say nothing."""
+        """The ends of the interval of coverage 1 - `level`, each [...]; infinite for samples without spread."""
         tail = round((self.deviations.shape[-1] + 1) * level / 2)
         smallest, largest = self.deviations[..., tail - 1], self.deviations[..., -tail]
         known = self.standard_error > 0
@@ -93,8 +93,8 @@ def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
 def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike], resamples: int = RESAMPLES) -> Estimate:
     """The logarithm of the product of the means of `plus` over that of the means of `minus`.
 
-    The samples, [n] each, are positive and of the same seeds. Standard errors are the delta method's: those of the sum
-    of all values, each divided by the mean of its sample, with the sign of its side.
+    The samples, [n] each, are positive and of the same seeds. Standard errors are the delta method's: each value is
+    divided by its sample's mean, takes the sign of its side, and is summed over samples.
     """
     samples = np.array([*plus, *minus], np.float64)  # [k, n]
     sign = np.array([1.0] * len(plus) + [-1.0] * len(minus))
@@ -113,7 +113,7 @@ def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike], resamp
 def _resamples(n: int, resamples: int) -> tuple[np.ndarray, np.ndarray]:
     """The share of each of n values in each resample, [n, B]; whether a resample has one value only, [B].
 
-    A constant resample must have exactly no variance, which a difference of rounded sums does not give.
+    A constant resample must have a variance of exactly 0, which a difference of rounded sums does not give.
     """
     rng = np.random.default_rng([_SEED, 0])
     shares = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples).T / n
@@ -124,7 +124,7 @@ def _studentized(shift: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Deviations of resampled effects over their own standard errors, sorted along the last axis, [..., B]."""
     with np.errstate(invalid="ignore", divide="ignore"):
         deviations = shift / np.sqrt(variance)
-    # 0 / 0: the resample is constant and its mean is the sample's.
+    # 0 / 0 means a constant resample with the sample's mean, so no deviation.
     return np.sort(np.round(np.nan_to_num(deviations, nan=0.0, posinf=np.inf, neginf=-np.inf), _DIGITS))
 
 
@@ -134,7 +134,7 @@ class MiddleHalf:
 
     Attributes:
       effect: the interquartile mean of the sample.
-      resampled: those of the resamples, sorted, [B].
+      resampled: the interquartile means of the resamples, sorted, [B].
     """
 
     effect: float
@@ -168,11 +168,12 @@ def estimate_middle_half(sample: ArrayLike, resamples: int = RESAMPLES) -> Middl
 
 @dataclass(frozen=True)
 class FewSeeds:
-    """A difference of means of few seeds: Welch's interval, and p-values that an exact test of ranks grants too.
+    """A difference of means of few seeds: Welch's interval, and the larger p-value of Welch's and an exact rank test.
 
     Attributes:
       plus, minus: independent samples, [n] each; the effect is the sum of the means of plus less those of minus.
-      effect, standard_error: of the difference; `freedom` are Welch and Satterthwaite's degrees.
+      effect, standard_error: the difference and its standard error.
+      freedom: Welch and Satterthwaite's degrees of freedom.
     """
 
     plus: tuple[np.ndarray, ...]
@@ -182,14 +183,14 @@ class FewSeeds:
     freedom: float
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """The ends of the interval of coverage 1 - `level`; infinite where the samples say nothing."""
+        """The ends of the interval of coverage 1 - `level`; infinite without spread."""
         if not self.standard_error > 0:
             return -math.inf, math.inf
         half = scipy.stats.t.ppf(1 - level / 2, self.freedom) * self.standard_error
         return self.effect - half, self.effect + half
 
     def p_above(self, bound: float) -> float:
-        """One-sided p-value against "the effect is at most `bound`": the larger of Welch's and that of the ranks."""
+        """One-sided p-value against "the effect is at most `bound`": the larger of Welch's and the rank test's."""
         return self._p(bound, "greater")
 
     def p_below(self, bound: float) -> float:
@@ -204,19 +205,19 @@ class FewSeeds:
         return float(max(welch, self._p_of_ranks(bound, side)))
 
     def _p_of_ranks(self, bound: float, side: str) -> float:
-        """Mann and Whitney's exact test of two samples; of one or of several Wilcoxon's, of the sums seed by seed."""
-        exact = scipy.stats.PermutationMethod(n_resamples=math.inf)  # all of them, which copes with ties too
+        """Mann and Whitney's exact test for one sample a side; else Wilcoxon's, of the sums seed by seed."""
+        exact = scipy.stats.PermutationMethod(n_resamples=math.inf)  # all permutations, so ties need no care
         if len(self.plus) == len(self.minus) == 1:
             return scipy.stats.mannwhitneyu(self.plus[0] - bound, self.minus[0], alternative=side, method=exact).pvalue
         if len({len(sample) for sample in (*self.plus, *self.minus)}) > 1:
-            return 1.0  # seeds differ, so there is no exact test
+            return 1.0  # sizes differ, so there is no exact test
         return scipy.stats.wilcoxon(sum(self.plus) - sum(self.minus) - bound, alternative=side, method=exact).pvalue
 
 
 def estimate_few(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike] = ()) -> FewSeeds:
     """The sum of the means of `plus` less those of `minus`, independent samples of finite values, [n] each.
 
-    Seeds are not paired: with few of them a pairing costs more degrees of freedom than a shared seed gives back.
+    Seeds are not paired: with few of them, pairing costs more in degrees of freedom than shared seeds gain.
     """
     added, taken = (tuple(np.asarray(sample, np.float64) for sample in side) for side in (plus, minus))
     parts = [(sample.var(ddof=1) / len(sample), len(sample)) for sample in (*added, *taken) if len(sample) > 1]
@@ -228,12 +229,12 @@ def estimate_few(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike] = ()) -> 
 
 
 def p_inside(found: Estimate | MiddleHalf | FewSeeds, low: float, high: float) -> np.ndarray | float:
-    """Against "the effect is not in (low, high)", [...]: for finite ends, equivalence by two one-sided tests."""
+    """P-value against "the effect is outside (low, high)", [...]; for finite ends, by two one-sided tests."""
     return found.p_above(low) if high == np.inf else np.maximum(found.p_above(low), found.p_below(high))
 
 
 def p_outside(found: Estimate | MiddleHalf | FewSeeds, low: float, high: float) -> np.ndarray | float:
-    """Against "the effect is in [low, high]", [...]: a one-sided test at each end that is finite."""
+    """P-value against "the effect is in [low, high]", [...]: a one-sided test at each finite end."""
     return found.p_below(low) if high == np.inf else np.minimum(found.p_below(low), found.p_above(high))
 
 
@@ -244,15 +245,15 @@ def probability_of_improvement(plus: ArrayLike, minus: ArrayLike) -> float:
 
 
 def seeds_to_decide(distance: float, spread: float, level: float) -> float:
-    """Seeds with which a one-sided test at `level` finds an effect so far from its bound, with the chance `POWER`.
+    """Seeds with which a one-sided test at `level` detects an effect at this distance, with the chance `POWER`.
 
-    n = ((z_(1 - level) + z_POWER) spread / distance)^2, rounded up, for normal means. It takes the observed effect for
-    the true one, so it is a rough guide; infinite where the effect lies on the bound.
+    n = ((z_(1 - level) + z_POWER) spread / distance)^2, rounded up, for normal means. This is a rough guide, because it
+    takes the observed effect for the true one. It is infinite where the effect lies on the bound.
 
     Args:
-      distance: of the effect from the bound.
+      distance: from the effect to its bound.
       spread: standard deviation of the comparison over seeds (its standard error times the root of their number).
-      level: of the one-sided test.
+      level: the one-sided test's.
     """
     z = scipy.stats.norm.isf(level) + scipy.stats.norm.ppf(POWER)
     return float(np.ceil((z * spread / abs(distance)) ** 2)) if distance and math.isfinite(spread) else math.inf
@@ -273,8 +274,8 @@ def fisher_exact(hits: int, of: int, other_hits: int, of_others: int) -> tuple[f
 def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -> tuple[float, float, float]:
     """hits / of - other_hits / of_others with its 95% interval: (difference, low, high).
 
-    Newcombe's method 10 (1998) joins the Wilson intervals of both proportions. The interval keeps to [-1, 1], and has
-    a width even where nothing was hit.
+    Newcombe's method 10 (1998) joins the Wilson intervals of both proportions. The interval lies in [-1, 1], and has a
+    positive width even without hits.
     """
     first, second = hits / of, other_hits / of_others
     low1, high1 = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
@@ -284,7 +285,7 @@ def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
-    """Holm's adjusted p-values (1979), in the given order: those at most a level may be rejected together at it."""
+    """Holm's adjusted p-values (1979), in the given order; those at most a level may all be rejected at that level."""
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)

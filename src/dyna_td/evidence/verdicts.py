@@ -1,16 +1,16 @@
-"""Verdicts on the claims by the runs that are there: supported, contradicted, undecided or not run.
+"""Verdicts on the claims by the finished runs: supported, contradicted, undecided or not run.
 
-A test says where the mean of a comparison lies if the claim is true (`MeasuredTest.region`). It is supported if the
-data exclude that it lies outside, contradicted if they exclude that it lies inside, else undecided. Both p-values are
-two-sided, but for the support of an equivalence: two one-sided tests at 5% each, that is a 90% interval inside the
-bounds (TOST).
+A test says where the mean of a comparison lies if the claim is true (`MeasuredTest.region`). The test is supported if
+the data exclude a mean outside this region. It is contradicted if they exclude a mean inside, else undecided. P-values
+are two-sided. Only the support of an equivalence takes two one-sided tests at 5% each (TOST): its 90% interval must lie
+inside the bounds.
 
-A claim that needs `all` of its tests is supported if all are, contradicted if one is; one that needs `any` is supported
-if one is, contradicted if all are. Otherwise it is not run if a test is not run, else undecided. One test
+A claim that needs `all` of its tests is supported if all are, contradicted if one is. A claim that needs `any` is
+supported if one is, contradicted if all are. Otherwise it is not run if a test is not run, else undecided. One test
 alone can contradict an `all` claim or support an `any` claim. Its p-value for that is corrected by Holm's method for
 the number of tests, those not run included. The other side needs every test. Such an intersection-union test errs no
-more often than each of its tests, so it is not corrected. So a test can stay undecided although its interval excludes
-the bound.
+more often than each of its tests, so it is not corrected. A corrected test can stay undecided although its interval
+excludes the bound.
 """
 
 import math
@@ -32,8 +32,8 @@ from dyna_td.settings import Run
 
 MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds
 DISAGREES = "Student's interval says otherwise"  # begins a note
-_LEAST_RANKED = 6  # seeds with which an exact test of ranks can decide
-_LEAST_SECONDS = 1.0  # of training: shorter ones are too short to be timed
+_LEAST_RANKED = 6  # seeds: with fewer an exact rank test cannot decide
+_LEAST_SECONDS = 1.0  # shorter trainings cannot be timed
 
 Read = Callable[[Run], Measured | None]
 _Found = dict[Term, Measured]  # the results of all curves of a test
@@ -55,7 +55,7 @@ def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
 
 
 def corrected(combine: str, p_supported: ArrayLike, p_contradicted: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """The p-values of a claim's tests, [tests] each; those of the side that one test can settle by Holm's method."""
+    """The p-values of a claim's tests, [tests] each; Holm's method corrects the side that one test can settle."""
     if combine == "all":
         return np.asarray(p_supported, np.float64), statistics.holm(p_contradicted)
     return statistics.holm(p_supported), np.asarray(p_contradicted, np.float64)
@@ -79,10 +79,10 @@ def _decided(outcome: Outcome, test: MeasuredTest, combine: str, p: float, q: fl
 
 
 def nearest_decision(claim: Claim, outcomes: list[Outcome]) -> Outcome:
-    """The test on which the decision of an undecided claim depends.
+    """The outcome of the test on which an undecided claim depends.
 
-    If tests point to what a single test can settle, it is the one of them that needs the fewest seeds; otherwise the
-    one that needs the most.
+    If tests lean to the side that a single test can settle, it is the one of them that needs the fewest seeds.
+    Otherwise it is the one that needs the most.
     """
     open_ = [o for o, test in zip(outcomes, claim.tests, strict=True) if o.verdict == "undecided" and not test.beside]
     settles = {"all": "contradicted", "any": "supported"}[claim.combine]
@@ -105,12 +105,12 @@ def combined(combine: str, verdicts: list[str]) -> str:
 
 
 def weakest(sources: Collection[str]) -> str:
-    """The one of `sources` that says least for a verdict; empty if there are none."""
+    """The weakest of `sources`; empty if there are none."""
     return next((name for name in SOURCES if name in sources), "")
 
 
 def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outcome:
-    """The outcome of `test`, its p-values not yet adjusted."""
+    """The outcome of `test`, with uncorrected p-values."""
     if isinstance(test, ComputedTest):
         check = IDENTITIES[test.label](plan)
         verdict = "supported" if check.holds else "contradicted"
@@ -180,7 +180,7 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
 
 
 def _disagreement(test: MeasuredTest, found: Any, seeds: int) -> str:
-    """Student's interval, if it and the bootstrap's lie otherwise to the bound of a one-sided test; else empty."""
+    """Student's interval, in words, if it and the bootstrap's decide a one-sided test differently; else empty."""
     bound, high = test.region
     if not isinstance(found, statistics.Estimate) or high < math.inf:
         return ""
@@ -198,7 +198,7 @@ def _in_words(*logarithms: ArrayLike) -> str:
 
 
 def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list[pd.Series]]:
-    """The scores of the items of plus and of minus, for each seed that all runs have; positive if it is relative.
+    """The scores of the items of plus and of minus, for each common seed; a relative test keeps only positive scores.
 
     Some runs have more seeds than others (`more_seeds` in scales.yaml).
     """
@@ -229,7 +229,7 @@ def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Serie
 
 
 def _stuck(term: Term, own: Measured, metric: str, read: Read, share: float = STUCK) -> tuple[int, int, float]:
-    """Stuck seeds of a curve, all its seeds, and the score below which they are stuck; NaN counts as stuck."""
+    """The numbers of a curve's stuck seeds and of all its seeds, and the bound; a score of NaN counts as stuck."""
     found = [measured for run in term.panel if (measured := read(run))]
     bound = stuck_below(found, metric, share)
     values = score(own, metric, "final")
@@ -293,7 +293,7 @@ def _doubled(p: np.ndarray | float) -> float:
 
 
 def _window(test: MeasuredTest, measured: _Found) -> str:
-    """The window and the steps of this run in it; a short run can have no evaluation there."""
+    """The window with the steps at which it begins and ends; a short run can have no evaluation there."""
     if test.window == "equal_seconds":
         return f"{test.window} to {common_seconds(measured.values()):.3g} s"
     first = measured[test.terms[0]]

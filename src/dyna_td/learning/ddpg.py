@@ -59,7 +59,7 @@ class DDPG(tf.Module):
     def on_policy(self, state: tf.Tensor, step: tf.Tensor, k: tf.Tensor) -> tf.Tensor:
         """On-policy actions in the states [S, B, d] of the k-th simulated mini-batch, [S, B, a].
 
-        Each is pi(s) + x, where x is one step on from the behaviour policy's noise (released code).
+        Each is pi(s) + x, where x is the behaviour policy's noise after one more step (released code).
         """
         shape = (state.shape[1], self.action_dim)
         innovation = self.streams.normal(Purpose.SIMULATED_EXPLORE, shape, step=step, inner=k)

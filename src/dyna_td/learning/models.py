@@ -42,8 +42,8 @@ class TrueModel(tf.Module):
 class LearnedModel(tf.Module):
     """A network that predicts s' - s and r, trained online by mean squared error (appendix "Hyper-parameter settings").
 
-    The prediction is deterministic; s' is moved to the nearest possible observation. The environment's rule decides
-    whether s' is terminal. Where no rule is known, the network predicts that probability too.
+    The prediction is deterministic; s' is moved to the nearest possible observation or, with `clip_to_box`, state. The
+    environment's rule decides whether s' is terminal. Without a known rule, the network also predicts that probability.
 
     Args:
       settings: the network's size, step size and mini-batch, and the first step that uses it.

@@ -1,8 +1,8 @@
 """Stacked networks: S independent multilayer perceptrons, one per seed, in one set of variables.
 
 A layer is W x + b: kernels are [S, out, in], and a batch has its examples as *columns*, [S, features, B]. On the CPU
-this orientation makes a training step about a fifth faster than row batches, because the thin input and output layers
-and their gradients need no transposed product.
+columns make a training step about a fifth faster than rows. The thin input and output layers, and their gradients,
+then need no transposed product.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
 
 ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
-# A block of `map_blocks` has as many of one seed and layer: the fastest value tried, half a MiB with 20 seeds.
+# Activations of one seed and layer in a block of `map_blocks`: the fastest value tried, half a MiB with 20 seeds.
 _BLOCK_ACTIVATIONS = 6_400
 _DECAY_OF_MEANS, _DECAY_OF_SQUARES, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # TensorFlow 1's beta_1, beta_2, epsilon
 # Up to 8 features are transposed one by one: XLA would fuse a whole transposition into the next product, which rounds
@@ -76,7 +76,7 @@ class StackedNetwork(tf.Module):
 
 
 class Adam(tf.Module):
-    """Adam for all seeds (Kingma and Ba, Section 2); it works elementwise, so each seed has exactly its own Adam.
+    """Adam for all seeds (Kingma and Ba, Section 2). It works elementwise, so seeds do not mix.
 
     Keras has the same optimizer, but importing it takes a second in every job.
 
@@ -106,8 +106,8 @@ class Adam(tf.Module):
 def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
     """A term that adds the bias [S, out, 1] to `count` columns.
 
-    A broadcast bias has a sum over the columns as its gradient. In layers wider than 32, XLA orders this sum by the
-    number of seeds. The gradient of a matrix product is a product, with the same bits in every stack.
+    The gradient of a broadcast bias is a sum over columns. In layers wider than 32, the order of XLA's sum depends on
+    the number of seeds. The gradient of a matrix product is a product, with the same bits in every stack.
     """
     return bias if bias.shape[1] <= 32 else bias @ tf.ones([bias.shape[0], 1, count])
 

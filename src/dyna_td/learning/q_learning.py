@@ -1,6 +1,6 @@
 """Deep Q-learning (Mnih et al., 2015): the values of discrete actions, and the policy that is greedy in them.
 
-`DQN` and `ddpg.DDPG` have the same interface, so agents need not know the kind of actions. Agents choose the
+`DQN` and `ddpg.DDPG` have the same interface, so an agent works with both kinds of actions. The agent chooses the
 transitions of a mini-batch; the learner learns from them, and acts. Actions are int32 [S, B] here and vectors [S, B, a]
 in DDPG.
 """
@@ -16,7 +16,7 @@ from dyna_td.settings import DQNSettings
 
 
 def squared(td_error: tf.Tensor) -> tf.Tensor:
-    """delta^2, neither halved nor clipped, nor Huber's: in the shape of `td_error`."""
+    """delta^2, in the shape of `td_error`: not halved, not clipped, and not Huber's loss."""
     return td_error**2
 
 
@@ -102,7 +102,7 @@ class DQN(tf.Module):
     def update(
         self, batch: Transition, weight: tf.Tensor, loss: Callable[[tf.Tensor], tf.Tensor] = squared
     ) -> tf.Tensor:
-        """Updates theta; every tau updates, copies it to the target network.
+        """Updates theta, and copies it to the target network every tau updates.
 
         Args:
           batch: [S, b].
@@ -113,7 +113,7 @@ class DQN(tf.Module):
           delta, the TD errors before the update: [S, b].
         """
         with tf.GradientTape() as tape:
-            td_error = self.td_error(batch)  # no gradient goes through y, which has the target network's parameters
+            td_error = self.td_error(batch)  # y has the target network's parameters, so no gradient flows through it
             mean = tf.reduce_mean(weight * loss(td_error), axis=1)  # [S]
             total = tf.reduce_sum(mean)  # seeds share no parameter, so gradients stay apart
         self.optimizer.apply(tape.gradient(total, self.q.parameters))

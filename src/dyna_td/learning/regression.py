@@ -101,7 +101,7 @@ class FullPrioritizedL2(L2):
 class PrioritizedL2(L2):
     """L2 with: examples drawn with q_i proportional to the last computed |e_i|, mostly outdated.
 
-    The initial network gives all priorities; after an update, only its mini-batch's are recomputed.
+    The initial network sets all priorities. After an update, only its mini-batch's are recomputed.
     """
 
     def __init__(self, settings: RegressionSettings, streams: Streams):
@@ -118,7 +118,7 @@ class PrioritizedL2(L2):
 
 
 class Cubic(L2):
-    """L2 with: the cubic loss, with the expected gradient of FullPrioritizedL2; every step recomputes c (paper)."""
+    """L2 with: the cubic loss, which has FullPrioritizedL2's expected gradient; every step recomputes c (paper)."""
 
     def loss(self, error: tf.Tensor) -> tf.Tensor:
         c = total(tf.abs(self.all_errors())) / self.settings.examples

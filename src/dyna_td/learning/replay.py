@@ -20,7 +20,7 @@ class Transition(NamedTuple):
 
 
 class Replay(tf.Module):
-    """A ring buffer; when it is full, the oldest transition gives way.
+    """A ring buffer; when it is full, a new transition replaces the oldest.
 
     Args:
       seeds: S.
@@ -33,7 +33,7 @@ class Replay(tf.Module):
         super().__init__()
         self.capacity = capacity
         self._state_dim, self._action_dim = state_dim, action_dim
-        # One row a transition (s, s', a, r, terminated), so drawing a mini-batch is one gather.
+        # One row per transition (s, s', a, r, terminated), so that drawing a mini-batch is one gather.
         self._rows = tf.Variable(tf.zeros([seeds, capacity, 2 * state_dim + (action_dim or 1) + 2]), trainable=False)
         self._added = tf.Variable(0, dtype=tf.int64)  # the same for all seeds: one transition an environment step
 

@@ -1,7 +1,7 @@
 """Seed streams: every random number is a pure function of (seed, purpose, step, inner step).
 
-A draw depends neither on earlier draws nor on the other seeds of the program. So seed k's numbers are the same alone or
-among fifty, even where a loop runs until its slowest seed is done.
+A draw is independent of earlier draws and of the program's other seeds. So seed k's numbers are the same alone or among
+fifty, even where a loop runs until its slowest seed is done.
 """
 
 import enum
@@ -21,7 +21,7 @@ _PURPOSES = 2**6
 class Purpose(enum.IntEnum):
     """The purpose of a draw. The values are part of the results: never renumber them.
 
-    Those from 27 to 59 are left to the user's own agents.
+    Values from 27 to 59 are free for users' own agents.
     """
 
     WEIGHTS = 0
@@ -40,7 +40,7 @@ class Purpose(enum.IntEnum):
     CHAIN_NOISE = 13
     CHAIN_START = 14
     CHAIN_MODEL = 15
-    CHAIN_CRITERION = 16  # what a random criterion draws: Dyna-Frequency's coin, an ablation's sign or direction
+    CHAIN_CRITERION = 16  # a random criterion: Dyna-Frequency's coin, an ablation's sign or direction
     SIMULATED_STATES = 17
     SIMULATED_EXPLORE = 18
     SIMULATED_ENVIRONMENT = 19
@@ -71,12 +71,12 @@ class Streams:
         if not all(0 <= seed < SEEDS for seed in seeds):
             raise UserError(f"seeds are {seeds}, expected whole numbers from 0 to {SEEDS - 1}.")
         self.count = len(seeds)
-        # [S]; a variable, so runs with other seeds share the compiled program.
+        # [S]; a variable, so that runs with other seeds share the compiled program.
         self._seeds = tf.Variable(seeds, dtype=tf.int64, trainable=False)
 
     def uniform(self, purpose: int, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
         """Draws from U[0, 1): float32 [S, *shape]."""
-        # From the bits, because TensorFlow's own uniform floats differ inside and outside a compiled program.
+        # Floats are made from bits, because TensorFlow's own differ inside and outside a compiled program.
         bits = self._draw(
             lambda key: tf.random.stateless_uniform(shape, key, None, None, tf.uint32), tf.uint32, purpose, step, inner
         )
@@ -100,7 +100,7 @@ class Streams:
 
     def _draw(self, draw, dtype, purpose, step, inner, *by_seed) -> tf.Tensor:
         first = self._seeds * _INNER_STEPS + tf.cast(inner, tf.int64)  # [S]
-        second = (tf.cast(step, tf.int64) + 1) * _PURPOSES + int(purpose)  # step -1 is the time before the first
+        second = (tf.cast(step, tf.int64) + 1) * _PURPOSES + int(purpose)  # step -1 is before the first step
         # map_fn compiles to a small loop over the seeds, at no measured cost; vectorized_map tripled a step's time.
         return tf.map_fn(
             lambda parts: draw(tf.stack([parts[0], second]), *parts[1:]), (first, *by_seed), fn_output_signature=dtype

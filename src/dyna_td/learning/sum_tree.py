@@ -1,7 +1,7 @@
 """A sum tree with sixteen children a node, for S seeds side by side.
 
-The tree of Schaul et al. (2016, Appendix B.2.1), but wide: 65,536 priorities are four levels deep instead of sixteen,
-and a node's children lie side by side in memory. A picture with four children a node and 6 leaves (two are padding):
+The tree of Schaul et al. (2016, Appendix B.2.1), but wide: 65,536 priorities are four levels deep instead of sixteen.
+A node's children lie side by side in memory. A picture with four children a node and 6 leaves (two are padding):
 
     level 0 (leaves)   3 0 2 1 | 4 0 . .
     level 1            6         4           each entry is the sum of one group of leaves below
@@ -75,7 +75,7 @@ class SumTree(tf.Module):
         return tf.reduce_sum(self._levels[-1], axis=[1, 2])
 
     def assign(self, leaves: tf.Tensor, priorities: tf.Tensor) -> None:
-        """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; of equal leaves, the last one counts."""
+        """Sets leaves int32 [S, B] to priorities float32 [S, B] >= 0; if a leaf occurs twice, the last counts."""
         seed = tf.broadcast_to(tf.range(leaves.shape[0])[:, None], leaves.shape)
         for level in self._levels:
             node, child = leaves // WIDTH, leaves % WIDTH

@@ -7,16 +7,16 @@ import tensorflow as tf
 
 
 def xla_function(function: Callable) -> Callable:
-    """A function that XLA compiles, once for each signature of tensors; a decorator.
+    """A decorator: XLA compiles `function`, once for each signature of tensors.
 
     AutoGraph is off: it would rewrite every called function, which takes two seconds a process. The few functions with
-    loops ask for it by `with_tensor_loops`.
+    loops over tensors use `with_tensor_loops`.
     """
     return tf.function(function, jit_compile=True, autograph=False)
 
 
 def with_tensor_loops(function: Callable) -> Callable:
-    """Turns the `while` and `for` of `function` that run over tensors into TensorFlow's loops; a decorator."""
+    """A decorator: turns the `while` and `for` loops of `function` over tensors into TensorFlow's loops."""
 
     @functools.cache  # at the first call, because at import `super()` does not yet know the class
     def converted():
@@ -33,7 +33,7 @@ def with_tensor_loops(function: Callable) -> Callable:
 def call_where(condition: tf.Tensor, function: Callable[[], None]) -> None:
     """Calls `function`, which changes variables, where the scalar bool `condition` holds.
 
-    The loop makes at most one turn. A branch around the writes would make XLA copy the variables of the whole training.
+    A loop of at most one turn stands for `if`: with a branch, XLA would copy all variables of the training.
     """
     while condition:
         function()

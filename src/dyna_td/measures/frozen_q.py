@@ -1,7 +1,7 @@
 """Measurements on the final Q of a training: long chains, the effect of a constant y, and that of a learned model.
 
-They serve Section 4.1 and the appendix's Theorem 3. A run with these measurements trains as `dyna_td` does with
-the learned model, to the last bit, and measures once at its end.
+They serve Section 4.1 and the appendix's Theorem 3. A run with these measurements trains exactly like `dyna_td` with
+the learned model, and measures once at its end.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,13 @@ from dyna_td.registry import FROZEN_SOURCES
 from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED, gradient
 from dyna_td.theory import densities
 
-CHAINS = 64  # Each seed runs as many of each kind, side by side.
+CHAINS = 64  # chains of each kind that a seed runs side by side
 SIDE = 20  # cells a side of the chains' histograms; a cell is as wide as a step, and the goal is one cell
 POINTS = 5  # points a side of a cell; |delta| is averaged over them
 SNAPSHOTS = -(-SHOWN // CHAINS)  # times at which the pictures show the chains' states
 PROBED = 2_000  # states at which the two gradients are compared
-CLOSE = 0.9  # a cosine above which two gradients are close
-QUANTILES = 64  # As many equally likely values of GridWorld's noise stand for its transition.
+CLOSE = 0.9  # cosine above which two gradients are close
+QUANTILES = 64  # equally likely values of GridWorld's noise that stand for its distribution
 
 SMALL_STEP = LANGEVIN_STEP / 100
 
@@ -44,7 +44,7 @@ KINDS = {
 
 
 class FrozenQ(tf.Module):
-    """Measures a trained agent on GridWorld; changes nothing.
+    """Measures a trained agent on GridWorld, without changing it.
 
     Args:
       agent: Dyna-TD with a learned model.
@@ -68,7 +68,7 @@ class FrozenQ(tf.Module):
         points = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)  # [x, y, 2]
         by_cell = points.reshape(SIDE, POINTS, SIDE, POINTS, 2).swapaxes(1, 2)
         self.points = by_cell.reshape(-1, 2)  # cell number SIDE * column + row, POINTS^2 rows each
-        # The goal is not open; cells in the wall are.
+        # The goal's cell is excluded; cells in the wall are not.
         self.is_open = ~np.all(self.twin.is_terminal(by_cell.reshape(-1, POINTS**2, 2)), axis=1)
 
     def measure(self, step: tf.Tensor) -> tuple[dict[str, np.ndarray], dict[str, tf.Tensor]]:
@@ -177,7 +177,7 @@ class FrozenQ(tf.Module):
         return replay.gather(places).state
 
     def _ideal_draws(self) -> Callable:
-        """A function that draws states from |delta| of the cells; no sampler can be expected to fit better."""
+        """A function that draws states from |delta| of the cells; in expectation, no sampler fits better."""
         error = tf.where(self.is_open, self._errors_of_cells(online=False), 0.0)
         levels = build_levels(error)
 
@@ -191,7 +191,7 @@ class FrozenQ(tf.Module):
 
     @xla_function
     def _cell_errors(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """|delta| of the cells with the target network in y, and with Q itself in y as `algorithm_4` has it."""
+        """|delta| of the cells with the target network in y, and with Q itself in y, as in `algorithm_4`."""
         return self._errors_of_cells(online=False), self._errors_of_cells(online=True)
 
     def _errors_of_cells(self, online: bool) -> tf.Tensor:
@@ -227,7 +227,7 @@ class FrozenQ(tf.Module):
         return metrics
 
     def cosines(self, columns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Cosine of grad h with y constant and through y, and whether both have a length: [S, d, B] -> [S, B]."""
+        """Cosine of grad h with y constant and through y, and whether both exceed `VANISHED`: [S, d, B] -> [S, B]."""
         constant, whole = self.slope(columns, through_y=False), self.slope(columns, through_y=True)
         lengths = tf.norm(constant, axis=1), tf.norm(whole, axis=1)
         is_defined = (lengths[0] > VANISHED) & (lengths[1] > VANISHED)

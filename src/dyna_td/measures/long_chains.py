@@ -1,7 +1,7 @@
 """Chains that are long enough to mix, on the final Q of a training (claims 45 and 46).
 
-They start at two kinds of places, so their distance shows whether they have mixed. Metropolis's acceptance removes the
-error of a finite step: what such chains miss of |delta|, they miss for want of time.
+They start from two kinds of states; the distance between their visits shows whether they have mixed. Metropolis's
+acceptance removes the error of finite steps, so adjusted chains miss |delta| only if they are too short.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ LONG_KINDS = {
     "longer_uniform": KINDS["langevin"],
     "longer_constant_y": KINDS["langevin_constant_y"],
 }
-ACCEPTANCE = 100  # added to a kind's number, for the draws that accept
-# By what two chains' visits are compared: the end of the metric's name, then both kinds.
+ACCEPTANCE = 100  # added to a kind's number in the draws of acceptance
+# The two kinds of chains that a metric compares, by the end of its name.
 PAIRS = {
     "adjusted": ("adjusted", "adjusted_uniform"),
     "longer": ("longer", "longer_uniform"),
@@ -59,7 +59,7 @@ class LongChains(FrozenQ):
     def _adjusted(self, number: int) -> Callable:
         """The Metropolis-adjusted Langevin algorithm in the square, whose sides have length 1; see `FrozenQ._chain`.
 
-        A proposal outside of the square is rejected, and the chain stays where it is. Either state counts.
+        A proposal outside the square is rejected, and the chain stays where it is. Every state counts, old or new.
         """
         a, d = LANGEVIN_STEP, self.twin.state_dim
 

@@ -1,8 +1,8 @@
 """Sampling distributions on the square of GridWorld (Section 4.2; figures 2, 3 and 5).
 
-The square is divided into 50 x 50 cells. p* is the ideal distribution of prioritized sampling. It is the
-absolute TD error of the current Q at each cell's lower left corner, normalised. Its y comes from the true model and the
-target network. Each agent's own samples are compared with it.
+The square is divided into 50 x 50 cells. p* is the ideal distribution of prioritized sampling: the absolute TD error of
+the current Q at each cell's lower left corner, normalised. Its y comes from the true model and the target network. Each
+agent's own samples are compared with p*.
 """
 
 import numpy as np
@@ -18,13 +18,13 @@ CELLS = 50  # a side (paper)
 COARSE_CELLS = 10  # a side of the coarser histogram, whose largest entropy is 4.605
 DRAWS = 3_000  # states that estimate a distribution (paper)
 SHOWN = 2_000  # states in the pictures and entropies of figures 2 and 5 (paper)
-MODEL_DRAWS = 16  # Each y averages as many draws of GridWorld's noise.
-RECENT_TRANSITIONS = 5_000  # The recency buffer stands for d^pi (ours).
+MODEL_DRAWS = 16  # draws of GridWorld's noise that each y averages
+RECENT_TRANSITIONS = 5_000  # newest transitions of the buffer, which stand for d^pi (ours)
 RECENT_STATES = 20_000  # newest states of the search-control queue
 
 
 class SamplingDistributions(tf.Module):
-    """Compares an agent's sampling distribution with p*; changes nothing.
+    """Compares an agent's sampling distribution with p*, without changing the agent.
 
     Args:
       agent: an agent of class `ER` or a subclass, in a twin with the unit square as its states.

@@ -12,7 +12,7 @@ from dyna_td.pages import tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 
-THEMES = {  # the claims by what they are about, and the figures or the study that show it
+THEMES = {  # the claims of each theme, and the figures or the study that show it
     "Prioritizing is a cubic loss": (range(1, 8), (7, 8, 11)),
     "Outdated priorities, few examples": ((*range(8, 15), 19, 20), (1, 10)),
     "Noisy targets": (range(15, 19), (9,)),
@@ -22,7 +22,7 @@ THEMES = {  # the claims by what they are about, and the figures or the study th
     "Theory on a trained Q": (range(45, 48), ("frozen",)),
 }
 FINDINGS = {"paper": "The paper", "measured": "We measured", "advice": "In practice"}  # parts of a finding
-CHANGES = "what-changed-since-the-first-edition"  # the heading of docs/claims.md with the reasons
+CHANGES = "what-changed-since-the-first-edition"  # anchor of the reasons in docs/claims.md
 
 
 def overview(facts: Facts) -> str:
@@ -132,7 +132,7 @@ def _linked(text: str) -> str:
 
 
 def readings_of(facts: Facts, number: int) -> list[tuple[str, str]]:
-    """What other readings say of a claim, by their verdict: ("Still supported", "one reading; another")."""
+    """The other readings of a claim by their verdict: ("Still supported", "one reading; another")."""
     found = facts.readings[facts.readings["claim"] == number]
     verdict = facts.verdicts[number]
     names = {other: "; ".join(found.loc[found["verdict"] == other, "reading"]) for other in VERDICTS[:-1]}
@@ -146,7 +146,7 @@ def claims_on(facts: Facts, figure: str) -> list[int]:
 
 
 def verdicts_on(facts: Facts, figure: str, page: str = "") -> str:
-    """The claims that are about a figure by their verdicts, perhaps as links to a `page`: "**S** 8 9, **C** 10"."""
+    """The claims that are about a figure by verdict, as links if a `page` is given: "**S** 8 9, **C** 10"."""
     about = claims_on(facts, figure)
     found = {verdict: [claim for claim in about if facts.verdicts[claim] == verdict] for verdict in VERDICTS}
     links = {

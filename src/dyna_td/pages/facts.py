@@ -41,13 +41,13 @@ class Facts:
 
     @cached_property
     def findings(self) -> dict[int, dict[str, str]]:
-        """The texts by hand that explain one `verdict` on a claim, and no other, by the claim's number."""
+        """The findings by claim number: texts by hand, each of which explains one `verdict` on its claim."""
         found = read_checked(DIRECTORY / "findings.yaml", "findings")["findings"]
         return {finding["claim"]: finding for finding in found}
 
     @cached_property
     def card(self) -> pd.DataFrame:
-        """The rows of claims.csv, of the claims as they are now; an empty cell is an empty text."""
+        """The rows of claims.csv, empty cells as empty texts; a UserError if they are not of the current claims."""
         csv, remedy = self.folder / "claims.csv", f"call `make claims SCALE={self.folder.name}`"
         with naming_damage(csv, remedy):
             card = pd.read_csv(csv, dtype=str, keep_default_na=False)
@@ -58,7 +58,7 @@ class Facts:
 
     @cached_property
     def compared(self) -> dict[Hashable, MeasuredTest | ComputedTest]:
-        """The test of each row of `card` that is a claim's test, by the row's index."""
+        """The test behind each row of `card` but the claims' own, by the row's index."""
         tests = [test for claim in self.stated.values() for test in claim.tests]
         return dict(zip(self.card.index[self.card["row"] != "claim"], tests, strict=True))
 
@@ -73,19 +73,19 @@ class Facts:
         return self.card[(self.card["claim"] == str(number)) & (self.card["row"] == "claim")].iloc[0]
 
     def changes(self, number: int) -> list[tuple[dict, str]]:
-        """The entries of a claim's history, each with the verdict that followed it; the last one is the published."""
+        """The entries of a claim's history, each with the verdict that followed; the published one is the last."""
         entries = self.stated[number].history
         last = self._published.verdicts[number]
         return list(zip(entries, [*(entry["verdict"] for entry in entries), last][1:], strict=True))
 
     @cached_property
     def _published(self) -> "Facts":
-        """The same of the published results."""
+        """The facts of the published results."""
         return self if self.folder == published.DIRECTORY else Facts()
 
     @cached_property
     def reworded(self) -> list[int]:
-        """The claims whose verdict changed with their wording; whoever reworded one knew its verdict before."""
+        """The claims whose verdict changed with their wording; each verdict was known before the rewording."""
         return [
             number
             for number in self.stated
@@ -118,9 +118,9 @@ class Facts:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, `kind`; of curves the number that it `changes`.
+        """The verdicts of other readings: claim, reading, verdict, `kind`, `changes`, `departs`.
 
-        `departs` is true where the paper states that number otherwise.
+        A reading of curves `changes` a number; it `departs` if the paper states another one.
         """
         table = pd.read_csv(self.folder / "readings.csv", dtype=str, keep_default_na=False)
         declared = read_checked(DIRECTORY / "readings.yaml", "readings")["readings"]
@@ -134,7 +134,7 @@ class Facts:
 
     @cached_property
     def turned(self) -> pd.DataFrame:
-        """The readings under which a claim that was judged has another verdict."""
+        """The readings that give a claim another verdict; those not run are left out."""
         rows = self.readings[self.readings["verdict"] != "not run"]
         return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
 
@@ -159,9 +159,9 @@ class Facts:
 
 
 def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], costs.Cost | None]) -> pd.DataFrame:
-    """The minutes of processor time and the MiB of each measured job of `figures`, once: a run, or the sweep before it.
+    """The processor minutes and MiB of each measured job of `figures`, each once: a run, or the sweep before it.
 
-    This is what core-minutes are, on every page.
+    All pages take their core-minutes from here.
     """
     found = {job: cost for job in costs.jobs_of(figures) if (cost := measured(job))}
     rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]

@@ -1,6 +1,6 @@
 """The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its words from here, too.
+Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its texts from here, too.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -58,7 +58,7 @@ def scorecard(facts: Facts) -> str:
 
 
 def answer(facts: Facts) -> str:
-    """How many claims have which verdict, what these rest on, and which contradictions depend on a choice."""
+    """Sentences that count verdicts, identities, changes by rewording, and contradictions that depend on a choice."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["kind"] == "curves")]
@@ -114,7 +114,7 @@ def _on(panels: Iterable[Panel], environments: Collection[str]) -> list[Panel]:
 
 
 def _mean_gain(facts: Facts, panels: list[Panel], end: str) -> str:
-    """PrioritizedER's gain over ER in per cent of the range, the mean over panels, seed by seed; `end` of curves."""
+    """PrioritizedER's mean gain over ER in these panels, in per cent of the range; `end` ends the curves' keys."""
     ranges = [returns.RANGES[panel.curves["er"].environment] for panel in panels]
     leads = [returns.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
     mean = 100 * sum(lead / width for lead, width in zip(leads, ranges, strict=True)) / len(panels)
@@ -178,12 +178,12 @@ def gallery(facts: Facts) -> str:
 
 
 def caption_of(figure: str) -> str:
-    """What a figure's picture shows, and what to look at; Markdown reads the few marks of a caption the same."""
+    """A figure's caption; its few marks mean the same in reStructuredText and Markdown."""
     return (ROOT / "figures" / "captions" / f"{figure}.rst").read_text(encoding="utf-8")
 
 
 def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
-    """The table of what the paper says of a figure, in our words, and of what was measured; nothing without claims."""
+    """A table of the paper's statements on a figure, in our words, and our measurements; empty without statements."""
     rows = []
     for claim in claims_page.claims_on(facts, figure.name):
         tests = facts.tests(claim)
@@ -199,7 +199,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
 
 
 def _measured(facts: Facts, tests: pd.DataFrame) -> str:
-    """The effects of tests: each of a few; of many the smallest, the largest, and how many have which verdict."""
+    """The effects of up to three tests; of more, the smallest, the largest, and the number of each verdict."""
     if len(tests) <= 3:
         return "; ".join(_in_short(facts, test) for _, test in tests.iterrows())
     found = list(tests["verdict"])
@@ -211,7 +211,7 @@ def _measured(facts: Facts, tests: pd.DataFrame) -> str:
 
 
 def _in_short(facts: Facts, test: pd.Series) -> str:
-    """A test's effect behind its label or, where that is a panel, behind the curves."""
+    """A test's effect after its label, or after its curves if the label is a panel."""
     name, effect, *_ = claims_page.test_cells(facts, test)
     if test["expect"] == "computed":
         return f"{test['test'].replace('_', ' ')}: {effect}"

@@ -1,4 +1,4 @@
-"""Generated parts of a page that is otherwise written by hand, each between two comments that name it; tables."""
+"""Tables, and the generated parts of a page written by hand: each stands between two comments that name it."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ def marks(part: str) -> tuple[str, str]:
 
 
 def replace(path: Path, parts: dict[str, str]) -> None:
-    """Puts each of `parts`, whole lines by name, between its marks in the file at `path`: all or none."""
+    """Puts each of `parts`, lines of text by name, between its marks in the file at `path`: all or none."""
     text = path.read_text(encoding="utf-8")
     for part, content in parts.items():
         begin, end = marks(part)

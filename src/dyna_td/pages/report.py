@@ -29,11 +29,11 @@ from dyna_td.records import beginnings, provenance, published, results
 
 TITLE = "Understanding and Mitigating the Limitations of Prioritized Experience Replay, reproduced"
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
-_PICTURE = re.compile(r"\.\./reference/(?:\w+/)?(\w+)\.png")  # as pages of docs/ lead to one
+_PICTURE = re.compile(r"\.\./reference/(?:\w+/)?(\w+)\.png")  # a picture, as pages of docs/ link to it
 
 
 class Report(NamedTuple):
-    """The page as HTML; `missing` pairs what it cannot show with the command that makes it."""
+    """The page as HTML; `missing` pairs each missing part with the command that makes it."""
 
     html: str
     missing: list[tuple[str, str]]
@@ -115,7 +115,7 @@ def _provenance(plan: Plan, directory: Path) -> list[list[str]]:
         try:
             details.append(json.loads(_json(plan, directory, job).read_text(encoding="utf-8")))
         except (OSError, ValueError):
-            continue  # not finished; a damaged one is refused where its numbers are read
+            continue  # not finished; damaged files are refused where their numbers are read
 
     def counted(values: Iterable[str]) -> str:
         return ", ".join(f"{value} ({count})" for value, count in Counter(values).most_common())
@@ -147,7 +147,7 @@ def _page(text: str, folder: Path) -> str:
 
 
 def _lead(token: Token, folder: Path) -> None:
-    """Leads a link of docs/ to its place in the report or in the repository, and puts a picture into the page."""
+    """Redirects a link of docs/ to its target in the report or the repository, and embeds a picture in the page."""
     if token.type == "image":
         picture = _PICTURE.fullmatch(str(token.attrs["src"]))
         png = _picture(folder, picture[1]) if picture else folder

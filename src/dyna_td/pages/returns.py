@@ -19,7 +19,7 @@ _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f"
 _GOAL_MET = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _MEAN_AND_95 = ("mean", "low95", "high95")
-# The agents of the study controls, with n = 10.
+# The part that each agent of the study controls replaces, with n = 10.
 _REPLACES = {
     "descend_td": "chains descend the TD error",
     "random_sign": "the sign of the TD error's gradient comes from a fair coin, tossed for each fill",
@@ -102,7 +102,7 @@ def episode(facts: Facts) -> str:
 
 
 def _goal_table(facts: Facts, keys: list[str], ends: dict[str, str]) -> str:
-    """A table for each environment of the panels `keys`; `ends` of curves say what their warm-up shows."""
+    """A table for each environment of the panels `keys`; `ends` of curves' keys name their warm-up."""
     means = facts.curves("goal")
     panels = facts.plan.studies["goal"].panels
     tasks = {key: next(iter(panels[key].curves.values())) for key in keys}
@@ -133,14 +133,14 @@ def when(facts: Facts) -> str:
 
 
 def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
-    """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel: a number a seed."""
+    """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel: one number per seed."""
     panels = facts.plan.studies["when"].panels
     base, *others = {key: lead(facts, panels[key], "prioritized_er", "er") for key in worlds(facts)}.items()
     return {key: of_key - base[1] for key, of_key in others}
 
 
 def worlds(facts: Facts) -> list[str]:
-    """The panels of the study when that turn a dial of GridWorld."""
+    """The panels of the study when that change one number of GridWorld, and the paper's GridWorld."""
     return [key for key in facts.plan.studies["when"].panels if not key.startswith(("loss_", "car_"))]
 
 
@@ -159,7 +159,7 @@ def network_and_buffer(facts: Facts) -> str:
 def _minus_er(
     facts: Facts, keys: list[str], heading: str, before: dict[str, list[str]], after: dict[str, list[str]]
 ) -> str:
-    """A line for each of these panels of the study when, with columns `before` and `after` its agents'; counts."""
+    """A line for each of these panels of the study when, then wins and losses; `before` and `after` add columns."""
     means, study = facts.curves("when"), facts.plan.studies["when"]
     declared = read_checked(study.source, "figure")["panels"]
     curves, rows = study.panels[keys[0]].curves, []
@@ -175,7 +175,7 @@ def _minus_er(
 
 
 def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric: str) -> str:
-    """In how many of the panels that have it a difference's 95% interval lies above 0, and in how many below."""
+    """In how many panels a difference's 95% interval lies above 0, and in how many below 0."""
     found = [means.loc[(key, curve, metric)] for key in panels if (key, curve, metric) in means.index]
     won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
     return f"**{won}, {lost}** of {len(found)}" if found else ""
@@ -188,7 +188,7 @@ def _with_interval(values: pd.Series) -> pd.Series:
 
 
 def _difference(row: pd.Series) -> str:
-    """A difference and its 95% interval; bold where that leaves out 0."""
+    """A difference and its 95% interval; bold if the interval excludes 0."""
     numbers = [float(row[key]) for key in _MEAN_AND_95]
     mean, low, high = (f"{each:+,.0f}" if abs(each) >= 0.5 else f"{each:+.1g}" for each in numbers)
     return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
@@ -235,7 +235,7 @@ def multiplicity(facts: Facts) -> str:
 
 
 def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
-    """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; none without panels."""
+    """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; empty without panels."""
     panels = [panel for panel in facts.plan.studies["what_to_use"].panels.values() if curve in panel.curves]
     if curve == baseline or not panels:
         return []

@@ -15,7 +15,7 @@ _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of
 
 
 def history(facts: Facts) -> str:
-    """A line for each reason why claims changed: the claims, was and is; whether the new verdict was seen before."""
+    """A line for each reason why claims changed: old and new verdicts, and whether the new one was known before."""
     changed: dict[tuple[str, bool], list[str]] = {}  # by reason
     for number in sorted(facts.stated):
         for change, verdict in facts.changes(number):
@@ -37,7 +37,7 @@ def undecided(facts: Facts) -> str:
 
 
 def beside_the_mean(test: pd.Series) -> str:
-    """What stands beside a test's mean: interquartile mean, chance of improvement, stuck seeds of either side."""
+    """The cell beside a test's mean: interquartile mean, 90% interval, chance of improvement, shares of stuck seeds."""
     parts = []
     if test["iqm"]:
         parts.append(f"iqm {signed(test, 'iqm')}")
@@ -82,7 +82,7 @@ def _test_errors(whole: Measured, length: int) -> pd.Series:
 
 
 def _percent(differences: pd.Series) -> str:
-    """A mean in per cent and half of Student's 95% interval; bold where the interval leaves out 0."""
+    """A mean in per cent and half of Student's 95% interval; bold if the interval excludes 0."""
     half = half_width(differences)
     mean = round(differences.mean(), 1) + 0.0  # no "-0"
     return f"{f'**{mean:+.1f}%**' if abs(differences.mean()) > half else f'{mean:+.1f}%'} ± {half:.1f}"

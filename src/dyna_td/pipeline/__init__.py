@@ -1,1 +1,1 @@
-"""What the Snakefile needs beside the plan: its start, its lock, and what a person sees of it."""
+"""The Snakefile's helpers beside the plan: its start, its lock, and its messages."""

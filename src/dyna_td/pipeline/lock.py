@@ -1,7 +1,7 @@
-"""One pipeline at a time in a folder, one maker of each result, by locks that end with their process.
+"""Locks that allow one pipeline per folder and one process per result; they end with their process.
 
-Snakemake's own lock is a file, which a killed Snakemake leaves behind for a person to remove; profiles/default turns it
-off. This one belongs to an open file: the system lets go of it when the process is gone.
+Snakemake's own lock is a file. A killed Snakemake leaves it behind, and a person must remove it, so profiles/default
+turns it off. The locks here belong to open files: the system releases them when the process ends.
 """
 
 import contextlib
@@ -44,9 +44,9 @@ def require_free(path: Path = PATH) -> None:
 
 @contextlib.contextmanager
 def workplace(path: Path) -> Iterator[None]:
-    """Holds the folder of `path` for this process, with all temporary files in it, and deletes it at the end.
+    """Locks a folder beside `path` for this process and its temporary files, and deletes it at the end.
 
-    TensorFlow writes the loops that it generates into temporary files. What a killed process left is deleted first.
+    TensorFlow writes the loops that it generates into temporary files. Files of a killed process are deleted first.
 
     Raises:
       UserError: if another process is making `path`.
@@ -59,14 +59,14 @@ def workplace(path: Path) -> Iterator[None]:
         if left != key:
             shutil.rmtree(left) if left.is_dir() else left.unlink()
     before = tempfile.tempdir
-    with contextlib.suppress(UnicodeEncodeError):  # TensorFlow reads no file whose name the locale cannot spell
+    with contextlib.suppress(UnicodeEncodeError):  # TensorFlow cannot read a file if the locale cannot encode its name
         str(folder).encode()
         tempfile.tempdir = str(folder)
     try:
         yield
     finally:
         tempfile.tempdir = before
-        with contextlib.suppress(OSError):  # a folder that cannot be written any more keeps it
+        with contextlib.suppress(OSError):  # a folder that has become read-only stays
             shutil.rmtree(folder)
 
 

@@ -1,6 +1,6 @@
-"""What a person sees of the pipeline: one line of progress for the whole target, failures in a sentence, results.
+"""The messages of the pipeline: one line of progress for the whole target, failures in a sentence, results.
 
-It takes the place of Snakemake's own messages, but for dry runs and `--verbose`.
+They replace Snakemake's own, except in dry runs and with `--verbose`.
 """
 
 import logging
@@ -15,7 +15,7 @@ from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, results
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
-_SECONDS_BETWEEN_LINES = 30.0  # where no terminal can rewrite one
+_SECONDS_BETWEEN_LINES = 30.0  # without a terminal, which can rewrite a line
 _STOPPED = "stopped at "  # begins the last line of the log of a job that Ctrl-C ended
 
 
@@ -42,7 +42,7 @@ class Screen(logging.Handler):
 
     @classmethod
     def attach(cls, plan: Plan, workflow) -> "Screen":
-        """Takes over from Snakemake's own messages, where this is the main process and no dry run."""
+        """Replaces Snakemake's own messages, if this is the main process and no dry run."""
         screen = cls(plan, workflow)
         settings = workflow.output_settings
         if workflow.is_main_process and not (settings.dryrun or settings.verbose or settings.debug_dag):
@@ -53,7 +53,7 @@ class Screen(logging.Handler):
         return screen
 
     def start(self) -> None:
-        """Reads the jobs of the target, and shows the progress from now on."""
+        """Reads the jobs of the target, and begins to show their progress."""
         dag = self.workflow.dag
         numbers = {dag.jobid(job): job for job in dag.jobs if job.rule.name in _TRAINING}
         ends = {_TRAINING[0]: results.SWEEP}
@@ -90,11 +90,11 @@ class Screen(logging.Handler):
                 self._print("\n".join(beginnings.lines(figure, repeats)))
 
     def stop(self) -> None:
-        """Says how to go on after a failure or an interruption."""
+        """Ends the progress; after an interruption, says how to continue."""
         self._ended.set()
         if self.stopped:
             done = f"{len(self.jobs) - len(self.waiting)} of {len(self.jobs)} runs are done"
-            self._print(f"Stopped; {done}. The same command goes on at {' and '.join(sorted(self.stopped))}.")
+            self._print(f"Stopped; {done}. The same command continues at {' and '.join(sorted(self.stopped))}.")
 
     def _figures(self) -> list[str]:
         names = [name for job in self.workflow.dag.targetjobs for name in (job.rule.name, *job.wildcards)]

@@ -1,9 +1,9 @@
 """The start of the Snakefile: the plan at the scale of `--config`, the environment of its jobs, and their programs.
 
-Compiled programs are kept on disk: what one job of the pipeline has compiled, the next one loads. Runs that differ in
-n, seeds or learning rate alone share a program, because these are variables in it. So does a run that is trained again.
-TensorFlow names a program only when it is whole, and refuses one that does not fit. A crash of the machine can still
-damage one, and a program belongs to one CPU. So each start of a machine has its own folder.
+Compiled programs are kept on disk, so that a job loads what an earlier job has compiled. Runs that differ only in n,
+seeds or learning rate share a program, because these are variables in it. A retrained run loads its own.
+TensorFlow gives a program's file its name only when it is complete, and refuses a program that does not fit. A crash of
+the machine can still damage a file, and a program belongs to one CPU. So each boot of a machine has its own folder.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from dyna_td.records import provenance
 from dyna_td.records.files import IMPORTS
 
 PROGRAMS = Path(".snakemake") / "programs"
-_BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux's name for this start of this machine
+_BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux's id of this boot of this machine
 _OPTION = "--tf_xla_persistent_cache_directory="
 _SECONDS_KEPT = 7 * 24 * 3600
 
@@ -52,16 +52,16 @@ def environment() -> dict[str, str]:
 
 
 def any_of(names: Iterable[str]) -> str:
-    """A wildcard's pattern: one of `names`, or nothing at all if there are none."""
+    """A wildcard's pattern: any of `names`; without names it matches nothing."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def xla_flags(folder: Path = PROGRAMS, boot: Path = _BOOT) -> str:
     """`TF_XLA_FLAGS` with which TensorFlow keeps programs below `folder`; needed before a process imports it.
 
-    Unchanged if they name a folder already, or where the start of the machine has no name.
+    The flags stay as they are if they name a folder already, or if the machine's boot has no id.
     """
-    ours = f"{_OPTION}{folder}/"  # perhaps another machine's, from where a cluster sent this job
+    ours = f"{_OPTION}{folder}/"  # may name the folder of another machine, from which a cluster sent this job
     given = [flag for flag in os.environ.get("TF_XLA_FLAGS", "").split() if not flag.startswith(ours)]
     if boot.exists() and not any(flag.startswith(_OPTION) for flag in given):
         identity = repr((boot.read_text(), provenance.versions("tensorflow"), os.environ.get("XLA_FLAGS"), given))

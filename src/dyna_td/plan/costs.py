@@ -1,6 +1,6 @@
 """The cost of jobs, in core-seconds and memory, from the JSON files of finished and published runs.
 
-`measured` knows no cost of a job that never ran; `estimated` takes that of published jobs like it.
+`measured` gives None for a job that never ran; `estimated` then takes the cost of similar published jobs.
 """
 
 import json
@@ -19,13 +19,13 @@ START = 15.0  # core-seconds in which a job imports TensorFlow and reads its pla
 
 
 class Cost(NamedTuple):
-    """A job's processor time and the most memory that it held.
+    """The cost of a job, and the extent of its training.
 
     Attributes:
       core_seconds: processor time, imports and compilation included.
       memory_mib: the most memory that it held.
-      seeds: that it trained, of all rates of a sweep together.
-      steps: of each seed.
+      seeds: number of seeds that it trained, summed over the rates of a sweep.
+      steps: number of steps of each seed.
       clock: pairs of a step and the training seconds up to it; empty for a sweep.
       compiling: seconds of compilation, of all stacks of seeds; part of `core_seconds`.
     """
@@ -43,16 +43,16 @@ class Cost(NamedTuple):
         return self.seeds * self.steps
 
     def share(self, seeds: int, steps: int) -> float:
-        """The share of the training that `seeds` seeds took up to `steps`; the warm-up takes next to nothing.
+        """The share of the training's time that `seeds` seeds take up to `steps`, by the clock if it has these steps.
 
-        A stack of seeds takes about as long as if it had two seeds more: some work is done once for all of them.
+        A stack of seeds costs about two seeds more than it has, because some work is done once for all of them.
         """
         seconds = dict(self.clock)
         of_steps = seconds[steps] / seconds[self.steps] if {steps, self.steps} <= seconds.keys() else steps / self.steps
         return _with_stacks(seeds) / _with_stacks(self.seeds) * of_steps
 
     def beginning(self, seeds: int, steps: int) -> float:
-        """The core-seconds of the same job with these seeds and steps; each stack compiles as long as before."""
+        """The core-seconds of the same job with these seeds and steps; the time to compile a stack stays the same."""
         compiling = self.compiling / _stacks(self.seeds) * _stacks(seeds)
         return START + compiling + max(0.0, self.core_seconds - self.compiling) * self.share(seeds, steps)
 
@@ -65,7 +65,7 @@ def _with_stacks(seeds: int) -> int:
     return seeds + 2 * _stacks(seeds)
 
 
-UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # for a job unlike all measured ones: about the most that any took
+UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # for a job without a similar one: about the largest cost of any job
 
 
 def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: bool(run.sweep)) -> list[str]:
@@ -90,14 +90,14 @@ def expected(plan: Plan, job: str) -> Cost:
 def estimated(plan: Plan, job: str) -> Cost:
     """The cost of `job` in proportion to published jobs like it, or else `UNMEASURED`.
 
-    A published job of the same name has the seconds up to each step. Otherwise the dearest job that trains the same
-    agent on the same environment counts, or else any agent there. Seconds shrink with the steps of all seeds.
+    A published job of the same name has the seconds up to each step. Otherwise jobs count that train the same agent on
+    the same environment, or else any agent there: the largest memory, and the most seconds per step and seed.
     """
     run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
     own = read(PUBLISHED / f"{job}.json")
     if own:
         return own._replace(core_seconds=own.beginning(seeds, steps), seeds=seeds, steps=steps)
-    worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's dials stand behind "-"
+    worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's variants have a "-"
     likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
     known = next(filter(None, found), None)
@@ -113,7 +113,7 @@ def memory_mb(plan: Plan, job: str, attempt: int = 1) -> int:
 
 
 def runtime(plan: Plan, job: str, attempt: int = 1) -> int:
-    """The minutes after which a cluster may end `job`: three times the expected ones, for slower machines."""
+    """The minutes after which a cluster may end `job`: 30, plus three times the expected ones for slower machines."""
     return attempt * math.ceil(30 + 3 * expected(plan, job).core_seconds / 60)
 
 
@@ -129,7 +129,7 @@ def minutes(plan: Plan, figures: list[Figure], cores: int, cost: Callable[[Plan,
 
 
 def as_text(plan: Plan, figures: list[Figure], cores: int) -> str:
-    """The costs as a table: a line a figure, and one for all of them, in which shared jobs count once."""
+    """The costs as a table: a line for each figure, and one for all of them, in which shared jobs count once."""
     rows = [(figure.name, [figure]) for figure in figures]
     rows += [("all of these", figures)] if len(figures) > 1 else []
     lines = [
@@ -146,13 +146,13 @@ def as_text(plan: Plan, figures: list[Figure], cores: int) -> str:
 
 
 def _longest(costs: dict[str, Cost]) -> float:
-    """The seconds of the longest run with the sweep before it, which no number of cores makes shorter."""
+    """The seconds of the longest run with its sweep, which more cores cannot shorten."""
     alone = {job: cost.core_seconds for job, cost in costs.items()}
     return max((seconds + alone.get(job + results.SWEEP, 0.0) for job, seconds in alone.items()), default=0.0)
 
 
 def _extent(plan: Plan, job: str) -> tuple[int, int]:
-    """The seeds that a job trains, of all rates of a sweep together, and the steps of each."""
+    """The number of seeds that a job trains, summed over the rates of a sweep, and the steps of each."""
     run = plan.all_runs[job.removesuffix(results.SWEEP)]
     trained = plan.selection_runs(run) if job.endswith(results.SWEEP) else [run]
     return sum(len(each.seeds) for each in trained), run.steps
@@ -160,7 +160,7 @@ def _extent(plan: Plan, job: str) -> tuple[int, int]:
 
 @cache
 def read(path: Path) -> Cost | None:
-    """The cost in a JSON file; None if there is no such file, or none with it."""
+    """The cost in a JSON file; None if there is no such file, or no cost in it."""
     try:
         details = json.loads(path.read_text(encoding="utf-8"))
         seeds = len(details["seeds"]) * max(1, len(details["sweep"]))

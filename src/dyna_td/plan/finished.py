@@ -1,4 +1,4 @@
-"""Finished runs beside the plan: does it ask for their settings?"""
+"""Finished runs compared with the plan: are their settings those that it asks for?"""
 
 import json
 from dataclasses import dataclass, fields
@@ -35,12 +35,12 @@ def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
 
 
 def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Table:
-    """The finished sweep of `run`, if today's rule makes the choice of its JSON file; see `read`."""
+    """The finished sweep of `run`; a UserError also if the current rule would choose another rate. See `read`."""
     asked = {**results.describe(run), "seeds": plan.selection_runs(run)[0].seeds}
     table, rebuild = _read(plan, run.name + results.SWEEP, run, asked, directory)
     tried = (set(table.records["learning_rate"]), set(table.records["seed"]))
     choice = select_learning_rate(run, table.records)
-    # Not the scores: they were computed before the values were rounded to the nine digits of the file.
+    # Scores are not compared: they were computed before the values were rounded to the file's nine digits.
     same = all(table.details.get(key) == choice[key] for key in ("learning_rate", "metric", "rule"))
     if tried != (set(run.sweep), set(asked["seeds"])) or not same:
         raise UserError(f"{table.csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
@@ -48,7 +48,7 @@ def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Tab
 
 
 def _read(plan: Plan, job: str, run: Run, asked: dict, directory: Path) -> tuple[Table, str]:
-    """A table with the settings that are asked for, and the command that makes it anew."""
+    """A table and the command that rebuilds it; a UserError if its settings are not those that are asked for."""
     rebuild = results.pipeline_command(job, plan.scale)
     csv = results.run_csv(plan.scale, job, directory)
     records, details = results.read(csv, rebuild)

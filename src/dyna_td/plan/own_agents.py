@@ -12,7 +12,7 @@ from dyna_td.settings import ControlSettings, DDPGDynaSettings, DynaSettings, ch
 
 _Kinds = tuple[type[ControlSettings], type[ControlSettings] | None]  # on discrete actions, and on vectors
 
-# Options and arguments of `train`, which settings of an agent's own cannot have as names.
+# Names of options and arguments of `train`, which an agent's own settings cannot have.
 _TAKEN = (
     *("env", "agent", "output", "seeds", "steps", "evaluate_every"),
     *("checkpoint_every", "tensorboard", "progress", "help", "command", "name_of_command"),
@@ -34,10 +34,10 @@ def require_agent(agent: object, environment: str) -> str:
 
 
 def adopt(agent: str | type) -> str:
-    """Enters a class of the user's own in `registry.AGENTS`, and returns its name there, "module:Class".
+    """Registers a user's own class in `registry.AGENTS`, and returns its name there, "module:Class".
 
-    The class extends one of `dyna_td.agents` and has its settings, or those of its attribute `Settings`, a dataclass
-    that extends them; where actions are vectors, of `BoxSettings`.
+    The class extends one of `dyna_td.agents` and inherits its settings. Its attribute `Settings`, a dataclass that
+    extends them, replaces them; for actions that are vectors, `BoxSettings` does.
 
     Raises:
       UserError: it cannot be imported, is no agent, or its source is not found.
@@ -49,7 +49,7 @@ def adopt(agent: str | type) -> str:
     er = import_quietly("dyna_td.agents.er").ER
     try:
         own = agent if isinstance(agent, type) else registry.load(agent)
-    except (Exception, SystemExit) as error:  # whatever a foreign module raises
+    except (Exception, SystemExit) as error:  # a foreign module may raise anything
         words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error
     if not (isinstance(own, type) and issubclass(own, er)):
@@ -89,7 +89,7 @@ def _require_extension(place: str, declared: Any, kind: type[ControlSettings] | 
         raise UserError(f"{place} is {reprlib.repr(declared)}, expected a class that extends {kind.__name__}.")
     if "__dataclass_fields__" not in vars(declared):
         raise UserError(f"{place} is no dataclass: write @dataclass(frozen=True) above {declared.__name__}.")
-    own: Any = declared  # whose fields no type checker knows
+    own: Any = declared  # a type checker does not know its fields
     known = {setting.name: setting for setting in fields(kind)}
     for setting in fields(own):
         name, shared = setting.name, known.get(setting.name)

@@ -1,7 +1,7 @@
-"""What a plan is made of: panels, figures and all runs at one scale; `plans` reads it from `experiments/`.
+"""The parts of a plan: panels, figures and all runs at one scale; `plans` reads them from `experiments/`.
 
-A run whose learning rate is swept is preceded by one run per rate, on selection seeds (see `Plan.selection_runs`). Or
-it takes the published choice, where the scale says so.
+A run with a swept learning rate is preceded by one run per rate, on selection seeds (see `Plan.selection_runs`). If
+the scale says so, it takes the published choice instead.
 """
 
 import difflib
@@ -16,7 +16,7 @@ from dyna_td.records import published, results
 from dyna_td.registry import ROUNDABOUT, has_box_actions, is_supervised
 from dyna_td.settings import Run
 
-# Reported seeds are 0, 1, ...; selection seeds begin at 1000, in blocks of 100, one for each sweep.
+# Reported seeds are 0, 1, ...; selection seeds begin at 1000. Each sweep has a block of 100.
 FIRST_SELECTION_SEED, SELECTION_BLOCK, LAST_SELECTION_SEED = 1000, 100, 999_999
 
 
@@ -26,7 +26,7 @@ class Panel:
 
     `states` names the `source` (own, buffer, ...) and the `moment` (early, late) of sampled states; `against` the
     x-axis: `step`, `train_seconds` or `driving_steps`. All curves are compared with `baselines`, seed by seed.
-    Runs may have more seeds than the first `seeds`, which the panel shows; None shows all.
+    The panel shows the first `seeds` seeds of its runs, or all if None.
     """
 
     metric: str
@@ -40,16 +40,13 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper, or a study, as its YAML file declares it.
-
-    A study may have no `shows`.
-    """
+    """A figure of the paper, or a study, as its YAML file declares it. A study may lack `shows`."""
 
     name: str
     title: str
     source: Path  # the YAML file
     panels: dict[str, Panel]
-    shows: str = ""  # what is in the panels
+    shows: str = ""  # the panels' contents, in words
 
     @property
     def runs(self) -> list[Run]:
@@ -77,8 +74,8 @@ class Scale:
       extents: bounds and replaced settings by kind of environment, see `kind_of`.
       published_rates: whether a swept learning rate is the published choice, where there is one.
       more_seeds: seeds of runs that train more than their figures show, by name.
-      fewer_steps: steps of figures, studies and runs that are cut short, by name; * stands for any part of a run's.
-      first_selection_seeds: of sweeps whose seeds do not follow from the run's name.
+      fewer_steps: steps of figures, studies and runs that are cut short, by name; in a run's name * is a wildcard.
+      first_selection_seeds: by run, if a sweep's first seed does not follow from the run's name.
     """
 
     name: str
@@ -115,7 +112,7 @@ class Plan:
 
     @property
     def drawn_with_states(self) -> set[str]:
-        """The names of those that show sampled states."""
+        """The names of the figures and studies that show sampled states."""
         return {name for name, figure in self.drawn.items() if figure.sampled_runs}
 
     def selection_runs(self, run: Run) -> list[Run]:
@@ -127,7 +124,7 @@ class Plan:
         return selection_runs(run, count, self.scope.first_selection_seeds.get(run.name))
 
     def published_choice(self, run: Run) -> dict | None:
-        """The published choice of a run's swept learning rate, from a sweep of the same settings and rates; or None."""
+        """The published choice of a run's learning rate, if its sweep had the same settings and rates; else None."""
         if not (run.sweep and self.scope.published_rates):
             return None
         details = published.read_details(run.name + results.SWEEP)
@@ -141,7 +138,7 @@ class Plan:
         return bool(run.sweep) and self.published_choice(run) is None
 
     def trained(self, run: Run) -> Run:
-        """`run` with the published choice of its learning rate, if it takes that; otherwise as it is."""
+        """`run` with the published choice of its learning rate, if there is one for it; otherwise unchanged."""
         choice = self.published_choice(run)
         return run.with_learning_rate(choice["learning_rate"]) if choice else run
 
@@ -161,11 +158,11 @@ class Plan:
         return {run.name for figure in self.drawn.values() for run in figure.sampled_runs}
 
     def asked(self, run: str) -> dict:
-        """The settings and the digest of a run, by its name: what outdates its result."""
+        """The settings and the source digest of the run of this name; its result is outdated once they change."""
         return results.asked(self.trained(self.all_runs[run]))
 
     def sweep_asked(self, run: str) -> list[dict]:
-        """The same of the runs that select its learning rate."""
+        """`asked` of each run that selects this run's learning rate."""
         return [results.asked(candidate) for candidate in self.selection_runs(self.all_runs[run])]
 
     def learning_rate_file(self, run: str) -> list[Path]:
@@ -182,7 +179,7 @@ class Plan:
         return [results.states_csv(results.run_csv(self.scale, run.name)) for run in self.drawn[figure].sampled_runs]
 
     def files(self, figure: str) -> list[Path]:
-        """Pictures, curves and runs of a figure: a deleted one is made again."""
+        """Pictures, curves and runs of a figure; Snakemake makes deleted ones again."""
         curves = results.curves_csv(self.scale, figure)
         csvs = self.run_files(figure)
         csvs += [
@@ -209,7 +206,7 @@ class Plan:
 
 
 def selection_runs(run: Run, count: int, first: int | None = None) -> list[Run]:
-    """See `Plan.selection_runs`: with `count` seeds from `first` on, by default from one that the run's name gives."""
+    """See `Plan.selection_runs`: with `count` seeds from `first` on, by default from one that the run's name sets."""
     blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
     drawn = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
     seeds = tuple(range(first or drawn, (first or drawn) + count))
@@ -217,7 +214,7 @@ def selection_runs(run: Run, count: int, first: int | None = None) -> list[Run]:
 
 
 def kind_of(environment: str) -> str:
-    """The one of a scale's extents that bounds a run: supervised, control, continuous or roundabout."""
+    """The key of a scale's extents that bounds a run: supervised, control, continuous or roundabout."""
     if is_supervised(environment):
         return "supervised"
     if environment == ROUNDABOUT:

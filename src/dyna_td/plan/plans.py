@@ -34,9 +34,9 @@ _NO_FIGURES = ("scales", "claims", "deviations", "findings", "readings")
 STUDIES = tuple(
     path.stem
     for path in sorted(DIRECTORY.glob("*.yaml"))
-    if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # no link of an editor's
+    if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # an editor's lock is a broken link
 )
-LONGEST_RUN_NAME = 200  # characters: file systems end at 255 bytes, and suffixes take some of them
+LONGEST_RUN_NAME = 200  # characters; file systems allow 255 bytes, and suffixes need some of them
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
@@ -63,7 +63,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
 
 @contextmanager
 def _at(place: str) -> Iterator[None]:
-    """Says in front of a mistake where it is."""
+    """Puts `place` before the message of a UserError."""
     try:
         yield
     except UserError as error:
@@ -101,20 +101,20 @@ def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):
-        raise UserError(f"metric {metric} is not drawn against {against}: crashes are, against driving_steps, alone.")
+        raise UserError(f"metric {metric} is not drawn against {against}: crashes take driving_steps, others do not.")
     states = panel.get("states", {})
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
-    is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which are made in the end
+    is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which run at the end of training
     if is_frozen and (states["moment"] != "late" or not {run.agent for run in curves.values()} <= {*FROZEN_AGENTS}):
         makers = " and ".join(FROZEN_AGENTS)
-        raise UserError(f"states of source {states['source']} are those of {makers} at the moment late alone.")
+        raise UserError(f"states of source {states['source']} exist only for {makers}, and only at the moment late.")
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
     return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown)
 
 
 def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:
-    """The run of the curve `key`: the panel's numbers, the curve's own instead of them, bounded by the scale."""
+    """The run of the curve `key`: the panel's numbers, replaced by the curve's own, bounded by the scale."""
     agent = require_agent(curve.get("agent", key), environment)
     seeds, steps, evaluate_every = (
         min(panel[key], extent.get(key, panel[key])) for key in ("seeds", "steps", "evaluate_every")
@@ -135,7 +135,7 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
 
 
 def make_sweep(kind: type[Settings], rates: list) -> tuple[float, ...]:
-    """The learning rates of a sweep; raises UserError for one that is no rate, and unless there are two that differ."""
+    """The learning rates of a sweep; raises UserError for an invalid rate, for equal rates, and for a single one."""
     rates = [checked(kind.__dataclass_fields__["learning_rate"], rate) for rate in rates]
     if len(rates) < 2 or len(set(rates)) < len(rates):
         raise UserError(f"learning_rate is {rates}, expected one number, or two rates or more that differ.")
@@ -163,7 +163,7 @@ def make_settings(environment: str, agent: str, numbers: dict):
 
 
 def _lengthen_shared_runs(figures: Iterable[Figure]) -> None:
-    """Makes a beginning that several panels show as long as the longest of them asks."""
+    """Gives a run that several panels show, perhaps cut short, the largest of their numbers of steps."""
     curves = [panel.curves for figure in figures for panel in figure.panels.values()]
     longest: dict[str, int] = {}
     for run in (run for runs in curves for run in runs.values()):

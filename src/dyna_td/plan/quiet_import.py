@@ -1,4 +1,4 @@
-"""Imports that would greet, silenced."""
+"""Imports without the messages that TensorFlow prints."""
 
 import importlib
 import os
@@ -8,10 +8,10 @@ _KERAS = "TF_USE_LEGACY_KERAS"  # which Keras TensorFlow imports
 
 
 def import_quietly(module: str):
-    """Imports a module that imports TensorFlow, without a greeting from its libraries, and without Keras.
+    """Imports a module that imports TensorFlow, without its libraries' messages, and without Keras.
 
-    TensorFlow imports Keras if it is there, which takes a second. The legacy Keras is not there, so it skips that. A
-    module that asks for Keras still gets it.
+    TensorFlow would import Keras, which takes a second. Here it is asked for the legacy Keras, which is not installed,
+    so it imports none. A module that asks for Keras still gets it.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     is_chosen = _KERAS in os.environ

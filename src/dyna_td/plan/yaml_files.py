@@ -77,7 +77,7 @@ def _validator(definition: str) -> jsonschema.Draft202012Validator:
 
 
 def _order(error: jsonschema.ValidationError) -> tuple:
-    """The outermost error first; a key that is misspelled explains the one that is missing."""
+    """Sorts the outermost error first, and a misspelled key before the missing key that it explains."""
     return len(error.absolute_path), error.validator != "additionalProperties", str(error.absolute_path)
 
 

@@ -1,8 +1,8 @@
-"""What a policy earns in the roundabout that only slows down: `python -m dyna_td.playing.always_slower`.
+"""Returns of a policy that only slows down in the roundabout: `python -m dyna_td.playing.always_slower`.
 
-Nothing is trained. Action 4, slower, is chosen in each decision, but for the share of random actions with which agents
-are evaluated, and once without these. The output is reference/always_slower.csv, a row for each share. Seeds are fixed,
-so the same code gives the same numbers.
+Nothing is trained. Each decision is action 4, slower, except for random actions: first with the share with which agents
+are evaluated, then with none. The output is reference/always_slower.csv, a row for each share. Seeds are fixed, so the
+same code gives the same numbers.
 """
 
 import sys
@@ -17,7 +17,7 @@ from dyna_td.plan.plans import make_settings
 
 ENVIRONMENT = "roundabout-paper-v0"
 SLOWER = 4  # see `envs.roundabout`
-EPISODES, GREEDY_EPISODES = 4000, 400  # without random actions all episodes have hardly any spread
+EPISODES, GREEDY_EPISODES = 4000, 400  # fewer, because without random actions episodes hardly differ
 
 
 def always_slower(exploration: float, episodes: int = EPISODES) -> dict[str, float]:

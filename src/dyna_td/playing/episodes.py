@@ -14,8 +14,8 @@ from dyna_td.records.policy import Policy
 
 LONGEST_EPISODE = 4_000  # steps: some environments have no time limit
 SHORTEST_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second
-_WALKERS = ("Hopper-", "Walker2d-", "HalfCheetah-")  # a camera that goes with them is part of their models
-_EPISODES = 1_000_000  # keys the episodes' random numbers, apart from those of training
+_WALKERS = ("Hopper-", "Walker2d-", "HalfCheetah-")  # their models have a camera that follows them
+_EPISODES = 1_000_000  # key that separates the episodes' random numbers from those of training
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Episode:
 
 
 def make_environment(environment: str, pictures: bool = False) -> gymnasium.Env:
-    """The environment of a policy, with `pictures` one that renders them."""
+    """The environment of a policy; with `pictures` it renders."""
     if pictures and sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("MUJOCO_GL", "egl")  # MuJoCo and SDL draw without a display
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -54,7 +54,7 @@ def play(
     Args:
       policy: of this environment.
       environment: made by `make_environment`.
-      seed: whose policy acts.
+      seed: the seed with which the policy was trained.
       number: from 0, keys the episode's random numbers.
       epsilon: the share of random actions where actions are discrete.
       show: called with pictures, at most one each `SHORTEST_FRAME` seconds of the environment's time.
@@ -75,14 +75,14 @@ def play(
             rendered.after_step(ended)
     except UserError:
         raise
-    except Exception as error:  # whatever a foreign environment raises
+    except Exception as error:  # a foreign environment may raise anything
         words = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error
     return Episode(total, length)
 
 
 class _Pictures:
-    """Hands an environment's pictures to `show`; also those that a decision of the roundabout takes."""
+    """Passes an environment's pictures to `show`, among them those within a decision of the roundabout."""
 
     def __init__(self, environment: gymnasium.Env, show: Callable[[np.ndarray], None] | None):
         self._environment, self._show, self._steps = environment, show, 0
@@ -97,12 +97,12 @@ class _Pictures:
         self._steps += 1
 
     def _capture_frame(self) -> None:
-        """Named as highway-env calls it, between the pictures of two decisions."""
+        """Shows a picture; highway-env calls this by its name for pictures within a decision."""
         if self._show:
             self._show(np.asarray(self._environment.unwrapped.render()))
 
 
 def rate_of(environment: gymnasium.Env) -> float:
-    """The environment's pictures in a second."""
+    """The environment's pictures per second."""
     config = getattr(environment.unwrapped, "config", {})  # highway-env's
     return float(config.get("simulation_frequency") or environment.metadata.get("render_fps") or 25)

@@ -1,7 +1,7 @@
 """A look inside search control: value, TD error, a chain, and from which states an agent learns.
 
-A policy file has neither the replay buffer nor the queue. So the policy's seed is trained again, with the same numbers,
-and looked at on the way; at the end its weights are compared with those of the file. Needs TensorFlow.
+A policy file has neither the replay buffer nor the queue. So the policy's seed is retrained with the same numbers, and
+inspected at some steps. At the end its weights are compared with those of the file. Needs TensorFlow.
 """
 
 import itertools
@@ -20,13 +20,13 @@ from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
 from dyna_td.training.stacks import stacks_of
 
-PLANES = {  # whose states are points in a plane, with the names of its axes
+PLANES = {  # environments with states in a plane, and the names of its axes
     "GridWorld": ("x", "y"),
     "MazeGridWorld": ("x", "y"),
     "MountainCar-v0": ("position", "velocity"),
 }
 CELLS = 60  # a side of the maps
-MODEL_DRAWS = 16  # each y averages as many draws of the environment's noise
+MODEL_DRAWS = 16  # draws of the environment's noise that each y averages
 SHOWN = 2_000  # states of B_er, of p* and of the queue
 PICTURES = 24  # in an animation
 
@@ -36,7 +36,7 @@ class Look:
     """What one seed's search control sees after `step` environment steps; states are points [N, 2].
 
     Attributes:
-      value: V(s) = max_a Q(s, a) in the middles of the cells, [CELLS, CELLS], the first axis upwards.
+      value: V(s) = max_a Q(s, a) in the middles of the cells, [CELLS, CELLS]; the first axis points upwards.
       error: |delta| of the greedy action there, under the true model; p* is proportional to it.
       buffer: states drawn uniformly from B_er, from which ER learns.
       ideal: states drawn from p*.
@@ -75,7 +75,7 @@ def run_of(policy: Policy, seed: int) -> Run:
 def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple[Look, bool]]:
     """Trains the seed of a policy, and yields a look at each of `moments` (increasing steps).
 
-    With each comes whether the weights are those of the policy, to the last bit.
+    Each look comes with a flag: whether the weights equal those of the policy, to the last bit.
     """
     run = run_of(policy, seed)
     trainer = import_quietly("dyna_td.training.trainer")
@@ -92,7 +92,7 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
 
 
 def moments_of(run: Run, count: int) -> list[int]:
-    """`count` steps of a run from the first search to its end, evenly apart; one is the end."""
+    """`count` evenly spaced steps of a run, after its first search; the last one is its end."""
     first = min(run.settings.warm_up_steps + run.settings.search_every, run.steps)
     return sorted({round(step) for step in np.linspace(first, run.steps, count + 1)[1:]})
 
@@ -113,7 +113,7 @@ def look(program, step: int) -> Look:
 
 
 def _ages(agent, random: np.random.Generator, held: int) -> np.ndarray:
-    """Ages of stored things, drawn uniformly, the same for every seed: int32 [S, SHOWN]."""
+    """Ages of stored transitions or states, drawn uniformly, the same for every seed: int32 [S, SHOWN]."""
     return np.tile(random.integers(held, size=SHOWN).astype(np.int32), (agent.streams.count, 1))
 
 
@@ -148,7 +148,7 @@ def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
 
     control = agent.search_control
     visited: list[np.ndarray] = []
-    if hasattr(agent, "draw_states"):  # in place of a chain
+    if hasattr(agent, "draw_states"):  # such agents have no chain
         return np.zeros([0, 2]), np.zeros([0, 2])
     rule = RULES[agent.settings.search_control](control.space, control.visited, agent.settings)
     now = tf.constant(step, tf.int64)
@@ -213,7 +213,7 @@ def picture(policy: Policy, seen: Look) -> np.ndarray:
 
 
 def write(policy: Policy, seed: int, path: Path, show: Callable[[str], None]) -> None:
-    """Writes the last look as a .png, or looks over the whole training as a .gif or .mp4; `show` hears the progress."""
+    """Writes the last look as a .png, or looks over the whole training as a .gif or .mp4; `show` takes each line."""
     from PIL import Image
 
     from dyna_td.playing.video import Video

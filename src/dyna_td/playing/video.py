@@ -41,7 +41,7 @@ class Video:
         if self._size not in (None, image.size):
             first, now = ("{}x{}".format(*size) for size in (self._size, image.size))
             raise UserError(
-                f"picture {len(self._pictures)} is {now} pixels, expected {first} as the first: mend render()."
+                f"picture {len(self._pictures)} is {now} pixels, expected {first} as the first: correct render()."
             )
         self._size = image.size
         if self.path.suffix == ".gif":
@@ -61,7 +61,7 @@ class Video:
 
 
 def _as_rgb(picture: np.ndarray) -> Image.Image:
-    """The picture in RGB; what is transparent shows white, as on paper."""
+    """The picture in RGB; transparent parts become white."""
     array = np.asarray(picture)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]

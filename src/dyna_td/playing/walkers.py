@@ -1,4 +1,4 @@
-"""What the published policies of figure 6 do: `python -m dyna_td.playing.walkers`.
+"""Measures the published policies of figure 6: `python -m dyna_td.playing.walkers`.
 
 Each seed's policy plays new episodes. The output is reference/walkers.csv, a row for each policy. It has means over
 episodes of return, steps and distance (m, from start to end), and the share of its actions' components beyond
@@ -17,7 +17,7 @@ from dyna_td.records import published
 from dyna_td.records.policy import Policy, load_policy
 
 EPISODES = 20
-SATURATED = 0.99  # share of a component's largest size: there tanh has hardly any slope left
+SATURATED = 0.99  # share of a component's largest size; beyond it tanh is nearly flat
 
 
 class _Recorder(gymnasium.Wrapper):

@@ -37,7 +37,7 @@ def warm_up_goals(environment: str, seeds: Sequence[int]) -> pd.DataFrame:
 
 def main() -> None:
     """Prints the table."""
-    tf.get_logger().setLevel("ERROR")  # each world needs its own program: no warnings of retracing
+    tf.get_logger().setLevel("ERROR")  # each world needs its own program, so warnings of retracing are useless
     runs = load_plan("paper").studies["when"].runs
     worlds = dict.fromkeys(run.environment for run in runs if run.environment.startswith("GridWorld"))
     tables = [warm_up_goals(world, SEEDS if world == "GridWorld" else SEEDS_OF_DIALS) for world in worlds]

@@ -1,1 +1,1 @@
-"""The published results, `reference/`: made, drawn again, brought back."""
+"""Makes, draws and restores the published results, `reference/`."""

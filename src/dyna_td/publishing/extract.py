@@ -1,6 +1,6 @@
-"""What is published of a run: all that a figure, a claim or a reading uses. A clone without the rest is half as large.
+"""The published extract of a run: all that a figure, a claim or a reading uses.
 
-Training the run again gives the rest.
+A clone without the rest is half as large. Training the run again gives the rest.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from dyna_td.plan.planned import Plan
 from dyna_td.records.metrics import SAMPLING_KINDS, SAMPLING_METRICS
 from dyna_td.records.policy import Policy
 
-_STEP, _METRIC, _SOURCE = 1, 2, 2  # columns of tables; those of sweeps stand one further
+_STEP, _METRIC, _SOURCE = 1, 2, 2  # columns of tables; in sweeps they are one to the right
 # Metrics that only a few runs need. A run keeps a group if something uses one of its metrics.
 _GROUPS = (
     frozenset({"test_rmse_high", "test_rmse_low"}),
@@ -22,7 +22,7 @@ _POLICY_SEEDS = 5  # enough to watch; all seeds of all policies would double a c
 
 
 def left_out(plan: Plan) -> dict[str, set[str]]:
-    """The metrics that a run does without, by its name: groups of which no panel, claim or reading uses one."""
+    """The metrics that are not published, by run: groups that no panel, claim or reading uses."""
     used: dict[str, set[str]] = {name: set() for name in plan.all_runs}
     for figure in plan.drawn.values():
         for panel in figure.panels.values():
@@ -43,7 +43,7 @@ def records(csv: bytes, without: set[str]) -> bytes:
 
 
 def sweep(csv: bytes, metric: str) -> bytes:
-    """A sweep's CSV with nothing but the metric that chooses the rate."""
+    """A sweep's CSV with only the metric that chooses the rate."""
     return _rows(csv, lambda fields: fields[_METRIC + 1] == metric.encode())
 
 

@@ -1,6 +1,6 @@
 """Fills `reference/` with finished figures and runs, and brings the runs back, so that nobody trains them again.
 
-It draws the published pictures, too, from the published tables and without TensorFlow.
+It also draws the published pictures from the published tables, without TensorFlow.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ from dyna_td.settings import Run
 
 @dataclass(frozen=True)
 class Restored:
-    """The runs that are back, and sentences on those that are not, by the reason."""
+    """The restored runs, and a sentence on each run that was not restored."""
 
     runs: list[Run] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # they do not fit the plan, or what is there
+    left_out: list[str] = field(default_factory=list)  # these do not fit the plan, or the files that are there
 
 
 def require_committed() -> None:
-    """Raises UserError unless the sources are as committed, so that what is published can be made again."""
+    """Raises UserError unless the sources are as committed, so that published results can be reproduced."""
     changed = provenance.uncommitted("src", "envs", "experiments", "figures")
     if changed is None:
         raise UserError("this is no git repository, so nobody could tell from which sources the results come.")
@@ -46,7 +46,7 @@ def require_committed() -> None:
 
 
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
-    """Writes all of a figure but its picture to `directory`, or nothing: all its runs are in `source`, as planned."""
+    """Writes a figure's tables and runs to `directory`; a UserError, and no file, unless all runs are as planned."""
     made = {run: finished.read(plan, run, source) for run in figure.runs}
     left_out = extract.left_out(plan)
     remake = f"make {figure.name} SCALE={plan.scale}"
@@ -65,7 +65,7 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:
-    """Stores an extract of those of `runs` that are finished below `source`, and undamaged; returns them."""
+    """Stores an extract of each of `runs` that is finished and undamaged below `source`; returns these runs."""
     kept, left_out = [], extract.left_out(plan)
     for run in runs:
         files = _files(plan, run, source)
@@ -88,7 +88,7 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list
             contents[table] = extract.sweep(contents[table], metric)
         if (states := f"{run.name}.states.csv") in contents:
             contents[states] = extract.states(contents[states], plan, run.name)
-        if has_policy:  # of studies, too, they would be several times as many
+        if has_policy:  # only for figures: studies have several times as many
             contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
         _store(contents, directory)
     return kept
@@ -111,7 +111,7 @@ def _store(contents: dict[str, bytes], directory: Path) -> None:
 
 
 def restore(plan: Plan, directory: Path, target: Path) -> Restored:
-    """Brings published runs of `plan` that are not below `target` back there, and hands them over to Snakemake."""
+    """Copies the published runs of `plan` that `target` lacks into it, and registers them with Snakemake."""
     published.require_published(directory)
     back = Restored()
     for run in plan.all_runs.values():
@@ -122,7 +122,7 @@ def restore(plan: Plan, directory: Path, target: Path) -> Restored:
 
 
 def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored) -> None:
-    """Brings one run back unless it is there, and notes in `back` what came of it."""
+    """Restores one run unless it is there, and notes the result in `back`."""
     files = {name: path for name, path in _files(plan, run, target).items() if not path.exists()}
     if f"{run.name}.csv" not in files:
         return
@@ -147,14 +147,14 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored
 
 
 def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:
-    """The files of a run below the results' `folder`, by name; its CSV, by which it counts as finished, comes last."""
+    """The files of a run below the results' `folder`, by name; the CSV comes last, because it marks a finished run."""
     names = [f"{run.name}.selection.json", f"{run.name}.selection.csv"] if run.sweep else []
     names += [f"{run.name}.states.csv"] if run.name in plan.sampled_runs else []
     return {name: Path(folder) / plan.scale / "runs" / name for name in (*names, f"{run.name}.json", f"{run.name}.csv")}
 
 
 def _compress(path: Path, content: bytes) -> None:
-    """Writes `content`, unless it is there already: another version of the library may make other bytes of it."""
+    """Writes `content` compressed, unless the file has it: other versions of the library may write other bytes."""
     with contextlib.suppress(OSError, EOFError, lzma.LZMAError):  # not there, or damaged
         if lzma.decompress(path.read_bytes()) == content:
             return
@@ -171,7 +171,7 @@ def _as_json(value: object, indent: str = "") -> str:
 
 
 def tell_snakemake(scale: str, runs: Iterable[Run], directory: Path) -> None:
-    """Has Snakemake note that today's parameters make these runs and their sweeps."""
+    """Makes Snakemake record that the current parameters made these runs and their sweeps."""
     jobs = [job for run in runs for job in ([run.name + results.SWEEP] if run.sweep else []) + [run.name]]
     if not jobs:
         return

@@ -12,7 +12,7 @@ from dyna_td.settings import Run
 
 COLUMNS = ["figure", "panel", "curve", "environment", "agent", "updates", "metric", "mean", "low95", "high95", "iqm"]
 COLUMNS += ["last20", "seeds", "steps", "core_minutes", "run"]
-_OF_EPISODES = {"crashes": "crashed"}  # counted on the way: what evaluations record of it
+_OF_EPISODES = {"crashes": "crashed"}  # a metric counted over driving steps, and the record of each evaluation
 
 
 def summary(facts: Facts, figures: list[Figure]) -> pd.DataFrame:

@@ -1,7 +1,7 @@
-"""Beginnings: a published run's own settings, its first seeds, its first steps.
+"""Beginnings of published runs: the same settings, the first seeds, the first steps.
 
-Seed k's numbers depend neither on its neighbours nor on what comes later. So a beginning repeats the published rows to
-the last digit, on a CPU that rounds as the publisher's did. Where a row differs, the JSON files of both runs show why:
+Seed k's numbers are independent of its neighbours and of later steps. So a beginning repeats the published rows to the
+last digit, on a CPU that rounds as the publisher's did. Where a row differs, the JSON files of both runs show why:
 another CPU, another version, changed sources or settings.
 """
 
@@ -16,7 +16,7 @@ from dyna_td.settings import Run
 
 EQUAL, DIFFERENT, NOT_PUBLISHED = "equal", "different", "not published"
 _KEYS = ["seed", "step", "metric"]
-_MAIN = ("return", "test_rmse")  # the metrics to name first where several differ
+_MAIN = ("return", "test_rmse")  # if several metrics differ, one of these is named
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Repeat:
       run: its name.
       verdict: `EQUAL`, `DIFFERENT` or `NOT_PUBLISHED`.
       seeds: how many seeds both have.
-      last_step: up to which both were compared.
+      last_step: the last step that was compared.
       of_steps: the published run's length.
-      equal_to: the last evaluation before the first difference, -1 if there is none.
+      equal_to: the step of the last evaluation before any difference, -1 if there is none.
       metric, largest: the metric that differs, and its largest absolute difference.
       cause: what the JSON files show that can make the difference.
     """
@@ -53,13 +53,13 @@ class Repeat:
         return f"{self.difference()} ({self.cause})"
 
     def difference(self) -> str:
-        """Where a run that differs begins to, and by how much."""
+        """The step at which a run begins to differ, and the largest difference."""
         start = f"equal up to step {self.equal_to:,}, then" if self.equal_to >= 0 else "from its first step"
         return f"{self.run}: {start} {self.metric} differs by at most {self.largest:.3g}"
 
 
 def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = published.DIRECTORY) -> Repeat:
-    """Holds the records of `run`, as its CSV has them, against the published ones; `details` are of its JSON file."""
+    """Compares the records of `run`, as its CSV has them, with the published ones; `details` are its JSON file's."""
     there = published.read_details(run.name, directory)
     if there is None:
         return Repeat(run.name, NOT_PUBLISHED)
@@ -108,7 +108,7 @@ def _cause(here: dict, there: dict) -> str:
 
 
 def as_table(repeats: Iterable[Repeat]) -> pd.DataFrame:
-    """One row a run, with the attributes of `Repeat` as columns."""
+    """One row for each run, with the attributes of `Repeat` as columns."""
     return pd.DataFrame([asdict(each) for each in repeats], columns=list(Repeat.__dataclass_fields__))
 
 
@@ -135,10 +135,9 @@ def sentence(repeats: list[Repeat]) -> str:
 
 
 def lines(figure: str, repeats: list[Repeat], in_full: bool = False) -> list[str]:
-    """What a figure's runs repeat, `sentence`, after a line for each that differs.
+    """A line for each run of a figure that differs, then `sentence`.
 
-    Where several differ for the same cause, such as another CPU, the cause is said once. Then the runs are named only
-    `in_full`.
+    If several differ for one cause, such as another CPU, the last line names it, and runs have lines only `in_full`.
     """
     differing = [each for each in repeats if each.verdict == DIFFERENT]
     causes = {each.cause for each in differing}

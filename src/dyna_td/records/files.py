@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are written whole or not at all."""
 
 import contextlib
 import errno
@@ -12,9 +12,9 @@ from typing import IO, Any
 from dyna_td.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parents[1]  # dyna_td
-ROOT = PACKAGE.parents[1]  # of the project, if this is its checkout and no installed wheel
+ROOT = PACKAGE.parents[1]  # the project's, unless this is an installed wheel
 IS_CHECKOUT = (ROOT / "experiments").is_dir()
-IMPORTS = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}  # of a process that imports this checkout
+IMPORTS = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}  # environment of processes that import this checkout
 LONGEST_FILE_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names
 
 
@@ -23,7 +23,7 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
     """Opens `path` for writing text (w) or bytes (wb): its old contents stay until the block ends without exception."""
     as_text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     path.parent.mkdir(parents=True, exist_ok=True)
-    # No result has this suffix, so nobody takes the file for one.
+    # No result has this suffix, so nobody mistakes the file for a result.
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with open(partial, mode, **as_text) as file:
@@ -32,21 +32,21 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
             os.fsync(file.fileno())  # a power cut must not leave an empty file under the final name
         os.replace(partial, path)
     except BaseException as error:
-        with contextlib.suppress(OSError):  # a folder that cannot be written holds no partial file either
+        with contextlib.suppress(OSError):  # a read-only folder holds no partial file
             partial.unlink()
-        if isinstance(error, OSError) and error.errno and not error.filename:  # a full disk names no file
+        if isinstance(error, OSError) and error.errno and not error.filename:  # the error of a full disk names no file
             error.filename = str(path)
         raise
 
 
 def remove_partial(path: Path) -> None:
-    """Deletes what killed processes left of `path`."""
+    """Deletes the partial files of `path` that killed processes left."""
     for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         partial.unlink(missing_ok=True)
 
 
 def require_writable(path: Path) -> None:
-    """Makes the folder of `path`, and tries it before hours are spent on what would be written there.
+    """Makes the folder of `path`, and tries to write there before hours of work depend on it.
 
     Raises:
       UserError: if nothing can be written at `path`, or its name is too long.

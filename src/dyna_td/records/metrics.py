@@ -25,13 +25,13 @@ class Metric:
 
 METRICS = {
     "return": Metric("reward", "undiscounted return of one evaluation episode"),
-    "episode_length": Metric("environment steps", "length of that episode"),
+    "episode_length": Metric("environment steps", "length of one evaluation episode"),
     "test_rmse": Metric("RMSE", "root mean squared error on the noise-free test points", True),
     "test_rmse_high": Metric("RMSE", "test_rmse on x < 0 alone, the high-frequency half", True),
     "test_rmse_low": Metric("RMSE", "test_rmse on x >= 0 alone, the low-frequency half", True),
     "train_rmse": Metric("RMSE", "root mean squared error on the noisy training set", True),
     "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash"),
-    "crashes": Metric("crashes", "sum of crashed so far, in curves.csv against the evaluations' steps"),
+    "crashes": Metric("crashes", "crashes in evaluations so far, in curves.csv against the steps that these drove"),
     "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode"),
     "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite"),
 }
@@ -50,13 +50,13 @@ DYNA_METRICS = {
 # Counters of Dyna-Frequency's chains that climb the frequency instead of the value.
 FREQUENCY_METRICS = {
     "frequency_steps_made": Metric("steps", "steps of chains that climb the frequency"),
-    "frequency_vanished_gradients": Metric("steps", "those whose gradient was too short to follow"),
-    "frequency_nonfinite_gradients": Metric("steps", "those whose gradient was not finite"),
+    "frequency_vanished_gradients": Metric("steps", "steps of such chains with a gradient too short to follow"),
+    "frequency_nonfinite_gradients": Metric("steps", "steps of such chains with a gradient that is not finite"),
 }
 METRICS |= DYNA_METRICS | FREQUENCY_METRICS
 
-# Sampling distributions on GridWorld, measured at every evaluation (Section 4.2). Below are the suffixes of their
-# metrics, with the states that each suffix stands for.
+# Sampling distributions on GridWorld, measured at every evaluation (Section 4.2): the suffixes of their metrics, with
+# the states that each suffix stands for.
 _SOURCES = {
     "": "states drawn as the agent's own sampler draws them: from its queue (or B_er, while it is empty), all by "
     "priority, or uniformly from B_er",
@@ -64,7 +64,7 @@ _SOURCES = {
     "_recent": "states drawn uniformly from the newest 20,000 of the search-control queue",
 }
 _CONTROLS = {
-    "_floor": "as many states drawn from p* itself: no sampler can be expected to be closer",
+    "_floor": "as many states drawn from p* itself: in expectation, no sampler is closer",
     "_exact_uniform": "the uniform distribution itself",
 }
 _DISTANCES = {
@@ -97,19 +97,19 @@ STATES_METRICS = {
 SAMPLING_METRICS |= STATES_METRICS
 METRICS |= SAMPLING_METRICS
 
-# Measurements on the last Q (`registry.FROZEN_AGENTS`); delta is by its learned model.
+# Measurements on the last Q (`registry.FROZEN_AGENTS`); delta is computed with the agent's learned model.
 _KINDS = {
     "released": "long chains of the released rule",
     "algorithm_4": "long chains of Algorithm 4's rule",
     "langevin": "long chains of the Langevin rule",
-    "langevin_constant_y": "the same with y held constant in the gradient",
+    "langevin_constant_y": "long chains of the Langevin rule with y held constant in the gradient",
     "langevin_small_steps": "long chains of the Langevin rule whose steps are a hundredth as large",
-    "adjusted": "chains long enough to mix, by the Langevin rule with Metropolis's acceptance, from B_er",
-    "adjusted_uniform": "the same from uniform states",
-    "longer": "chains long enough to mix, by the Langevin rule, from B_er",
-    "longer_uniform": "the same from uniform states",
-    "longer_constant_y": "the same from B_er, with y held constant in the gradient",
-    "ideal": "as many independent draws from |delta| itself: no sampler can be expected to fit better",
+    "adjusted": "chains long enough to mix, Langevin rule with Metropolis's acceptance, from B_er",
+    "adjusted_uniform": "chains long enough to mix, Langevin rule with Metropolis's acceptance, from uniform states",
+    "longer": "chains long enough to mix, Langevin rule, from B_er",
+    "longer_uniform": "chains long enough to mix, Langevin rule, from uniform states",
+    "longer_constant_y": "chains long enough to mix, Langevin rule with y constant in the gradient, from B_er",
+    "ideal": "as many independent draws from |delta| itself: in expectation, no sampler fits better",
 }
 _PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
 FROZEN_METRICS = {
@@ -132,13 +132,13 @@ FROZEN_METRICS = {
 FROZEN_METRICS |= {
     "variation_between_adjusted": Metric("total variation", "between adjusted chains from B_er and from uniform ones"),
     "variation_between_longer": Metric("total variation", "between longer chains from B_er and from uniform ones"),
-    "variation_between_constant_y": Metric("total variation", "between longer chains with y constant and not"),
+    "variation_between_constant_y": Metric("total variation", "between longer chains with y constant and without"),
     "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|"),
     "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|"),
-    "bound_right": Metric("probability", "mean over 50x50 states of its right side"),
-    "bound_ratio": Metric("times", "bound_right / bound_left: how loose it is"),
-    "bound_slack": Metric("share", "of the right side that the left one leaves, in the tightest state"),
-    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is a bound as good"),
+    "bound_right": Metric("probability", "mean over 50x50 states of Theorem 3's right side"),
+    "bound_ratio": Metric("times", "bound_right / bound_left: how loose the bound is"),
+    "bound_slack": Metric("share", "share of Theorem 3's right side above the left one, in the tightest state"),
+    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is at least as tight a bound"),
     "bound_model_error": Metric("total variation", "mean over states of the two models' distance"),
 }
 METRICS |= FROZEN_METRICS

@@ -30,7 +30,7 @@ class Policy:
     """The trained policies of all seeds of a run.
 
     Attributes:
-      about: what the run's JSON file tells: environment, agent, settings, seeds, steps, versions, ...
+      about: facts of the run's JSON file: environment, agent, settings, seeds, steps, versions, ...
       weights: float32 arrays [S, ...] by name, see the module.
     """
 
@@ -56,7 +56,7 @@ class Policy:
         """The acting network's outputs, Q(s, .) or the actor's: states [B, d] -> [B, A] or [B, a].
 
         Raises:
-          UserError: the file has no such seed, or states have another length than those that it was trained with.
+          UserError: the file has no such seed, or states have another length than in training.
         """
         if seed not in self.seeds:
             raise UserError(f"seed {seed} is not in this policy, expected one of {', '.join(map(str, self.seeds))}.")
@@ -115,5 +115,5 @@ def load_policy(path: str | Path) -> Policy:
         raise UserError(f"there is no {path}: `python -m dyna_td train` leaves one beside its CSV.") from error
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}.") from error
-    except Exception as error:  # whatever reading a foreign file raises
+    except Exception as error:  # a foreign file may raise anything
         raise UserError(f"{path} is damaged or no policy file: name an .npz that `train` wrote.") from error

@@ -16,8 +16,8 @@ from dyna_td.records.files import IS_CHECKOUT, ROOT
 from dyna_td.registry import ENVIRONMENTS, entries_of
 from dyna_td.settings import Run
 
-# The vector instructions of published runs whose JSON file does not name them: their beginnings repeat on CPUs with
-# AVX-512, of Intel and AMD, and on none without.
+# The vector instructions of published runs whose JSON file does not name them: their beginnings repeat on Intel and AMD
+# CPUs with AVX-512, and on no CPU without it.
 PUBLISHED_VECTORS = "AVX-512"
 
 
@@ -28,7 +28,7 @@ def machine() -> dict:
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
-        # What can change a last digit: XLA compiles for the widest vectors that the CPU has.
+        # The CPU can change a last digit: XLA compiles for the widest vectors that it has.
         "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),
         "vectors": _vectors(),
         "git_commit": commit(),
@@ -39,7 +39,7 @@ def machine() -> dict:
 def differing(there: dict, here: dict) -> str:
     """The differences between the CPUs and libraries of two JSON files, in words.
 
-    A CPU's name counts where its vectors do not differ. `changed_sources` has what differs in the sources.
+    CPUs' names count only if their vector instructions are equal. `changed_sources` compares the sources.
     """
     published, own = (details.get("vectors", PUBLISHED_VECTORS) for details in (there, here))
     same = {"cpu": [there.get("cpu"), here.get("cpu")]}
@@ -55,7 +55,7 @@ def versions(*packages: str) -> dict[str, str | None]:
 
 
 def commit() -> str | None:
-    """The commit that is checked out; in the image its own; None if there is none."""
+    """The commit that is checked out, or that of the container's image; None if there is none."""
     return _git("rev-parse", "HEAD") or os.environ.get("DYNA_TD_COMMIT") or None
 
 
@@ -86,7 +86,7 @@ def run_digest(run: Run) -> str:
 
 
 def _modules(run: Run) -> set[str]:
-    """The modules from which all code behind the numbers of `run` is reached."""
+    """The modules that import, directly or not, all code behind the numbers of `run`."""
     return {entry.partition(":")[0] for entry in entries_of(run)} | _modules_of(run.environment)
 
 

@@ -15,7 +15,7 @@ from dyna_td.records.files import ROOT
 from dyna_td.records.results import naming_damage
 
 DIRECTORY = ROOT / "reference"
-HERE = Path("reference")  # of the current folder, which commands fill and name
+HERE = Path("reference")  # below the current folder, where commands write
 SCALE = "paper"  # the only one that is evidence
 
 
@@ -66,7 +66,7 @@ def _read_json(path: Path, time: int) -> dict:
 
 
 def read(name: str, directory: Path = DIRECTORY) -> bytes:
-    """A run's table or policy (see `stored`); a UserError if it is missing, damaged or not its JSON file's."""
+    """A run's table or policy (see `stored`); a UserError if it is missing, damaged or does not fit its JSON file."""
     path = stored(name, directory)
     job, kind = re.split(r"\.(states\.csv|csv|policy\.npz)$", name)[:2]
     expected = (read_details(job, directory) or {}).get(f"{kind.partition('.')[0]}_sha256")
@@ -76,7 +76,7 @@ def read(name: str, directory: Path = DIRECTORY) -> bytes:
 def read_records(run: str, directory: Path = DIRECTORY, last_seed: int | None = None) -> pd.DataFrame:
     """The records of a published run: seed, step, metric, value; raises UserError as `read`.
 
-    With `last_seed` those of later seeds are left out; some runs have a thousand.
+    With `last_seed`, later seeds are left out, because some runs have a thousand.
     """
     content = read(f"{run}.csv", directory)
     end = -1 if last_seed is None else content.find(f"\n{last_seed + 1},".encode())  # rows are sorted by seed

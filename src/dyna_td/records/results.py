@@ -1,6 +1,6 @@
-"""How numbers are kept: a tidy CSV a run and, beside it, a JSON file that says where it comes from.
+"""Results as files: a tidy CSV for each run and, beside it, a JSON file that says where the numbers come from.
 
-A CSV has one row a number, `seed,step,metric,value`, unsmoothed and sorted. Files are written whole or not at all.
+A CSV has one row per number, `seed,step,metric,value`, unsmoothed and sorted. Files are written whole or not at all.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from dyna_td.records.policy import Policy, path_beside
 from dyna_td.settings import Run
 
 DIRECTORY = Path("results")
-SWEEP = ".selection"  # ends the name of a job that tries learning rates
+SWEEP = ".selection"  # suffix of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
 # The errors that reading a damaged file raises.
@@ -30,7 +30,7 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, R
 
 
 def run_csv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
-    """The CSV of a run of the plan, or of its sweep, `<run>.selection`; the JSON file of that names the winner."""
+    """The CSV of a run of the plan, or of its sweep, `<run>.selection`; the sweep's JSON file names the winner."""
     return Path(directory) / scale / "runs" / f"{job}.csv"
 
 
@@ -57,7 +57,7 @@ def provenance_json(csv: Path) -> Path:
 def to_csv_text(records: pd.DataFrame) -> str:
     """`records` sorted by all columns but `value`, with numbers that survive a round trip.
 
-    Nine digits are enough for a float32. What only float64 holds, such as a count beyond 2^24, has as many as it needs.
+    Nine digits are enough for a float32. A value that only float64 holds, such as a count beyond 2^24, has more.
     """
     keys = [column for column in SWEEP_COLUMNS[:-1] if column in records]
     ordered = records.sort_values(keys, kind="stable")[[*keys, "value"]]
@@ -82,7 +82,7 @@ def write(
     if states is not None and len(states):
         texts[states_csv(csv)] = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
         checksums["states_sha256"] = checksum(texts[states_csv(csv)].encode())
-    for stale in (path_beside(csv), states_csv(csv)):  # an earlier run's
+    for stale in (path_beside(csv), states_csv(csv)):  # files of an earlier run
         stale.unlink(missing_ok=True)
     if policy:
         content = policy.as_bytes()
@@ -153,10 +153,10 @@ def require_policy(csv: Path, rebuild: str) -> bool:
 
 
 def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
-    """The records of `csv`, as they were written, and the contents of its JSON file.
+    """The records of `csv`, and the contents of its JSON file.
 
     Raises:
-      UserError: naming a file that is missing or damaged, and `rebuild`, the command that makes it anew.
+      UserError: naming a file that is missing or damaged, and `rebuild`, the command that rebuilds it.
     """
     details = read_details(csv, rebuild)
     return pd.read_csv(io.BytesIO(read_bytes(csv, details["csv_sha256"], rebuild))), details
@@ -177,7 +177,7 @@ def read_bytes(path: Path, expected: str | None, rebuild: str) -> bytes:
         try:
             content = lzma.decompress(content)
         except (lzma.LZMAError, EOFError):
-            content = b""  # as of no checksum
+            content = b""  # fits no checksum
     if checksum(content) != expected:
         raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")
     return content
@@ -207,7 +207,7 @@ def naming_damage(path: Path, remedy: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Libraries raise an OSError without a number for a damaged file, too.
+        # For a damaged file, too, libraries may raise an OSError, without a number.
         fault = f"cannot read {path}: {error.strerror}" if error.strerror else f"{path} is damaged"
         raise UserError(f"{fault}; {remedy}.") from error
     except DAMAGE as error:
@@ -215,5 +215,5 @@ def naming_damage(path: Path, remedy: str) -> Iterator[None]:
 
 
 def pipeline_command(job: str, scale: str) -> str:
-    """The command with which the pipeline makes the CSV of a run or sweep anew, however new it looks."""
+    """The command that makes the pipeline rebuild the CSV of a run or sweep, even if it seems up to date."""
     return f"snakemake --force {run_csv(scale, job)} --config scale={scale}"

@@ -1,8 +1,8 @@
-"""A digest of the sources behind a run. Snakemake trains a run anew when it changes.
+"""A digest of the sources behind a run. When it changes, Snakemake trains the run again.
 
 It is coarse: it covers the modules that the run's program, agent, learner and environment import, directly or not, as
-plain text without comments, docstrings and annotations. Whether an edit changed numbers is asked of the numbers
-themselves, see `beginnings`.
+plain text without comments, docstrings and annotations. `beginnings` compares the numbers themselves, to find whether
+an edit changed them.
 """
 
 import ast
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dyna_td.records.files import IS_CHECKOUT, PACKAGE, ROOT
 
-# The parts of the project in which numbers are made. Registry, settings, plans and pictures make none.
+# The parts of the project that compute numbers. Registry, settings, plans and pictures compute none.
 _ROOMS = ("agents", "learning", "search", "measures", "theory", "training")
 SCIENCE = (*(f"dyna_td.{room}" for room in _ROOMS), "envs")
 _PACKAGES = {"dyna_td": PACKAGE, "envs": (ROOT if IS_CHECKOUT else PACKAGE.parent) / "envs"}
@@ -33,7 +33,7 @@ def files_digest(paths: Iterable[Path]) -> str:
 
 
 def files(modules: Iterable[str]) -> dict[str, Path]:
-    """The files of these modules and of those that they import, by the module's name."""
+    """The files of these modules and of all that they import, by the module's name."""
     found: dict[str, Path] = {}
     waiting = list(modules)
     while waiting:
@@ -84,7 +84,7 @@ def _text(path: Path) -> str:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes docstrings and annotations out of a tree; comments are not in it."""
+    """Removes docstrings and annotations from a tree, which has no comments anyway."""
 
     def visit_Expr(self, node):
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -13,8 +13,8 @@ from dyna_td.search.rules import RULES
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
-MOST_ITERATIONS = 4_000  # A fill makes no more: `Streams` numbers inner steps below 4096.
-MOST_ITERATIONS_A_STEP = 10  # It bounds the restarts that cost none of `chain_steps` (ours).
+MOST_ITERATIONS = 4_000  # in a fill, because `Streams` numbers inner steps below 4096
+MOST_ITERATIONS_A_STEP = 10  # per step of `chain_steps`, which bounds restarts that cost no step (ours)
 
 # Counters since training began, named as their metrics (`records.metrics.DYNA_METRICS`).
 COUNTERS = (
@@ -32,7 +32,7 @@ class SearchControl(tf.Module):
     Args:
       settings: m, the chain's length, rule, step size, noise and distance of acceptance.
       streams: the S seeds.
-      space: of states (`envs.spaces.Space`).
+      space: the space of states (`envs.spaces.Space`).
     """
 
     def __init__(self, settings: SearchControlSettings, streams: Streams, space):
@@ -98,7 +98,7 @@ class SearchControl(tf.Module):
             restarts += _as_count(restart)
             vanished += _as_count(active & is_finite & is_flat)
             nonfinite += _as_count(active & ~is_finite)
-            # A gradient that is not finite costs a step: a diverged seed must not keep the others waiting.
+            # A gradient that is not finite costs a step, so that a diverged seed does not keep the others waiting.
             is_free = rule.restart_is_free & must_restart & is_finite
             used += _as_count(active & ~is_free)
             active = (count < most) & (used < chain_steps)

@@ -17,7 +17,7 @@ class StateQueue(tf.Module):
     def __init__(self, seeds: int, capacity: int, state_dim: int):
         super().__init__()
         self.capacity = capacity
-        # The extra place takes the states beyond `count`, so every fill is one scatter of the same shape.
+        # The extra place takes the states beyond `count`, so that every fill is one scatter of the same shape.
         self._states = tf.Variable(tf.zeros([seeds, capacity + 1, state_dim]), trainable=False)
         self._added = tf.Variable(tf.zeros([seeds], tf.int64), trainable=False)
 

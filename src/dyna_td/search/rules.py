@@ -1,8 +1,8 @@
 """The three rules of a chain step: the authors' code, the paper's box, and the dynamics that converge to exp h.
 
-A step follows the `gradient` of a criterion h.
-The figures use `released`; `make controls` compares all three. Each fill makes its rule anew, with the current
-statistics of visited states. `move` proposes a state, and `accepts` decides whether the queue takes it.
+A step follows the `gradient` of a criterion h. The figures use `released`; `make controls` compares all three. Each
+fill makes its rule anew, with the current statistics of visited states. `move` proposes a state, and `accepts` decides
+whether the queue takes it.
 """
 
 from collections.abc import Callable
@@ -27,24 +27,24 @@ class Proposal(NamedTuple):
 
     state: tf.Tensor  # [S, d]
     restarts: tf.Tensor  # bool [S]: the chain starts anew: out of the box, or terminal or stuck under `released`
-    is_flat: tf.Tensor  # bool [S]: the gradient (`released`: Sigma times it) is shorter than VANISHED and dropped
+    is_flat: tf.Tensor  # bool [S]: the gradient is shorter than VANISHED; `released` tests Sigma g, and drops it
 
 
 class Released:
-    """The rule of the authors' code: steps of a fixed length along the gradient, inside the box.
+    """The rule of the authors' code: steps of a fixed length along the gradient, plus noise, inside the box.
 
-    The gradient is normalised. So of Dyna-TD's TD error only the sign remains: its chain ascends V where delta < 0, and
-    descends it where delta > 0. A chain starts anew when it no longer moves and, unless `queue_goals`, in a terminal
-    state.
+    The gradient is normalised, so only the sign of Dyna-TD's TD error matters: its chain ascends V where delta < 0, and
+    descends it where delta > 0. A chain starts anew when it no longer moves, and in a terminal state unless
+    `queue_goals`.
 
     Args:
       space: of states (`envs.spaces.Space`).
       visited: the agent's visited states.
-      settings: step size, least distance of acceptance, and whether chains go on through goals.
+      settings: step size, least distance of acceptance, and whether chains pass through goals.
     """
 
     restart_is_free = False
-    continues = False  # Each fill starts from B_er.
+    continues = False  # each fill starts a new chain
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
@@ -141,11 +141,11 @@ class Langevin:
 
     def reflect(self, point):
         """Folds points [S, d] back into the box, as often as needed."""
-        place = (point - self.space.low) / np.where(self.width > 0, self.width, 1) % 2.0  # a part may have one value
+        place = (point - self.space.low) / np.where(self.width > 0, self.width, 1) % 2.0  # a width may be 0
         return self.space.low + self.width * (1.0 - tf.abs(1.0 - place))
 
     def accepts(self, distance, state, step):
-        """See `Released.accepts`. Terminal states need `queue_goals`: nothing can be simulated from there."""
+        """See `Released.accepts`. Only `queue_goals` takes terminal states: nothing is simulated from there."""
         is_due = tf.equal((step + 1) % self.interval, 0)
         return is_due if self.through_goals else is_due & ~self.space.is_terminal(state)
 

@@ -20,7 +20,8 @@ class VisitedStates(tf.Module):
         self._count = tf.Variable(0.0, trainable=False)
         self._mean = tf.Variable(tf.zeros([seeds, state_dim]), trainable=False)  # mu_s
         self._mean_product = tf.Variable(tf.zeros([seeds, state_dim, state_dim]), trainable=False)  # mu_ss
-        # Of ||s' - s||: the mean, / sqrt(d) the epsilon_accept of `released`; an exponential mean, that of Algorithm 4.
+        # Means of ||s' - s||, for the distance of acceptance: `released` takes the plain mean over sqrt(d), Algorithm 4
+        # the exponential mean.
         self.mean_move = tf.Variable(tf.zeros([seeds]), trainable=False)
         self.recent_move = tf.Variable(tf.zeros([seeds]), trainable=False)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-LARGEST_EXPONENT = 100.0  # A fit goes no farther: so high a power puts all shares in a single cell.
+LARGEST_EXPONENT = 100.0  # bound of a fit: so high a power puts all shares in one cell
 
 
 def power_density(error: ArrayLike, exponent: ArrayLike = 1.0) -> np.ndarray:
@@ -21,8 +21,8 @@ def power_density(error: ArrayLike, exponent: ArrayLike = 1.0) -> np.ndarray:
 def fitted_exponent(shares: ArrayLike, error: ArrayLike) -> np.ndarray:
     """The maximum-likelihood beta of the density |delta|^beta, given the visited states: [S].
 
-    Unlike a line through the cells' log density, it weighs a cell by its visits and copes with cells that were never
-    visited. The log likelihood is concave in beta.
+    Unlike a line through the cells' log density, this weighs a cell by its visits and allows cells without visits. The
+    log likelihood is concave in beta.
 
     Args:
       shares: the share of visited states in each cell, [S, cells].
@@ -56,10 +56,10 @@ def theorem_3(
 
         |p(s) - p^(s)| <= min(Vmax (p(s) eps + eps_s) / Z^, Vmax (p^(s) eps + eps_s) / Z),  eps = sum of eps_s
 
-    eps_s is each state's own model error, as in the proof; the statement takes the largest of all. It is half the L1
-    distance, not the whole. Both make the right side smaller, so the paper's bound holds wherever this one does.
-    With half the distance, the proof's first step needs values r + gamma v in [-Vmax, 0] or in [0, Vmax]. With both
-    signs, a factor of 2 is missing there.
+    eps_s is each state's own model error, as in the proof; the theorem's statement takes the largest of all. Here it is
+    half the L1 distance, not the whole. Both choices make the right side smaller, so the paper's bound holds wherever
+    this one does. With half the distance, the proof's first step needs values r + gamma v that are all in [-Vmax, 0] or
+    all in [0, Vmax]. With values of both signs it lacks a factor of 2.
 
     Args:
       error: u(s) = |delta(s, y(s))| under the true model, [S, states].

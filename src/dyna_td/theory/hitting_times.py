@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-import scipy  # it loads its parts when they are used
+import scipy  # loads its parts when they are used
 from numpy.typing import ArrayLike
 
 from dyna_td.errors import UserError
@@ -98,8 +98,8 @@ def theorem_2_condition(
     errors; at epsilon = delta_0 the last fraction is its limit, 1.
 
     The paper prints the ratio of the rates upside down: its own proof needs eta' / eta. As printed the theorem fails.
-    For one example with delta_0 = 2, epsilon = 1, eta = 3, eta' = 0.2 the printed inequality holds, but the square loss
-    takes 0.23 and the cubic one 2.5. At equal rates, as in the paper's example, both readings agree.
+    Take one example with delta_0 = 2, epsilon = 1, eta = 3, eta' = 0.2. The printed inequality holds, but the square
+    loss takes 0.23 and the cubic one 2.5. At equal rates, as in the paper's example, both readings agree.
 
     Args:
       initial_errors: delta_0(i) > 0, shape [n].
@@ -140,7 +140,7 @@ def figure_8a() -> pd.DataFrame:
 
 
 def figure_8b() -> pd.DataFrame:
-    """Their absolute derivatives 2x and 3x^2; metric `absolute_derivative`."""
+    """The objectives' absolute derivatives 2x and 3x^2 over x in [0, 2]; metric `absolute_derivative`."""
     x = np.linspace(0.0, 2.0, POINTS + 1)
     return _panel("absolute_derivative", {"square": (x, 2.0 * x), "cubic": (x, 3.0 * x**2)})
 

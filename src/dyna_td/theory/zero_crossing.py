@@ -4,8 +4,8 @@ Three errors on the unit interval. `CROSSING` changes its sign at 0.3: delta(x) 
 zero, the drift of log |delta| is 1 / r. The Langevin diffusion dr = dt / r + sqrt(2) dB is then a Bessel process of
 dimension 2. It never reaches 0 (Revuz and Yor, 1999, chapter XI), so its chains stay on the side where they begin. A
 chain with steps crosses by a jump over the zero. `JUMPING` has no zero, but jumps, as |delta| does where another action
-becomes the greedy one. The gradient does not show a jump, so no chain that follows it alone can tell the two sides.
-`RIPPLED` is smooth and has eight zeros, two or three steps of the usual size apart.
+becomes the greedy one. The gradient does not show a jump, so a chain that follows it alone cannot tell the two sides
+apart. `RIPPLED` is smooth and has eight zeros, two or three steps of the usual size apart.
 
 The rules are those of `search.rules` in plain NumPy, and every state inside counts. `released` has Sigma = 1, as on
 GridWorld, and never starts anew. `algorithm_4` has the variance of uniform states. A fourth rule is not in the paper:
@@ -51,7 +51,7 @@ class TDError:
 
 
 ZERO = 0.3
-LEVELS = np.array([1.0, 3.0, 0.5, 2.0])  # `JUMPING` has each on a quarter of the interval.
+LEVELS = np.array([1.0, 3.0, 0.5, 2.0])  # `JUMPING` has each on a quarter of the interval
 CROSSING = TDError(lambda x: x - ZERO, np.ones_like)
 JUMPING = TDError(lambda x: _level(x) * (1.0 + 0.2 * x), lambda x: 0.2 * _level(x))
 RIPPLED = TDError(lambda x: np.sin(8 * np.pi * x + 0.7), lambda x: 8 * np.pi * np.cos(8 * np.pi * x + 0.7))
@@ -72,7 +72,7 @@ def langevin(error: TDError, a: float = LANGEVIN_STEP) -> Step:
 
 
 def metropolis_adjusted(error: TDError, a: float = LANGEVIN_STEP) -> Step:
-    """The same proposal, accepted with probability min(1, p(x') q(x | x') / (p(x) q(x' | x))); 0 outside."""
+    """`langevin`'s proposal, not reflected, accepted with probability min(1, p(x') q(x | x') / (p(x) q(x' | x)))."""
 
     def log_proposal(to, start):
         return -((to - start - a * error.slope(start)) ** 2) / (4 * a)
@@ -115,7 +115,7 @@ def share_across(step: Step, steps: int, chains: int) -> float:
 
 
 def visits(step: Step, steps: int, chains: int) -> np.ndarray:
-    """The share of visits to each cell, after a fifth as many steps that do not count: [CELLS]."""
+    """The share of visits to each cell, after a burn-in of a fifth as many steps: [CELLS]."""
     rng = np.random.default_rng(_SEED)
     x = rng.uniform(size=chains)
     counts = np.zeros(CELLS)

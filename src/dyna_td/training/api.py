@@ -18,12 +18,12 @@ from dyna_td.training.progress import progress as shown
 
 @dataclass(frozen=True)
 class Result:
-    """What a training brings.
+    """The results of a training.
 
     Attributes:
       records: columns seed, step, metric, value; every evaluation of every seed, as in the CSV of `train`.
       policy: the trained policies of all seeds; None for the supervised task.
-      settings: all numbers of the agent, also those that kept their defaults.
+      settings: all numbers of the agent, defaults included.
       cost: seconds of training, compilation and evaluation, memory, and seeds that diverged.
     """
 
@@ -50,7 +50,7 @@ def train(
       seeds: one seed, or several.
       steps: environment steps, or mini-batch updates of the supervised task.
       evaluate_every: steps between two evaluations.
-      progress: whether to show it on standard error.
+      progress: whether progress is shown on standard error.
       **settings: the agent's numbers by name, as `train --help` explains them; others keep their defaults.
 
     Raises:

@@ -17,7 +17,7 @@ import pandas as pd
 from dyna_td.records.files import remove_partial, write_whole
 
 INTERVAL = 60.0  # seconds between two checkpoints, at least
-LARGEST_SHARE = 0.01  # checkpoints take at most this share of the time: slow ones come less often
+LARGEST_SHARE = 0.01  # largest share of the time for checkpoints: slow ones are made less often
 LONGEST_INTERVAL = 600.0  # seconds between two checkpoints, however long one takes to write
 # What reading a damaged file may raise.
 UNREADABLE = (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, zipfile.BadZipFile)

@@ -29,17 +29,17 @@ class EnvironmentStack:
 
     Attributes:
       space: the environment's `GymSpace`.
-      left_space: by seed, a sentence about the first observation outside the declared space; training goes on.
+      left_space: by seed, a sentence about the first observation outside the declared space; training continues.
     """
 
     def __init__(self, environment: str, seeds: tuple[int, ...], copies: int = 1):
         self.name = environment
         self.seeds = seeds
         self.left_space: dict[int, str] = {}
-        # Each copy's last reset, and the actions since; together they give its present state.
+        # Each copy's last reset, and the actions since; together they determine its present state.
         self._resets: dict[tuple[int, int], tuple[int, int]] = {}
         self._actions: dict[tuple[int, int], list[np.ndarray]] = {}
-        # Digests of what the copies answered since: observations, rewards and ends.
+        # Digests of each copy's observations, rewards and ends since its last reset.
         self._answers: dict[tuple[int, int], Any] = {}
         self._environments: list[list[gymnasium.Env]] = [[] for _ in seeds]
         try:
@@ -133,7 +133,7 @@ class EnvironmentStack:
         """Repeats the resets and actions of a snapshot; returns the observations, float32 [S, C, d].
 
         Raises:
-          CannotResume: an environment answers otherwise than it did.
+          CannotResume: an environment gives other answers than before.
         """
         observed = []
         for s, copies in enumerate(self._environments):
@@ -155,7 +155,7 @@ class EnvironmentStack:
         return np.stack(observed).reshape(len(self.seeds), -1, self.space.state_dim)
 
     def close(self) -> None:
-        """Closes all copies; what one of them raises then comes too late to matter."""
+        """Closes all copies, and ignores their errors, which no longer matter."""
         for made in self._environments:
             while made:
                 with contextlib.suppress(Exception, SystemExit):
@@ -164,14 +164,14 @@ class EnvironmentStack:
     def _guarded(self, s, step, what, call, c):
         try:
             return call(self._environments[s][c])
-        except (Exception, SystemExit) as error:  # whatever a foreign environment raises
+        except (Exception, SystemExit) as error:  # a foreign environment may raise anything
             message = " ".join(str(error).split())
             raise UserError(
                 f"{self._where(s, step)}: {what} raised {type(error).__name__}: {message}; training stops."
             ) from error
 
     def _parts(self, answer, parts: tuple[str, ...], what: str, s: int, step: int) -> tuple:
-        """The parts of a method's result; older environments return another number of them."""
+        """The parts of a method's result; another number of them, as of older environments, stops the training."""
         if not isinstance(answer, tuple) or len(answer) != len(parts):
             given = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
             raise UserError(
@@ -181,25 +181,25 @@ class EnvironmentStack:
         return answer
 
     def _number(self, value, what: str, s: int, step: int) -> float:
-        """A reward that is finite, or an end that is 0 or 1, also from an array of one; others stop the training."""
+        """A finite reward, or an end that is 0 or 1, as a float; any other value stops the training."""
         is_reward = what == "reward"
         expected = "a finite number" if is_reward else "True or False"
-        with contextlib.suppress(Exception):  # whatever a foreign value raises, such as a list of lists or a tensor
+        with contextlib.suppress(Exception):  # a foreign value, such as a list of lists, may raise anything
             number = np.asarray(value)
             if number.size == 1 and number.dtype.kind in "biuf":
                 value = float(number.item())
                 if abs(value) <= float(np.finfo(np.float32).max) if is_reward else value in (0.0, 1.0):
                     return value
-                if is_reward and np.isfinite(value):  # the buffer's numbers are float32
+                if is_reward and np.isfinite(value):  # finite, but too large for the buffer's float32
                     expected += ", which float32 holds"
         raise UserError(f"{self._where(s, step)}: {what} is {_shown(value)}, expected {expected}; training stops.")
 
     def _checked(self, observation, s: int, step: int) -> np.ndarray:
         """The flattened observation; a wrong size or a number that is not finite stops the training."""
         try:
-            with np.errstate(over="ignore"):  # what float32 does not hold is found below
+            with np.errstate(over="ignore"):  # a number beyond float32 is refused below
                 flat = np.array(observation, np.float32).ravel()  # a copy: some environments refill one array
-        except Exception as error:  # whatever a foreign value raises
+        except Exception as error:  # a foreign value may raise anything
             raise UserError(
                 f"{self._where(s, step)}: the observation is {_shown(observation)}, expected numbers of shape "
                 f"{self._observed.shape}; training stops."
@@ -228,15 +228,15 @@ class EnvironmentStack:
 
 
 def impurity(environment: str, seed: int) -> str:
-    """A sentence about an environment that the seed of `reset` does not determine; empty if none is seen.
+    """A sentence, if the seed of `reset` does not determine the numbers of an environment; else empty.
 
-    Tries copies of its own: an episode, another one, and the first again, now beside a second copy, with which it may
-    share random numbers. Each has at most `LONGEST_TRIAL` steps.
+    It plays an episode, another one, and the first again beside a second copy, which may share random numbers with the
+    first copy. Each episode has at most `LONGEST_TRIAL` steps.
     """
     with contextlib.closing(EnvironmentStack(environment, (seed,), copies=2)) as stack:
         try:
             first, _, again = (_try(stack, *trial) for trial in ((-1, 1), (0, 1), (-1, 2)))
-        except UserError:  # training will meet it, and say where
+        except UserError:  # training will meet the same error, and report it
             return ""
     if first == again:
         return ""

@@ -25,8 +25,8 @@ class GymProgram(Program):
     """An agent in its environment. A step is one environment step of every seed.
 
     Args:
-      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes. A seed that stands
-        twice, as the companion of a single one, shares the environments and repeats their data.
+      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes. A repeated seed, which
+        fills up a stack, shares the environments and repeats their data.
     """
 
     def __init__(self, run: Run):
@@ -34,7 +34,7 @@ class GymProgram(Program):
         self.settings = run.settings
         self.planning_updates = tf.Variable(run.settings.planning_updates, trainable=False)  # n
         self.streams = Streams(run.seeds)
-        seeds = tuple(dict.fromkeys(run.seeds))  # U distinct ones
+        seeds = tuple(dict.fromkeys(run.seeds))  # U distinct seeds
         self._rows = np.array([seeds.index(seed) for seed in run.seeds])  # from [U, ...] to [S, ...]
         self._firsts = np.array([run.seeds.index(seed) for seed in seeds])  # from [S, ...] to [U, ...]
         episodes = getattr(run.settings, "evaluation_episodes", 1)
@@ -61,9 +61,9 @@ class GymProgram(Program):
         self._begin()
 
     def _begin(self) -> None:
-        """Starts the first episodes, keyed by -1; a reset after step t is keyed by t."""
+        """Starts the first episodes. Their random numbers have the step -1, those of a reset after step t have t."""
         self._observed = self.environments.reset(Purpose.RESET, -1)[:, 0]  # [U, d]
-        self._action = None  # every seed's; chosen right after the update of the step before
+        self._action = None  # every seed's; chosen right after the last step's update
 
     def compile(self, measures: bool) -> None:
         """See `Program.compile`."""
@@ -112,7 +112,7 @@ class GymProgram(Program):
             self._action = self._advance_now(tf.constant(experience), tf.constant(step, tf.int64)).numpy()
 
     def step_environments(self, step: int) -> np.ndarray:
-        """Takes the chosen actions; returns a row a seed: s, s', a, r, terminated, the state to act in next."""
+        """Takes the chosen actions; returns a row per seed: s, s', a, r, terminated, the state to act in next."""
         rows, actions = [], self._action[self._firsts]
         self.environments.drive_ahead({(s, 0): action for s, action in enumerate(actions)})
         for s, action in enumerate(actions):
@@ -155,7 +155,7 @@ class GymProgram(Program):
         return self.agent.learner.explore(state, step, step < self.settings.warm_up_steps)
 
     def evaluate(self) -> dict[str, tf.Tensor]:
-        """Metrics of the evaluated policy in environments of its own, each [S], the mean over episodes."""
+        """Metrics of the evaluated policy in environments of its own, each [S], means over episodes."""
         step = int(self.step)
         now = self.step.read_value()
         state = self.evaluated.reset(Purpose.EVALUATION_RESET, step)  # [U, E, d]
@@ -203,7 +203,7 @@ class GymProgram(Program):
 
 
 def _recorded(means: np.ndarray) -> tf.Tensor:
-    """Means [S], rounded to float32 below 2^24; beyond, where float32 leaves out whole numbers, they stay float64."""
+    """Means [S] in float32; in float64 if any is beyond 2^24, where float32 lacks whole numbers."""
     largest = 2.0**24
     near, is_far = means.clip(-largest, largest).astype(np.float32), np.abs(means) > largest
     return tf.constant(np.where(is_far, means, near) if is_far.any() else near)

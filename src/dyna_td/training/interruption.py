@@ -12,7 +12,7 @@ class Interrupted(KeyboardInterrupt):
     """A signal asks this process to end.
 
     Attributes:
-      status: the exit status, 128 and the signal's number.
+      status: the exit status, 128 plus the signal's number.
     """
 
     def __init__(self, number: int):
@@ -28,7 +28,7 @@ def listen() -> None:
 
 @contextlib.contextmanager
 def held(save: Callable[[], None]) -> Iterator[None]:
-    """Lets the block end when a signal comes, calls `save`, and then lets the signal act; a second one acts at once."""
+    """Holds a signal until the block ends, calls `save`, and then lets it act; a second signal acts at once."""
     asked: list[int] = []
     before = {number: signal.getsignal(number) for number in _heard()}
 
@@ -52,7 +52,7 @@ def held(save: Callable[[], None]) -> Iterator[None]:
 
 
 def _heard() -> list[int]:
-    """The signals to hear; Python gives them to the main thread alone."""
+    """The signals to handle; only Python's main thread gets them."""
     if threading.current_thread() is not threading.main_thread():
         return []
     return [number for number in _SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]

@@ -1,4 +1,4 @@
-"""What a training collects on its way: evaluations, sampled states, policies, and its clocks."""
+"""The results that a training collects: evaluations, sampled states, policies, and its clocks."""
 
 import resource
 import sys
@@ -131,7 +131,7 @@ class Log:
 def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
     """By diverged seed, the first step at which a parameter was not finite (in the supervised task: an error).
 
-    A measurement of a healthy seed may be NaN: where all TD errors are 0, there is no p* to compare with.
+    Other NaNs do not count: if all TD errors of a healthy seed are 0, there is no p* to compare with.
     """
     is_flag = records["metric"] == "diverged"
     is_bad = is_flag & (records["value"] > 0) if is_flag.any() else ~np.isfinite(records["value"])

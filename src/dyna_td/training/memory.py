@@ -1,4 +1,4 @@
-"""The memory that a training needs, estimated before it begins: absurd sizes end in a sentence."""
+"""Estimates the memory of a training before it begins, so that absurd sizes end in one sentence."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ def require_memory(run: Run, width: int) -> None:
     settings = run.settings
     hidden = (1, *settings.hidden, 1)
     numbers = {
-        "buffers": min(getattr(settings, "buffer_capacity", 0), run.length) * 7,  # s, s', a, r, gamma and priorities
+        "buffers": min(getattr(settings, "buffer_capacity", 0), run.length) * 7,  # s, s', a, r, terminated, priorities
         "networks": sum(map(math.prod, itertools.pairwise(hidden))) + settings.batch_size * sum(hidden),
     }
     parts = {what: 4 * width * _COPIES[what] * count for what, count in numbers.items()}

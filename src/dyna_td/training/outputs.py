@@ -12,7 +12,7 @@ from dyna_td.settings import Run
 from dyna_td.training.checkpoint import identity_of
 
 _REMEDY = "name another --output, or delete it first"
-_STATES = ".states"  # ends the stem of a file of sampled states
+_STATES = ".states"  # suffix of the stem of a file of sampled states
 
 
 def files_of(csv: Path) -> dict[str, Path]:
@@ -30,12 +30,12 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
     """Lets a training replace only its own files: those of the same run, trained with the present code.
 
     Args:
-      csv: where the results of `run` go.
-      run: what is trained, or a sweep.
-      tried: the runs of that sweep, one a learning rate.
+      csv: the place of the results of `run`.
+      run: the run that is trained or swept.
+      tried: the runs of that sweep, one per learning rate.
 
     Raises:
-      UserError: one of `files_of` is another's, or `csv` has a name that another training needs.
+      UserError: one of `files_of` belongs to another training, or `csv` has a name that another training needs.
     """
     if csv.stem.endswith(_STATES):
         owner = csv.with_name(csv.stem.removesuffix(_STATES) + ".csv")

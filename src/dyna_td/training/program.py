@@ -12,7 +12,7 @@ from dyna_td.settings import Run
 
 
 class CannotResume(Exception):
-    """A training cannot go on from its checkpoint with the same numbers; says why, without a full stop."""
+    """A training cannot continue from its checkpoint with the same numbers; its text says why, without a full stop."""
 
 
 class Program(tf.Module):
@@ -68,19 +68,19 @@ class Program(tf.Module):
         return {}
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """All that training has changed, by name, for `resume`; not a copy: release it before training goes on."""
+        """All that training has changed, by name, for `resume`; no copy, so release it before training continues."""
         return {f"variable.{number}": view for number, view in enumerate(self._views())}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
         """Continues from a `snapshot` of a program of the same run.
 
         Raises:
-          CannotResume: it would go on with other numbers.
+          CannotResume: it would continue with other numbers.
         """
         self.restore([snapshot[f"variable.{number}"] for number in range(len(self.variables))])
 
     def close(self) -> None:
-        """Gives back what training opened, by default nothing."""
+        """Closes what the program opened, by default nothing."""
 
 
 def _bits(array: np.ndarray) -> np.ndarray:

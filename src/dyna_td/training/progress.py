@@ -14,13 +14,13 @@ Progress = Callable[[int, int], None]
 
 
 class _Shown:
-    """A function of (done steps, total steps) that shows them; `latest`, a remark such as a return, goes with them."""
+    """A function of (done steps, total steps) that shows them with `latest`, a remark such as a return."""
 
     latest = ""
 
     def __init__(self, label: str, stream):
         self.label, self.stream = label, stream
-        self.last = self.done = self.rate = None  # the first call starts the clock: compilation came before it
+        self.last = self.done = self.rate = None  # the first call starts the clock, after compilation
 
     def watch(self, records: pd.DataFrame) -> None:
         """Notes the mean of the latest evaluation among `records`: of the return, or of the sine task's error."""
@@ -42,7 +42,7 @@ class _Lines(_Shown):
         if now - self.last < SECONDS_BETWEEN_LINES and done < total:
             return
         rate = (done - self.done) / max(now - self.last, 1e-9)
-        # Smoothed as tqdm does it: the steps before learning are fast and say little of those to come.
+        # Smoothed as by tqdm, because the fast steps before learning say little about later ones.
         self.rate = rate if self.rate is None else 0.7 * self.rate + 0.3 * rate
         self.last, self.done = now, done
         left = f"{(total - done) / self.rate:,.0f} s left" if self.rate else "time left unknown"

@@ -1,4 +1,4 @@
-"""Stacks of seeds: which seeds one program trains side by side, so that no seed's numbers depend on the others."""
+"""Stacks of seeds, which one program trains side by side so that no seed's numbers depend on the others."""
 
 import itertools
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dyna_td.registry import is_supervised
 from dyna_td.settings import DDPGSettings, Run
 
 LARGEST_STACK = 20  # seeds in one program
-WIDTHS: Sequence[int] = (4, 8, 16, 20)  # the sizes of stacks that are compiled, which agree to the last bit
+WIDTHS: Sequence[int] = (4, 8, 16, 20)  # sizes of compiled stacks; their numbers agree to the last bit
 BOX_WIDTH = 5  # the same where actions are vectors
 
 
@@ -46,8 +46,8 @@ def stacks_of(run: Run) -> list[tuple[int, ...]]:
 def widths_of(run: Run) -> Sequence[int]:
     """The sizes of stacks that are compiled for `run`.
 
-    For `algorithm_4` it is one, because 4 and 8 differ on Acrobot. For action vectors it is the one of the published
-    runs, because 4 and 5 differ on Walker2d.
+    `algorithm_4` has only the largest, because 4 and 8 differ on Acrobot. Action vectors have only that of the
+    published runs, because 4 and 5 differ on Walker2d.
     """
     if getattr(run.settings, "search_control", "") == "algorithm_4":
         return WIDTHS[-1:]

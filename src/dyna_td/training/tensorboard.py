@@ -1,6 +1,6 @@
-"""Evaluations as TensorBoard's event files: a folder a seed, a tag a metric, the numbers of the CSV.
+"""Evaluations as TensorBoard's event files: a folder per seed, a tag per metric, the numbers of the CSV.
 
-TensorFlow alone writes them; `pip install tensorboard` brings the program that shows them.
+TensorFlow is enough to write them; `pip install tensorboard` installs the program that shows them.
 """
 
 import time
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 
 class Events:
-    """Writes records (seed, step, metric, value) below a folder, and replaces what an earlier training left there."""
+    """Writes records (seed, step, metric, value) below a folder, and replaces those of an earlier training."""
 
     def __init__(self, folder: Path):
         self._folder = folder

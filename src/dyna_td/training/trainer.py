@@ -23,10 +23,10 @@ from dyna_td.training.program import CannotResume, make_program
 from dyna_td.training.progress import Progress
 from dyna_td.training.stacks import stacks_of
 
-NETWORKS = ("actor", "q")  # a learner has one of them, and it acts
-SECONDS_BETWEEN_SIGNS = 2.0  # progress is shown so often; cutting training into pieces changes no run_number
+NETWORKS = ("actor", "q")  # attributes of learners: the network that acts is one of these
+SECONDS_BETWEEN_SIGNS = 2.0  # between updates of the progress; cutting training into pieces changes no number
 
-tf.get_logger().setLevel("ERROR")  # each stack of seeds needs its own program: no warnings of retracing
+tf.get_logger().setLevel("ERROR")  # each stack needs its own program, so warnings of retracing are useless
 
 
 def execute(
@@ -57,7 +57,7 @@ def execute_sweep(
 
 
 class _Training:
-    """The training of runs that share a program, one stack of seeds after the other, and in it run by run."""
+    """The training of runs that share a program: stack by stack of seeds, and run by run within a stack."""
 
     def __init__(self, runs, progress: Progress, checkpoint: Checkpoint | None, measures: bool, watch=None):
         if _first_process() != os.getpid():
@@ -86,7 +86,7 @@ class _Training:
         return self.earlier_core_seconds + time.process_time()
 
     def outcomes(self) -> list[Outcome]:
-        """Trains all that the checkpoint does not hold yet; a signal that ends this gets a note of the step."""
+        """Trains all that the checkpoint does not hold yet; an interruption carries the step as a note."""
         trial.require_sound(self.runs[0])
         try:
             try:
@@ -114,7 +114,7 @@ class _Training:
                         program.resume(arrays)
                     for log in self.logs if arrays else []:
                         self.watch(log.records())
-                    arrays = {}  # the buffers are large
+                    arrays = {}  # frees the large buffers
                     program.optimizer.learning_rate.assign(self.runs[run_number].settings.learning_rate)
                     self._train(program, stack_number, run_number, done)
                     run_number, done = run_number + 1, 0

@@ -1,7 +1,7 @@
 """A trial of an agent of the user's own, before its training: shapes, signs, and whether seeds stay apart.
 
 The agent stores random transitions and learns for some steps, twice: with the same first seed and other neighbours.
-Nothing is compiled, so each call of its methods can be watched. It takes a second or two.
+Nothing is compiled, so that each call of its methods can be watched. A trial takes a second or two.
 """
 
 import contextlib
@@ -80,7 +80,7 @@ def in_one_sentence(agent: str) -> Iterator[None]:
 
 
 def _own_classes(agent: str) -> list[type]:
-    """The classes outside of the package that make up an agent; none of one of the package's."""
+    """An agent's classes that the user wrote; empty for the package's agents."""
     if ":" not in agent:
         return []
     kinds = load(AGENTS[agent].path).__mro__
@@ -88,7 +88,7 @@ def _own_classes(agent: str) -> list[type]:
 
 
 def _fault(error: Exception) -> str:
-    """What an error says, without a full stop."""
+    """An error's message, without a full stop."""
     words = re.sub(r"\{\{.*?\}\} *|\[Op:.*", "", " ".join(str(error).split())).rstrip(". ")  # without names of kernels
     if isinstance(error, tf.errors.OperatorNotAllowedInGraphError) or "truth value" in words:
         return (
@@ -106,9 +106,9 @@ class _Trial:
     """An agent that learns a little in the company of some seeds.
 
     Attributes:
-      calls: by step, method and number of the call in its step, a checksum of what the first seed has of its result,
-        and of all variables then.
-      end: the same of all that the first seed has in the end.
+      calls: a checksum for each call, by step, method and the call's number within the step. It covers the first
+        seed's part of the result and of all variables after the call.
+      end: such a checksum at the end.
     """
 
     def __init__(self, run: Run, seeds: tuple[int, ...]):
@@ -119,7 +119,7 @@ class _Trial:
         begins = max(settings.warm_up_steps, getattr(settings, "model_start", 0))
         every = getattr(settings, "search_every", 1)
         self._step = -(-begins // every) * every
-        # Small buffers, because all of them are looked at after each call; short chains, because they are slow here.
+        # Small buffers, because a checksum reads them after each call; short chains, because they are slow here.
         most = {"buffer_capacity": max(64, settings.warm_up_steps), **_MOST}
         fewer = {name: min(size, getattr(settings, name)) for name, size in most.items() if hasattr(settings, name)}
         steps = max(run.length, self._step + _LEARNED)
@@ -131,7 +131,7 @@ class _Trial:
         self.end = self._learn("priority" in own)
 
     def _learn(self, has_priority: bool) -> int:
-        """Stores, learns and measures; returns what the first seed has in the end."""
+        """Stores, learns and measures; returns the checksum at the end."""
         if has_priority:
             self._agent.priority(tf.tile(_ERRORS[None], [len(self._seeds), 1]))
         met = [_transitions(self._space, seed) for seed in self._seeds]
@@ -145,12 +145,12 @@ class _Trial:
         return self._of_first((states, self._agent.counters()))
 
     def _watched(self, hook: str, method: Callable) -> Callable:
-        """The method, which notes what the first seed has after each call, and checks what it returns."""
+        """The method, but each call also checks the result and notes its checksum in `calls`."""
 
         @functools.wraps(method)
         def call(*given, **named):
             result = method(*given, **named)
-            if not tf.executing_eagerly():  # within a function of TensorFlow's there are no numbers yet
+            if not tf.executing_eagerly():  # inside a function of TensorFlow's, tensors have no numbers yet
                 return result
             self._require_good(hook, [*given, *named.values()], result)
             self._counts[self._step, hook] += 1
@@ -160,14 +160,14 @@ class _Trial:
         return call
 
     def _of_first(self, result: Any) -> int:
-        """A checksum of what the first seed has of `result`, and of all variables of the agent."""
+        """A checksum of the first seed's part of `result` and of all variables of the agent."""
         found = map(np.asarray, tf.nest.flatten((result, list(self._agent.variables))))
         numbers = (part for part in found if part.dtype != object)  # not None
         firsts = (part[0] if part.ndim and len(part) == len(self._seeds) else part for part in numbers)
         return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in firsts))
 
     def _require_good(self, hook: str, given: list, result: Any) -> None:
-        """Raises UserError if a hook returns another shape than agents need, or a priority that nothing is drawn by."""
+        """Raises UserError if a hook's result has a wrong shape, or if a priority or a place is invalid."""
         seeds, d = len(self._seeds), self._space.state_dim
         match hook:
             case "priority" | "loss":
