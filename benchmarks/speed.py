@@ -14,7 +14,7 @@ import numpy as np
 from tools import exit_status, require_table, write_table
 
 from dyna_td.errors import UserError
-from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.registry import settings_type
 from dyna_td.settings import ControlSettings, Run
 
@@ -159,7 +159,7 @@ def in_new_process(function: Callable, *arguments):
 
 
 def _quietly(function: Callable, *arguments):
-    import_quietly("tensorflow")
+    import_tensorflow()
     return function(*arguments)
 
 
@@ -188,7 +188,9 @@ def time_case(run: Run, repeats: int) -> dict[str, float]:
 def time_keras(repeats: int) -> dict[str, float]:
     """See `time_case`, for the plain Keras DQN with one seed."""
     begun = time.perf_counter()
-    learn = import_quietly("keras_dqn").KerasDQN().learn
+    from keras_dqn import KerasDQN
+
+    learn = KerasDQN().learn
     learn(1)
     compile_seconds = time.perf_counter() - begun
     best, median = time_chunks(partial(learn, KERAS_UPDATES), KERAS_UPDATES, repeats)

@@ -16,7 +16,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, own_agents, plans
 from dyna_td.plan.planned import Plan, selection_runs
-from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.plan.selection import select_learning_rate
 from dyna_td.records import beginnings, provenance, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
@@ -152,17 +152,19 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     details["changed_sources"] = provenance.changed_sources([run])
     checkpoint = _checkpoint(csv, [run], details, options)
     folder = getattr(options, "tensorboard", None)
-    trainer = import_quietly("dyna_td.training.trainer")
+    import_tensorflow()
+    from dyna_td.training.tensorboard import Events
+    from dyna_td.training.trainer import execute
 
     with workplace(csv), progress(run.name) as show:
-        events = import_quietly("dyna_td.training.tensorboard").Events(folder / csv.stem) if folder else None
+        events = Events(folder / csv.stem) if folder else None
 
         def watch(records: pd.DataFrame) -> None:
             show.watch(records)
             if events:
                 events.add(records)
 
-        outcome = trainer.execute(run, show, checkpoint, watch)
+        outcome = execute(run, show, checkpoint, watch)
     for seed, step in outcome.cost["diverged_seeds"].items():
         print(f"warning: seed {seed} diverged, first seen at step {step}; the others continue.", file=sys.stderr)
     remarks = list(outcome.cost["remarks"].values())
@@ -189,9 +191,11 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
     require_writable(csv)
     machine = provenance.machine()
     checkpoint = _checkpoint(csv, candidates, machine, options)
-    trainer = import_quietly("dyna_td.training.trainer")
+    import_tensorflow()
+    from dyna_td.training.trainer import execute_sweep
+
     with workplace(csv), progress(run.name) as show:
-        outcomes = trainer.execute_sweep(candidates, show, checkpoint)
+        outcomes = execute_sweep(candidates, show, checkpoint)
     sweep = pd.concat(
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)
         for candidate, outcome in zip(candidates, outcomes, strict=True)

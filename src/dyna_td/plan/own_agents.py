@@ -6,7 +6,7 @@ from typing import Any
 
 from dyna_td import registry
 from dyna_td.errors import UserError, require_choice
-from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.records import sources
 from dyna_td.settings import ControlSettings, DDPGDynaSettings, DynaSettings, checked
 
@@ -46,13 +46,15 @@ def adopt(agent: str | type) -> str:
     if "<locals>" in name:
         raise UserError(f"agent {name} is made in a function: define its class at the top of a module.")
     registry.look_in_working_directory()
-    er = import_quietly("dyna_td.agents.er").ER
+    import_tensorflow()
+    from dyna_td.agents.er import ER
+
     try:
         own = agent if isinstance(agent, type) else registry.load(agent)
     except (Exception, SystemExit) as error:  # a foreign module may raise anything
         words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error
-    if not (isinstance(own, type) and issubclass(own, er)):
+    if not (isinstance(own, type) and issubclass(own, ER)):
         raise UserError(f"agent {name} is no agent: expected a class that extends one of dyna_td.agents.")
     by_path = {known.path: known for key, known in reversed(registry.AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]

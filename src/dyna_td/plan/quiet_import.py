@@ -1,4 +1,4 @@
-"""Imports without the messages that TensorFlow prints."""
+"""TensorFlow without the messages that it prints when it is imported."""
 
 import importlib
 import os
@@ -7,8 +7,8 @@ import sys
 _KERAS = "TF_USE_LEGACY_KERAS"  # which Keras TensorFlow imports
 
 
-def import_quietly(module: str):
-    """Imports a module that imports TensorFlow, without its libraries' messages, and without Keras.
+def import_tensorflow() -> None:
+    """Imports TensorFlow without its messages, and without Keras; modules that need TensorFlow are imported after it.
 
     TensorFlow would import Keras, which takes a second. Here it is asked for the legacy Keras, which is not installed,
     so it imports none. A module that asks for Keras still gets it.
@@ -22,9 +22,8 @@ def import_quietly(module: str):
         os.dup2(nothing.fileno(), 2)
     try:
         importlib.import_module("tensorflow")
-        if not is_chosen:
-            del os.environ[_KERAS]
-        return importlib.import_module(module)
     finally:
         os.dup2(standard_error, 2)
         os.close(standard_error)
+        if not is_chosen:
+            del os.environ[_KERAS]

@@ -15,7 +15,7 @@ import numpy as np
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.plan.own_agents import require_agent
-from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
 from dyna_td.training.stacks import stacks_of
@@ -78,15 +78,16 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     Each look comes with a flag: whether the weights equal those of the policy, to the last bit.
     """
     run = run_of(policy, seed)
-    trainer = import_quietly("dyna_td.training.trainer")
+    import_tensorflow()
     from dyna_td.training.program import make_program
+    from dyna_td.training.trainer import weights_of
 
     (stack,) = stacks_of(run)
     program = make_program(replace(run, seeds=stack))
     for before, moment in itertools.pairwise([0, *moments]):
         program.train(np.int32(moment - before))
         mine = policy.seeds.index(seed)
-        new = trainer.weights_of(program)
+        new = weights_of(program)
         same = all(np.array_equal(weights[0], policy.weights[name][mine]) for name, weights in new.items())
         yield look(program, moment), same
 

@@ -8,7 +8,7 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.plan import own_agents, plans
-from dyna_td.plan.quiet_import import import_quietly
+from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
 from dyna_td.records.provenance import machine
@@ -67,11 +67,13 @@ def train(
             raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MOST_STEPS}.")
     made = plans.make_settings(environment, agent, settings)
     run = Run(environment, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
-    trainer = import_quietly("dyna_td.training.trainer")
+    import_tensorflow()
+    from dyna_td.training.trainer import execute
+
     if progress:
         with shown(run.name) as show:
-            outcome = trainer.execute(run, show, watch=show.watch)
+            outcome = execute(run, show, watch=show.watch)
     else:
-        outcome = trainer.execute(run)
+        outcome = execute(run)
     policy = Policy({**results.describe(run), **machine()}, outcome.weights) if outcome.weights else None
     return Result(outcome.records, policy, run.settings, outcome.cost)

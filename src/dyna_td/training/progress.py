@@ -2,6 +2,7 @@
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,7 +14,7 @@ SECONDS_BETWEEN_LINES = 5.0
 Progress = Callable[[int, int], None]
 
 
-class _Shown:
+class _Shown(ABC):
     """A function of (done steps, total steps) that shows them with `latest`, a remark such as a return."""
 
     latest = ""
@@ -21,6 +22,9 @@ class _Shown:
     def __init__(self, label: str, stream):
         self.label, self.stream = label, stream
         self.last = self.done = self.rate = None  # the first call starts the clock, after compilation
+
+    @abstractmethod
+    def __call__(self, done: int, total: int) -> None: ...
 
     def watch(self, records: pd.DataFrame) -> None:
         """Notes the mean of the latest evaluation among `records`: of the return, or of the sine task's error."""
