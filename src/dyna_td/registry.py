@@ -108,7 +108,6 @@ AGENTS = {
 DYNA_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.dyna)
 FREQUENCY_AGENTS = ("dyna_frequency",)
 FROZEN_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.measures_last_q)
-FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # only `FROZEN_AGENTS` sample states from these
 
 
 def is_supervised(environment: str) -> bool:

@@ -16,6 +16,7 @@ from dyna_td.errors import UserError
 LARGEST = 2**31 - 1
 MOST_SEEDS = 1_000  # in one job
 MOST_STEPS = 60_000_000  # the random streams allow a few more
+FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of sampled states, for measurements on a frozen Q
 
 
 def number(default, meaning: str, source: str, least: float = 0, most: float = LARGEST, choices: tuple[str, ...] = ()):

@@ -13,7 +13,7 @@ from dyna_td.measures import frozen_q
 from dyna_td.measures.frozen_q import CHAINS, SIDE, SNAPSHOTS, FrozenQ, bound_metrics, chain_metrics
 from dyna_td.measures.long_chains import LONG_KINDS, PAIRS, LongChains
 from dyna_td.records.metrics import FROZEN_METRICS
-from dyna_td.registry import FROZEN_SOURCES
+from dyna_td.settings import FROZEN_SOURCES
 from dyna_td.training import frozen_program
 from dyna_td.training.program import make_program
 from dyna_td.training.twin_program import TwinProgram

@@ -18,8 +18,8 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.measures.sampling import CELLS, SHOWN, SamplingDistributions
-from dyna_td.registry import FROZEN_SOURCES
 from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED, gradient
+from dyna_td.settings import FROZEN_SOURCES
 from dyna_td.theory import densities
 
 CHAINS = 64  # chains of each kind that a seed runs side by side

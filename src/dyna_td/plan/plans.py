@@ -17,14 +17,13 @@ from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import require_metric
 from dyna_td.registry import (
     FROZEN_AGENTS,
-    FROZEN_SOURCES,
     SAMPLED_ENVIRONMENT,
     all_settings,
     has_twin,
     require_environment,
     settings_type,
 )
-from dyna_td.settings import LARGEST, ControlSettings, Run, Settings, checked
+from dyna_td.settings import FROZEN_SOURCES, LARGEST, ControlSettings, Run, Settings, checked
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 DIRECTORY = ROOT / "experiments"
