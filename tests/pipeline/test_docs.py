@@ -17,7 +17,7 @@ from scipy import stats
 from dyna_td import cli
 from dyna_td.evidence.scores import score
 from dyna_td.evidence.verdicts import DISAGREES
-from dyna_td.pages import markdown, marked_text, returns
+from dyna_td.pages import markdown, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.plan.plans import STUDIES
 from dyna_td.playing import always_slower, walkers
@@ -114,7 +114,7 @@ def by_seed(figure, panel, curve, metric, window="auc"):
 
 def interval(sample):
     """The mean over seeds, and the ends of Student's interval."""
-    half = returns.half_width(sample)
+    half = studies.half_width(sample)
     return sample.mean(), sample.mean() - half, sample.mean() + half
 
 
@@ -130,7 +130,7 @@ def test_a_correction_only_takes_wins_and_losses_away_and_the_uncorrected_ones_a
     means, panels = FACTS.curves("what_to_use"), FACTS.plan.studies["what_to_use"].panels
     for curve in ("prioritized_er", "laber", "dyna_td", "dyna_td_learned"):
         rows = means.loc[[(key, curve, "return_less_er") for key in panels]]
-        plain, sure = returns.wins_and_losses(FACTS, curve, "er")
+        plain, sure = studies.wins_and_losses(FACTS, curve, "er")
         assert plain == ((rows["low95"] > 0).sum(), (rows["high95"] < 0).sum())
         assert all(few <= many for few, many in zip(sure, plain, strict=True))
 
@@ -144,7 +144,7 @@ def test_a_correction_only_takes_wins_and_losses_away_and_the_uncorrected_ones_a
     ],
 )
 def test_so_many_wins_are_left_by_the_correction(curve, other, wins, words):
-    assert [won for won, _ in returns.wins_and_losses(FACTS, curve, other)] == wins
+    assert [won for won, _ in studies.wins_and_losses(FACTS, curve, other)] == wins
     assert words in page("docs/beyond-the-paper.md")
 
 
@@ -179,7 +179,7 @@ def test_long_chains_are_farther_from_the_ideal_than_short_ones():
     gap = {p: by_seed("figure_3", p, "dyna_td_long", of[p]) - by_seed("figure_3", p, "dyna_td", of[p]) for p in of}
     mean, low, high = (f"{1e5 * end:.1f}e-5" for end in interval(gap["b"]))
     says(22, f"by {mean} ({low} to {high})", "Under on-policy weighting no difference shows")
-    assert abs(gap["a"].mean()) < returns.half_width(gap["a"])
+    assert abs(gap["a"].mean()) < studies.half_width(gap["a"])
 
 
 def test_chains_that_mix_follow_the_td_error_only_with_acceptance():
@@ -284,7 +284,7 @@ def test_a_coin_is_equivalent_on_all_benchmarks_and_its_small_differences_are_th
         own, other = (by_seed("controls", panel, curve, "return") for curve in ("random_sign", "dyna_td"))
         difference = (own - other).dropna()[:100]
         found = stats.ttest_1samp(difference, 0.0).confidence_interval(0.9)
-        margin = 0.05 * returns.RANGES[FACTS.plan.studies["controls"].panels[panel].curves["dyna_td"].environment]
+        margin = 0.05 * studies.RANGES[FACTS.plan.studies["controls"].panels[panel].curves["dyna_td"].environment]
         assert len(difference) == 100 and -margin < found.low < found.high < margin, panel
         by_panel[panel] = difference.mean(), found.low, found.high
     mean, low, high = by_panel["coin_mountain_car"]
@@ -339,7 +339,7 @@ def test_a_difference_in_prose_is_that_of_the_runs(panel, plus, minus, words):
 
 
 def test_three_dials_change_prioritized_ers_lead():
-    changes = {key: interval(change) for key, change in returns.changes_of_the_lead(FACTS).items()}
+    changes = {key: interval(change) for key, change in studies.changes_of_the_lead(FACTS).items()}
     shown = {key for key, (_, low, high) in changes.items() if low > 0 or high < 0}
     assert shown == {"width_8", "n_5", "step_noise_0_05"}
     words = {key: "{:.0f} ({:.0f} to {:.0f})".format(*map(abs, changes[key])) for key in ("width_8", "n_5")}

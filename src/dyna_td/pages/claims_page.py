@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Collection
 
+import numpy as np
 import pandas as pd
 
 from dyna_td.evidence import labels, scorecard
 from dyna_td.evidence.claims import ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS
-from dyna_td.pages import tables
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 
@@ -52,7 +52,7 @@ def _claim(facts: Facts, number: int) -> list[str]:
     words = scorecard.verdict_words(row).capitalize()
     lines = [f"### Claim {number}", "", f"**{words}.** {escaped(stated.text)} ({stated.place})", ""]
     if finding and finding["verdict"] == verdict and row["evidence"] == "yes":
-        texts = {heading: _linked(escaped(tables.one_line(finding[key]))) for key, heading in FINDINGS.items()}
+        texts = {heading: _linked(escaped(one_line(finding[key]))) for key, heading in FINDINGS.items()}
         lines += [*(f"- *{heading}.* {text}" for heading, text in texts.items()), ""]
     tests = facts.tests(number)
     beside = (tests["row"] == "beside").sum()
@@ -60,9 +60,7 @@ def _claim(facts: Facts, number: int) -> list[str]:
     lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests)]
     for change in stated.history:
         if "text" in change:
-            lines.append(
-                f"- *Was {change['verdict']}* as: {escaped(tables.one_line(change['text']))} ([why](#{CHANGES}))"
-            )
+            lines.append(f"- *Was {change['verdict']}* as: {escaped(one_line(change['text']))} ([why](#{CHANGES}))")
     lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
     return [*(lines if lines[-1] == "" else [*lines, ""]), "</details>", ""]
 
@@ -85,7 +83,7 @@ def test_cells(facts: Facts, row: pd.Series) -> list[str]:
     return [
         _compared(test),
         "; ".join(filter(None, [" ".join(filter(None, [_effect(row), unit])), note])),
-        tables.beside_the_mean(row),
+        beside_the_mean(row),
         row["n"],
         f"{verdict}{decide}",
     ]
@@ -120,7 +118,7 @@ def _effect(test: pd.Series) -> str:
     """An effect as "-22 (-101 to +37)", in per cent if it is relative."""
     if not test["effect"]:
         return ""
-    words = [tables.signed(test, key) for key in ("effect", "low95", "high95") if test[key]]
+    words = [signed(test, key) for key in ("effect", "low95", "high95") if test[key]]
     return words[0] if len(words) < 3 else f"{words[0]} ({words[1]} to {words[2]})"
 
 
@@ -168,3 +166,52 @@ def shown_in(shown: tuple[int | str, ...], name: Callable = str) -> str:
     if not shown or isinstance(shown[0], str):
         return "".join(f"study {each}" for each in shown)
     return f"figure{'s' * (len(shown) > 1)} {', '.join(map(name, shown))}"
+
+
+def history(facts: Facts) -> str:
+    """A line for each reason why claims changed: old and new verdicts, and whether the new one was known before."""
+    changed: dict[tuple[str, bool], list[str]] = {}  # by reason
+    for number in sorted(facts.stated):
+        for change, verdict in facts.changes(number):
+            now = f", now {verdict}" if verdict != change["verdict"] else ""
+            claims = changed.setdefault((change["why"], change["seen"]), [])
+            claims.append(f"[{number}](#claim-{number}) {change['verdict']}{now}")
+    rows = [
+        ["; ".join(claims), escaped(one_line(why)), "yes" if is_seen else "no"]
+        for (why, is_seen), claims in changed.items()
+    ]
+    return table(["claims: was, is", "reason", "new verdict seen before"], rows)
+
+
+def undecided(facts: Facts) -> str:
+    """A line for each undecided claim: the seeds that would decide it, or why none would."""
+    rows = facts.card[(facts.card["row"] == "claim") & (facts.card["verdict"] == "undecided")]
+    lines = [[f"[{row['claim']}](#claim-{row['claim']})", escaped(row["to_decide"])] for _, row in rows.iterrows()]
+    return table(["claim", "the test on which it depends, and what would decide it"], lines)
+
+
+def beside_the_mean(test: pd.Series) -> str:
+    """The cell beside a test's mean: interquartile mean, 90% interval, chance of improvement, shares of stuck seeds."""
+    parts = []
+    if test["iqm"]:
+        parts.append(f"iqm {signed(test, 'iqm')}")
+    if test["low90"]:
+        parts.append(f"90%: {signed(test, 'low90')} to {signed(test, 'high90')}")
+    if test["improvement"]:
+        parts.append(f"P {float(test['improvement']):.2f}")
+    if test["stuck_plus"]:
+        parts.append(f"stuck {100 * float(test['stuck_plus']):.0f}% and {100 * float(test['stuck_minus']):.0f}%")
+    return "; ".join(parts)
+
+
+def signed(test: pd.Series, key: str) -> str:
+    """A number of a test with its sign: in per cent if it is relative, without decimals from 100 on."""
+    value = float(test[key])
+    if test["unit"] == "relative":
+        return f"{100 * value:+.3g}%"
+    return f"{value:+,.0f}" if 100 <= abs(value) < np.inf else f"{value:+.3g}"
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks, for a cell or an item of a list."""
+    return " ".join(text.split())

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dyna_td.evidence import labels
 from dyna_td.evidence.outcomes import VERDICTS
-from dyna_td.pages import claims_page, marked_text, returns, tables
+from dyna_td.pages import claims_page, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
@@ -29,21 +29,21 @@ def fill() -> None:
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
         "docs/README.md": (answer,),
-        "docs/claims.md": (claims_page.overview, tables.history, tables.undecided, claims_page.claims),
+        "docs/claims.md": (claims_page.overview, claims_page.history, claims_page.undecided, claims_page.claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
         "docs/beyond-the-paper.md": (
-            returns.what_to_use,
-            returns.multiplicity,
-            returns.controls,
-            returns.coin,
-            returns.goal,
-            returns.episode,
-            returns.when,
-            returns.losses,
-            returns.network_and_buffer,
-            returns.by_warm_up,
-            tables.regression,
+            studies.what_to_use,
+            studies.multiplicity,
+            studies.controls,
+            studies.coin,
+            studies.goal,
+            studies.episode,
+            studies.when,
+            studies.losses,
+            studies.network_and_buffer,
+            studies.by_warm_up,
+            studies.regression,
         ),
         "docs/figures.md": (gallery,),
     }
@@ -86,19 +86,19 @@ def advice(facts: Facts) -> str:
     won = [
         environment
         for environment in dict.fromkeys(panel.curves["er"].environment for panel in panels)
-        if any(_is_won(returns.lead(facts, panel, "prioritized_er", "er")) for panel in _on(panels, [environment]))
+        if any(_is_won(studies.lead(facts, panel, "prioritized_er", "er")) for panel in _on(panels, [environment]))
     ]
     gains = {panel.curves["er"].environment for panel in panels}
     equal, swept = (_mean_gain(facts, _on(panels, gains - {*won}), end) for end in ("", "_swept"))
     (dyna_td, _), (uniform, _) = (
-        returns.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
+        studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
     names, others = ", ".join(map(labels.task, won)), in_words(len(gains) - len(won))
     # Figure 1c has two numbers of updates, n.
     small = [panel for panel in facts.plan.figures["figure_1"].panels.values() if "er" in panel.curves]
-    wins_there = all(_is_won(returns.lead(facts, panel, "prioritized_er", "er")) for panel in small)
+    wins_there = all(_is_won(studies.lead(facts, panel, "prioritized_er", "er")) for panel in small)
     and_small = "With figure 1c's small network and buffer it paid on MountainCar. " if wins_there else ""
-    worlds = returns.worlds(facts)
+    worlds = studies.worlds(facts)
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
     return (
         f"Without a model, prioritizing paid on {in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
@@ -115,15 +115,15 @@ def _on(panels: Iterable[Panel], environments: Collection[str]) -> list[Panel]:
 
 def _mean_gain(facts: Facts, panels: list[Panel], end: str) -> str:
     """PrioritizedER's mean gain over ER in these panels, in per cent of the range; `end` ends the curves' keys."""
-    ranges = [returns.RANGES[panel.curves["er"].environment] for panel in panels]
-    leads = [returns.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
+    ranges = [studies.RANGES[panel.curves["er"].environment] for panel in panels]
+    leads = [studies.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
     mean = 100 * sum(lead / width for lead, width in zip(leads, ranges, strict=True)) / len(panels)
-    half = returns.half_width(mean)
+    half = studies.half_width(mean)
     return f"{mean.mean():+.1f}% ({mean.mean() - half:+.1f} to {mean.mean() + half:+.1f})"
 
 
 def _is_won(gain: pd.Series) -> bool:
-    return gain.mean() > returns.half_width(gain)
+    return gain.mean() > studies.half_width(gain)
 
 
 def results(facts: Facts) -> str:
@@ -205,7 +205,7 @@ def _measured(facts: Facts, tests: pd.DataFrame) -> str:
     found = list(tests["verdict"])
     counted = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
     ordered = tests.iloc[tests["effect"].astype(float).argsort()]
-    ends = " to ".join(tables.signed(ordered.iloc[end], "effect") for end in (0, -1))
+    ends = " to ".join(claims_page.signed(ordered.iloc[end], "effect") for end in (0, -1))
     units = set(tests["unit"].replace("relative", ""))
     return f"{len(tests)} tests{f', {ends} {units.pop()}'.rstrip() if len(units) == 1 else ''}: {counted}"
 
@@ -264,8 +264,8 @@ def in_words(number: int) -> str:
 
 def _mean_return(facts: Facts, panel: Panel, curve: str) -> tuple[float, float]:
     """The mean return over learning of the seeds that the panel shows, and half its interval."""
-    seeds = returns.mean_returns(facts, panel.curves[curve])[: panel.seeds]
-    return seeds.mean(), returns.half_width(seeds)
+    seeds = studies.mean_returns(facts, panel.curves[curve])[: panel.seeds]
+    return seeds.mean(), studies.half_width(seeds)
 
 
 def _two_digits(minutes: float) -> str:

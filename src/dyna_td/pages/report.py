@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from dyna_td.evidence import labels
-from dyna_td.pages import claims_page, markdown, tables
+from dyna_td.pages import claims_page, markdown
 from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pages.marked_text import table
 from dyna_td.plan import costs
@@ -55,7 +55,7 @@ def report(plan: Plan, directory: Path = results.DIRECTORY) -> Report:
     parts += ["## Figures", " ".join(f"[{name.removeprefix('figure_')}](#{name})" for name in shown)]
     parts += [part for name in shown for part in _figure(name, plan, facts, folder)]
     if facts:
-        parts += [claims_page.claims(facts), "## What changed since the first edition", tables.history(facts)]
+        parts += [claims_page.claims(facts), "## What changed since the first edition", claims_page.history(facts)]
     measured = partial(measured_jobs, measured=lambda job: costs.read(_json(plan, directory, job).absolute()))
     parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, measured))]
     parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan, directory))]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.evidence.scores import Measured
-from dyna_td.pages import tables
+from dyna_td.pages import studies
 from dyna_td.pages.facts import Facts
 
 
@@ -19,7 +19,7 @@ def test_who_leads_is_measured_at_the_end_of_each_length(monkeypatch):
         return Measured(run, pd.concat(records).assign(metric="test_rmse"), {}, "")
 
     monkeypatch.setattr(Facts, "read", published)
-    rows = [line.split(" | ") for line in tables.regression(Facts()).splitlines()[2:]]
+    rows = [line.split(" | ") for line in studies.regression(Facts()).splitlines()[2:]]
     assert len(rows) == 8 * 3
     assert rows[0][0] == "| &#124;T&#124; = 4000, sigma = 0.5, b = 32"
     assert [row[1] for row in rows[:3]] == ["12,500", "50,000", "200,000"]

@@ -1,15 +1,16 @@
-"""Tables of returns: the studies in docs/beyond-the-paper.md, in Markdown."""
+"""Tables of docs/beyond-the-paper.md, in Markdown: returns, and the test errors of the sine task."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from dyna_td.evidence import labels, statistics
-from dyna_td.evidence.scores import score
+from dyna_td.evidence.scores import Measured, score
 from dyna_td.pages.facts import Facts
-from dyna_td.pages.marked_text import table
+from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.planned import Panel
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.settings import Run
@@ -45,6 +46,7 @@ _REPLACES = {
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
 RANGES = {"MountainCar-v0": 2000, "GridWorld": 2000, "Acrobot-v1": 500, "CartPole-v1": 500}  # the width of returns
+_LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
 
 
@@ -283,3 +285,33 @@ def _interval(values: pd.Series, sign: bool = False) -> str:
 def half_width(values: pd.Series) -> float:
     """Half of Student's 95% interval for the mean of `values`."""
     return stats.t.ppf(0.975, len(values) - 1) * values.sem()
+
+
+def regression(facts: Facts) -> str:
+    """Test errors minus L2's, in per cent of L2's, for each task of the study and three lengths of training."""
+    rows = []
+    for panel in facts.plan.studies["regression"].panels.values():
+        shown = {curve: facts.read(panel.curves[curve]) for curve in labels.SINE if curve in panel.curves}
+        data = shown["l2"].run.settings
+        task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
+        for length in _LENGTHS:
+            errors = {curve: _test_errors(measured, length) for curve, measured in shown.items()}
+            own = errors.pop("l2")
+            cells = {curve: _percent(100 * (error - own) / own.mean()) for curve, error in errors.items()}
+            own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in labels.SINE if curve != "l2")]
+            rows.append([task, f"{length:,}", *own_and_others])
+    return table(["task", "updates", *(labels.CURVES[curve] for curve in labels.SINE)], rows)
+
+
+def _test_errors(whole: Measured, length: int) -> pd.Series:
+    """Each seed's test error at the end of the first `length` updates: the mean of the last 20 evaluations."""
+    records = whole.records[whole.records["step"] <= length]
+    beginning = Measured(replace(whole.run, steps=length), records, {}, whole.rebuild)
+    return score(beginning, "test_rmse", "final")
+
+
+def _percent(differences: pd.Series) -> str:
+    """A mean in per cent and half of Student's 95% interval; bold if the interval excludes 0."""
+    half = half_width(differences)
+    mean = round(differences.mean(), 1) + 0.0  # no "-0"
+    return f"{f'**{mean:+.1f}%**' if abs(differences.mean()) > half else f'{mean:+.1f}%'} ± {half:.1f}"
