@@ -50,7 +50,6 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
     ("old", "new", "words"),
     [
         ("metric: test_rmse", "metric: test_rms", ["panels.a", "'test_rms'", "'test_rmse'"]),
-        ("environment: sin", "environment: sine", ["panels.a", "'sine'"]),
         ("environment: MountainCar-v0", "environment: nowhere:Env-v0", ["panels.c", "cannot import nowhere"]),
         ("prioritized_l2:", "prioritised_l2:", ["panels.a", "'prioritised_l2'", "'prioritized_l2'"]),
         ("      l2:", "      er:", ["panels.a", "'er' does not train on sin"]),

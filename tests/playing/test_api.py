@@ -59,7 +59,6 @@ def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp
         (("nowhere:Env-v0", "er"), "cannot import nowhere"),
         (("GridWorld", "er", -1), "seeds are"),
         (("GridWorld", "er", 0, True), "steps is True"),
-        (("GridWorld", "er", 0, 0), "steps is 0"),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments, words):

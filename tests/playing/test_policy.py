@@ -171,8 +171,6 @@ def test_every_kind_of_picture_is_shown_as_its_colours_and_what_is_transparent_w
         (RGB[:6], "picture 1 is 16x6 pixels, expected 16x12 as the first"),
         (RGB / 255, "render() gave float64 of shape (12, 16, 3), expected uint8"),
         (RGB[..., :2], "of shape (12, 16, 2)"),
-        (np.array(None), "render() gave object"),
-        (RGB[:0], "of shape (0, 16, 3)"),
     ],
 )
 def test_what_is_no_picture_of_the_video_is_one_sentence(tmp_path, picture, words):
