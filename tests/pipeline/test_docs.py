@@ -314,7 +314,7 @@ DIFFERENCES = [  # panel, curves, words of docs/beyond-the-paper.md around their
     ("goal/episode_grid_world_5", "prioritized_er_last", "dyna_td_last", "leads Dyna-TD by {}"),
     ("goal/episode_grid_world_10", "prioritized_er_last", "dyna_td_last", "and {}."),
     ("goal/episode_grid_world_10", "prioritized_er_walk", "prioritized_er_shown", "the walk is {} better"),
-    ("goal/episode_grid_world_5", "dyna_td_walk", "dyna_td", "one of twelve**: {}"),
+    ("goal/episode_grid_world_5", "dyna_td_walk", "dyna_td", "with hidden**, by {}"),
     ("goal/episode_grid_world_10", "dyna_td", "dyna_td_walk", "costs it {}"),
     ("goal/episode_mountain_car_5", "prioritized_er_last", "prioritized_er", "lifts PrioritizedER by {} and"),
     ("goal/episode_mountain_car_10", "prioritized_er_last", "prioritized_er", "and {}. With n = 5"),

@@ -71,7 +71,7 @@ def answer(facts: Facts) -> str:
             turns.append(f"{in_words(number)} {end.format(numbers)}")
     depend = in_words(turned["claim"].nunique())
     sentences = [
-        f"Verdicts on {len(facts.verdicts)} claims: **{words}**.",
+        f"{len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} supported are identities.",
         f"{in_words(len(facts.reworded)).capitalize()} changed by rewording after results were known.",
     ]
@@ -102,10 +102,10 @@ def advice(facts: Facts) -> str:
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
     return (
         f"Without a model, prioritizing paid on {in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
-        f"On the other {others} it gains {equal} of the returns' range at one learning rate, {swept} at swept rates. "
-        f"{and_small}In {len(worlds)} GridWorld settings, a cubic loss on uniform draws gains "
-        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% as much. With a true model, Dyna-TD beats ER in "
-        f"{dyna_td} of {len(panels)} panels, uniform states in {uniform}.\n"
+        f"On the other {others} it gains {equal} of the returns' range at one rate, {swept} at swept rates. "
+        f"{and_small}In {len(worlds)} GridWorld settings, a cubic loss on uniform draws brings "
+        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of PrioritizedER's gain. With a true model, Dyna-TD beats ER in "
+        f"{dyna_td} of {len(panels)} panels. Uniform states beat ER in {uniform}.\n"
     )
 
 
