@@ -104,8 +104,9 @@ def advice(facts: Facts) -> str:
         f"Without a model, prioritizing paid on {in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
         f"On the other {others} it gains {equal} of the returns' range at one rate, {swept} at swept rates. "
         f"{and_small}In {len(worlds)} GridWorld settings, a cubic loss on uniform draws brings "
-        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of PrioritizedER's gain. With a true model, Dyna-TD beats ER in "
-        f"{dyna_td} of {len(panels)} panels. Uniform states beat ER in {uniform}.\n"
+        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of PrioritizedER's gain. "
+        f"With a true model, Dyna-TD beats ER in {dyna_td} of {len(panels)} panels. "
+        f"Uniform states beat ER in {uniform}.\n"
     )
 
 
