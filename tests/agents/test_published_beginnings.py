@@ -1,15 +1,14 @@
 """Golden numbers: this code makes the published numbers, shown by beginnings of each kind of program.
 
-They are equal to the last digit with the CPUs and versions of the published runs. Elsewhere a beginning's means lie
-within the range of all published seeds at the same steps.
+They are equal to the last digit on every CPU, with the versions of the lock.
 """
 
-import warnings
 from dataclasses import replace
 
 import pytest
 from helpers import tiers
 
+from dyna_td.learning import arithmetic
 from dyna_td.plan import plans
 from dyna_td.records import beginnings, provenance, published, results
 from dyna_td.training.trainer import execute
@@ -36,22 +35,13 @@ def beginning_of(name):
 
 @pytest.mark.parametrize("name", tiers(PLAN.all_runs, QUICK))
 def test_the_beginning_of_a_published_run_has_its_numbers(name):
-    run, here = beginning_of(name), provenance.machine()
+    run, there = beginning_of(name), published.read_details(name)
+    if there.get("arithmetic") != arithmetic.PORTABLE:
+        pytest.skip("published before the arithmetic was fixed: its numbers depend on the CPU")
     if run.agent == "dyna_td_frozen":
         pytest.skip("measured at its last step alone, which a beginning does not reach")
     records = execute(run).records
     records["value"] = records["value"].map(lambda value: float(f"{value:.9g}"))
-    there = published.read_details(name)
-    details = {**results.describe(run), **here}
+    details = {**results.describe(run), **provenance.machine()}
     found = beginnings.repeat(replace(PLAN.run(name), seeds=run.seeds), records, details)
-    if found.verdict == beginnings.EQUAL:
-        return
-    other = provenance.differing(there, here)
-    assert other, f"numbers changed: {found}"
-    warnings.warn(f"this machine does not repeat {name} ({other}): compared to the range of all seeds", stacklevel=1)
-    published_too = published.read_records(name)
-    published_too = published_too[published_too["step"].isin(records["step"])]
-    assert {"return", "test_rmse"} & set(published_too["metric"]) <= set(records["metric"])
-    for metric, values in published_too.groupby("metric")["value"]:  # some measurements are not published
-        mean = records.loc[records["metric"] == metric, "value"].mean()
-        assert values.min() <= mean <= values.max(), metric
+    assert found.verdict == beginnings.EQUAL, found

@@ -1,15 +1,16 @@
-"""Seed k's numbers are independent of the seeds that share its job, although XLA's rounding depends on their number.
+"""A seed has the same bytes beside any others, and on every CPU.
 
-The thorough tier compares every environment with every kind of agent (benchmarks/packing.py); the quick tier samples.
+The thorough tier compares every environment with every kind of agent (benchmarks/bits.py); the quick tier samples.
 """
 
+import json
 import os
 import subprocess
 import sys
 from dataclasses import replace
 
+import bits
 import numpy as np
-import packing
 import pandas as pd
 import pytest
 import tensorflow as tf
@@ -17,15 +18,17 @@ from helpers import run_of
 
 from dyna_td.training.log import diverged_seeds
 from dyna_td.training.program import make_program
-from dyna_td.training.stacks import BOX_WIDTH, LARGEST_STACK, WIDTHS, stack_seeds, stacks_of
+from dyna_td.training.stacks import LARGEST_STACK, stacks_of
 from dyna_td.training.trainer import execute
 
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 130, "target_period": 50, "discount": 0.9}
 CHAINS = {"chain_steps": 30, "model_start": 130}
 RUNS = {
     3: run_of("sin", "prioritized_l2", (), 30, learning_rate=1e-2),
-    min(WIDTHS): run_of("GridWorld", "dyna_td", (), 160, **CONTROL, **CHAINS),
+    5: run_of("GridWorld", "dyna_td", (), 160, **CONTROL, **CHAINS),
 }
+
+QUICK = ["sin:prioritized_l2", "CartPole-v1:dyna_td:model=learned,search_control=langevin", "Hopper-v4:prioritized_er"]
 
 
 def results_of(run, seeds):
@@ -46,15 +49,23 @@ def test_a_small_stack_has_the_numbers_of_twenty(size):
     assert RUNS[size].environment == "sin" or (many["chain_states"] > 0).all()
 
 
+@pytest.mark.parametrize("case", QUICK)
+def test_a_training_has_the_bytes_that_it_has_on_other_cpus(case):
+    assert bits.digests(bits.run_of(case)) == json.loads(bits.DIGESTS.read_text())[case]
+
+
 @pytest.mark.thorough
-@pytest.mark.timeout(1_800)
-@pytest.mark.parametrize("environment", sorted({environment for environment, _ in packing.cases()}))
-def test_every_kind_of_agent_has_the_numbers_of_twenty(environment):
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("environment", sorted({case.partition(":")[0] for case in bits.CASES}))
+@pytest.mark.parametrize("command", [("stacks",), ("compare", str(bits.DIGESTS))], ids=["stacks", "digests"])
+def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_cpu(environment, command):
     # A new process, because one that has compiled many hundreds of programs may crash in the compiler.
-    command, paths = [sys.executable, packing.__file__, environment], {"PYTHONPATH": os.pathsep.join(sys.path)}
+    cases = [case for case in bits.CASES if case.partition(":")[0] == environment]
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path), "ONEDNN_VERBOSE": "1"}
+    command = [sys.executable, bits.__file__, *command, *cases]
     done = subprocess.run(command, env=os.environ | paths, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("equal") == [place for place, _ in packing.cases()].count(environment)
+    assert done.stdout.count(": equal") == len(cases) and ",exec," not in done.stdout
 
 
 def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_too(monkeypatch):
@@ -66,18 +77,13 @@ def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_to
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 19, 20, 21, 30, 41, 50])
-def test_stacks_hold_every_seed_once_and_companions_fill_them_to_a_size_that_is_compiled(count):
+@pytest.mark.parametrize("environment", ["sin", "CartPole-v1", "Pendulum-v1"])
+def test_stacks_hold_every_seed_once_and_only_a_single_one_has_a_companion(environment, count):
     seeds = tuple(range(2, 2 + count))
-    stacks = stack_seeds(seeds, LARGEST_STACK)
+    agent = "l2" if environment == "sin" else "er"
+    stacks = stacks_of(run_of(environment, agent, seeds))
     assert all(2 <= len(stack) <= LARGEST_STACK for stack in stacks)
-    assert sum(stacks, ())[:count] == seeds
-    filled = stacks_of(run_of("CartPole-v1", "er", seeds))
-    for stack, longer in zip(stacks, filled, strict=True):
-        assert longer[: len(stack)] == stack and len(longer) in WIDTHS and len(set(longer)) == len(longer)
-        assert set(longer) & set(seeds) == set(stack) & set(seeds)
-    assert {len(stack) for stack in stacks_of(run_of("Pendulum-v1", "er", seeds))} == {BOX_WIDTH}
-    of_algorithm_4 = stacks_of(run_of("CartPole-v1", "dyna_td", seeds, search_control="algorithm_4"))
-    assert {len(stack) for stack in of_algorithm_4} == {LARGEST_STACK}
+    assert sum(stacks, ()) == (seeds if count > 1 else (2, 3))
 
 
 def test_a_seed_has_diverged_if_its_agent_says_so_or_else_if_a_number_is_not_finite():

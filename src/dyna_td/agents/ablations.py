@@ -13,7 +13,8 @@ from dyna_td.agents.dyna_value import DynaValue
 from dyna_td.agents.er import ER
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose
-from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
+from dyna_td.learning.sum_tree import build_levels, draw_leaves
+from dyna_td.learning.sums import total
 from dyna_td.learning.xla import call_where
 from dyna_td.measures.sampling import CELLS, SamplingDistributions
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from dyna_td.agents.dyna import Dyna
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.sums import sum_of_features
 from dyna_td.search.rules import gradient
 from dyna_td.settings import DynaSettings
 
@@ -67,4 +68,4 @@ def frequency(v: Callable[[tf.Tensor], tf.Tensor], states: tf.Tensor) -> tf.Tens
         slopes = tf.unstack(slope, axis=1)
     # Piecewise linear activations have no second derivative; it counts as zero.
     curvatures = [tape.gradient(part, states, unconnected_gradients="zero") for part in slopes]
-    return sum(tf.reduce_sum(part**2, axis=1) for part in (slope, *curvatures))
+    return sum(sum_of_features(part**2) for part in (slope, *curvatures))

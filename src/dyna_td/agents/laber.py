@@ -4,7 +4,8 @@ import tensorflow as tf
 
 from dyna_td.agents.er import ER
 from dyna_td.learning.streams import Purpose
-from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
+from dyna_td.learning.sum_tree import build_levels, draw_leaves
+from dyna_td.learning.sums import total
 
 
 class LaBER(ER):

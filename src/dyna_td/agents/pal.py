@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from dyna_td.agents.er import ER
 from dyna_td.agents.lap import lap_priority
-from dyna_td.learning.sum_tree import total
+from dyna_td.learning.sums import total
 
 
 class PAL(ER):

@@ -13,12 +13,13 @@ import pandas as pd
 from dyna_td import registry
 from dyna_td.commands import arguments
 from dyna_td.errors import UserError
+from dyna_td.learning import arithmetic
 from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, own_agents, plans
 from dyna_td.plan.planned import Plan, selection_runs
 from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.plan.selection import select_learning_rate
-from dyna_td.records import beginnings, provenance, results
+from dyna_td.records import beginnings, provenance, published, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
@@ -127,6 +128,8 @@ def _run(options: argparse.Namespace) -> None:
     run = plan.run(options.name)
     selection = _selection_of(plan, run) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
+    if plan.scale == "quick":  # beginnings of published runs
+        arithmetic.as_published(published.read_details(run.name))
     csv = results.run_csv(plan.scale, run.name)
     _train_and_write(trained, csv, {"run": run.name, "learning_rate_selection": selection}, options)
     print(beginnings.read_and_repeat(plan.scale, run))
@@ -216,8 +219,9 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
         "settings": outputs.settings_of(described),
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
-        "cpu": machine["cpu"],
-        "vectors": machine["vectors"],
+        # Where the arithmetic is portable, another CPU may continue.
+        "arithmetic": machine["arithmetic"],
+        "cpu": "" if machine["arithmetic"] == arithmetic.PORTABLE else machine["cpu"],
         "format": 4,  # the file's; other formats are not read
     }
     return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, options.checkpoint_every)

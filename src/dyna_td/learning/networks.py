@@ -8,7 +8,9 @@ then need no transposed product.
 import itertools
 
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.python.xla import optimization_barrier
 
+from dyna_td.learning import arithmetic
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
 
@@ -16,10 +18,6 @@ ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
 # Activations of one seed and layer in a block of `map_blocks`: the fastest value tried, half a MiB with 20 seeds.
 _BLOCK_ACTIVATIONS = 6_400
 _DECAY_OF_MEANS, _DECAY_OF_SQUARES, _ADAM_EPSILON = 0.9, 0.999, 1e-8  # TensorFlow 1's beta_1, beta_2, epsilon
-# Up to 8 features are transposed one by one: XLA would fuse a whole transposition into the next product, which rounds
-# CartPole's 4 features differently. With more features the bits agree, and a whole transposition compiles faster: four
-# times as fast with 90.
-_MOST_SLICES = 8
 OUTPUT_LIMIT = 0.003  # output layers of value networks start in U(-0.003, 0.003) (paper, "Common settings")
 
 
@@ -58,10 +56,10 @@ class StackedNetwork(tf.Module):
         """Maps columns [S, in, B], and `joining` columns [S, joining, B], to columns [S, out, B]."""
         *hidden, (kernel, bias) = zip(self.kernels, self.biases, strict=True)
         for layer, (hidden_kernel, hidden_bias) in enumerate(hidden):
-            inputs = self.activation(hidden_kernel @ inputs + _columns_of(hidden_bias, inputs.shape[2]))
+            inputs = self.activation(product(hidden_kernel, inputs) + _columns_of(hidden_bias, inputs.shape[2]))
             if layer == 0 and joining is not None:
                 inputs = tf.concat([inputs, joining], axis=1)
-        return kernel @ inputs + bias
+        return product(kernel, inputs) + _columns_of(bias, inputs.shape[2])
 
     def copy_from(self, other: "StackedNetwork", when: tf.Tensor) -> None:
         """Copies the other network's parameters where the scalar bool `when` holds."""
@@ -103,27 +101,57 @@ class Adam(tf.Module):
             parameter.assign_sub(m * alpha / (tf.sqrt(v) + _ADAM_EPSILON))
 
 
-def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
-    """A term that adds the bias [S, out, 1] to `count` columns.
+def product(kernel, columns: tf.Tensor) -> tf.Tensor:
+    """kernel [S, out, in] times columns [S, in, B], with gradients that no CPU rounds differently.
 
-    The gradient of a broadcast bias is a sum over columns. In layers wider than 32, the order of XLA's sum depends on
-    the number of seeds. The gradient of a matrix product is a product, with the same bits in every stack.
+    XLA gives a product whose left factor is read transposed to Eigen and oneDNN, whose sums depend on the CPU. So the
+    gradient of the columns multiplies by a transposed copy of the kernel, which is also faster.
     """
-    return bias if bias.shape[1] <= 32 else bias @ tf.ones([bias.shape[0], 1, count])
+    kernel = tf.convert_to_tensor(kernel)
+    return _product(kernel, columns) if columns.shape[2] > 1 else kernel @ columns
+
+
+@tf.custom_gradient
+def _product(kernel, columns):
+    def gradients(gradient):
+        return tf.matmul(gradient, columns, transpose_b=True), _transposed_copy(kernel) @ gradient
+
+    return kernel @ columns, gradients
+
+
+@tf.custom_gradient
+def _transposed_copy(matrix):
+    # The barrier keeps XLA from folding the transposition into the product that reads it.
+    return optimization_barrier(tf.linalg.matrix_transpose(matrix))[0], tf.linalg.matrix_transpose
 
 
 def as_columns(rows: tf.Tensor) -> tf.Tensor:
     """Turns rows [S, B, features] into the columns [S, features, B] that networks take."""
-    if rows.shape[-1] > _MOST_SLICES:
-        return tf.linalg.matrix_transpose(rows)
-    return tf.stack(tf.unstack(rows, axis=-1), axis=1)
+    if _takes_older_form(rows.shape[-1] <= 8):
+        return tf.stack(tf.unstack(rows, axis=-1), axis=1)
+    return tf.linalg.matrix_transpose(rows)
 
 
 def as_rows(columns: tf.Tensor) -> tf.Tensor:
     """Turns columns [S, features, B] into rows [S, B, features]."""
-    if columns.shape[1] > _MOST_SLICES:
-        return tf.linalg.matrix_transpose(columns)
-    return tf.stack(tf.unstack(columns, axis=1), axis=-1)
+    if _takes_older_form(columns.shape[1] <= 8):
+        return tf.stack(tf.unstack(columns, axis=1), axis=-1)
+    return tf.linalg.matrix_transpose(columns)
+
+
+def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
+    """A term that adds the bias [S, out, 1] to `count` columns.
+
+    The gradient of a broadcast bias is a sum over columns, whose order XLA chooses by the number of seeds. The gradient
+    of this product is a product, which adds in order.
+    """
+    is_product = arithmetic.is_portable() or bias.shape[1] > 32
+    return bias @ tf.ones([bias.shape[0], 1, count]) if is_product else bias
+
+
+def _takes_older_form(is_of_this_size: bool) -> bool:
+    # Of runs that were published before the arithmetic was fixed.
+    return is_of_this_size and not arithmetic.is_portable()
 
 
 def all_finite(parameters: list[tf.Variable]) -> tf.Tensor:

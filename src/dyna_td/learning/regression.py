@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from dyna_td.learning.networks import Adam, StackedNetwork, map_blocks
 from dyna_td.learning.streams import Purpose, Streams
-from dyna_td.learning.sum_tree import SumTree, build_levels, draw_leaves, total
+from dyna_td.learning.sum_tree import SumTree, build_levels, draw_leaves
+from dyna_td.learning.sums import total
 from dyna_td.learning.xla import compiled
 from dyna_td.settings import RegressionSettings
 

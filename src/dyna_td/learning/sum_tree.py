@@ -15,6 +15,8 @@ Parents are always recomputed from their children, never adjusted by increments,
 
 import tensorflow as tf
 
+from dyna_td.learning.sums import total
+
 WIDTH = 16  # children a node
 
 
@@ -96,11 +98,6 @@ class SumTree(tf.Module):
         priorities later, after an update, would make XLA copy the tree.
         """
         return draw_leaves([level.read_value() for level in self._levels], uniforms)
-
-
-def total(values: tf.Tensor) -> tf.Tensor:
-    """Sums over the last axis in float64, rounded once: the same result in any order of addition."""
-    return tf.cast(tf.reduce_sum(tf.cast(values, tf.float64), axis=-1), tf.float32)
 
 
 def _grouped(values: tf.Tensor) -> tf.Tensor:

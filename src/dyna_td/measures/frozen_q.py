@@ -15,7 +15,8 @@ from scipy.special import ndtri
 from dyna_td.learning.networks import as_columns, as_rows, map_blocks
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
-from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
+from dyna_td.learning.sum_tree import build_levels, draw_leaves
+from dyna_td.learning.sums import length, sum_of_features, total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.measures.sampling import CELLS, SHOWN, SamplingDistributions
 from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED, gradient
@@ -229,9 +230,9 @@ class FrozenQ(tf.Module):
     def cosines(self, columns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Cosine of grad h with y constant and through y, and whether both exceed `VANISHED`: [S, d, B] -> [S, B]."""
         constant, whole = self.slope(columns, through_y=False), self.slope(columns, through_y=True)
-        lengths = tf.norm(constant, axis=1), tf.norm(whole, axis=1)
+        lengths = length(constant), length(whole)
         is_defined = (lengths[0] > VANISHED) & (lengths[1] > VANISHED)
-        product = tf.reduce_sum(constant * whole, axis=1)
+        product = sum_of_features(constant * whole)
         return tf.math.divide_no_nan(product, lengths[0] * lengths[1]), is_defined
 
     # Claim 47: Theorem 3.

@@ -11,7 +11,8 @@ import tensorflow as tf
 from dyna_td.learning.networks import as_columns, map_blocks
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
-from dyna_td.learning.sum_tree import build_levels, draw_leaves, total
+from dyna_td.learning.sum_tree import build_levels, draw_leaves
+from dyna_td.learning.sums import total
 from dyna_td.settings import SearchControlSettings
 
 CELLS = 50  # a side (paper)

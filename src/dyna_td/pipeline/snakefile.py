@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
+from dyna_td.learning import arithmetic
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.records import provenance
@@ -47,6 +48,7 @@ def environment() -> dict[str, str]:
     return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.getenv('PATH')}",
         "TF_XLA_FLAGS": xla_flags(),
+        **arithmetic.variables(),
         **IMPORTS,
     }
 
@@ -64,7 +66,7 @@ def xla_flags(folder: Path = PROGRAMS, boot: Path = _BOOT) -> str:
     ours = f"{_OPTION}{folder}/"  # may name the folder of another machine, from which a cluster sent this job
     given = [flag for flag in os.environ.get("TF_XLA_FLAGS", "").split() if not flag.startswith(ours)]
     if boot.exists() and not any(flag.startswith(_OPTION) for flag in given):
-        identity = repr((boot.read_text(), provenance.versions("tensorflow"), os.environ.get("XLA_FLAGS"), given))
+        identity = repr((boot.read_text(), provenance.versions("tensorflow"), arithmetic.variables(), given))
         given.append(ours + hashlib.sha256(identity.encode()).hexdigest()[:16])
     return " ".join(given)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dyna_td import registry
 from dyna_td.errors import UserError
+from dyna_td.learning import arithmetic
 from dyna_td.plan.own_agents import require_agent
 from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.records.policy import Policy
@@ -78,6 +79,7 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     Each look comes with a flag: whether the weights equal those of the policy, to the last bit.
     """
     run = run_of(policy, seed)
+    arithmetic.as_published(policy.about)
     import_tensorflow()
     from dyna_td.training.program import make_program
     from dyna_td.training.trainer import weights_of

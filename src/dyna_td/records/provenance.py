@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 from dyna_td import __version__
+from dyna_td.learning import arithmetic
 from dyna_td.records import sources
 from dyna_td.records.files import IS_CHECKOUT, ROOT
 from dyna_td.registry import ENVIRONMENTS, entries_of
 from dyna_td.settings import Run
 
-# The vector instructions of published runs whose JSON file does not name them: their beginnings repeat on Intel and AMD
-# CPUs with AVX-512, and on no CPU without it.
+# The vector instructions of older published runs whose JSON file does not name them.
 PUBLISHED_VECTORS = "AVX-512"
 
 
@@ -28,8 +28,9 @@ def machine() -> dict:
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
-        # The CPU can change a last digit: XLA compiles for the widest vectors that it has.
-        "cpu": " ".join(filter(None, [_cpu_model(), os.environ.get("XLA_FLAGS")])),
+        # Portable arithmetic has the same bytes on every CPU; another depends on the CPU's vector instructions.
+        "arithmetic": arithmetic.name(),
+        "cpu": _cpu_model(),
         "vectors": _vectors(),
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
@@ -37,13 +38,16 @@ def machine() -> dict:
 
 
 def differing(there: dict, here: dict) -> str:
-    """The differences between the CPUs and libraries of two JSON files, in words.
+    """The differences between the arithmetic and libraries of two JSON files, in words.
 
-    CPUs' names count only if their vector instructions are equal. `changed_sources` compares the sources.
+    CPUs count where the arithmetic is theirs: first their vector instructions, then their names. `changed_sources`
+    compares the sources.
     """
-    published, own = (details.get("vectors", PUBLISHED_VECTORS) for details in (there, here))
-    same = {"cpu": [there.get("cpu"), here.get("cpu")]}
-    facts = same if published == own else {"vector instructions": [published, own]}
+    facts: dict[str, list] = {"arithmetic": [details.get("arithmetic", "the CPU's") for details in (there, here)]}
+    if arithmetic.PORTABLE not in facts["arithmetic"]:
+        vectors = [details.get("vectors", PUBLISHED_VECTORS) for details in (there, here)]
+        same = vectors[0] == vectors[1]
+        facts |= {"cpu": [there.get("cpu"), here.get("cpu")]} if same else {"vector instructions": vectors}
     libraries = {name: each for name, each in there.get("versions", {}).items() if name != "dyna_td"}
     facts |= {name: [each, here["versions"].get(name)] for name, each in libraries.items()}
     return "; ".join(f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.sums import length
 from dyna_td.learning.xla import with_tensor_loops
 from dyna_td.search.rules import RULES
 from dyna_td.search.visited import VisitedStates
@@ -87,7 +88,7 @@ class SearchControl(tf.Module):
             noise, first_noise = self._normals(step, i)
             moved, must_restart, is_flat = rule.move(state, slope, noise)
             restart = active & (must_restart | ~is_finite)
-            distance = tf.norm(moved - last, axis=1) / d**0.5
+            distance = length(moved - last) / d**0.5
             accept = active & ~restart & rule.accepts(distance, moved, used)
 
             states = _put(states, tf.where(accept, count % m, -1), moved)
@@ -129,7 +130,7 @@ class SearchControl(tf.Module):
 
 def _finite(slope: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The gradient [S, d], zero where its length overflows, and whether its length is finite: bool [S]."""
-    is_finite = tf.math.is_finite(tf.norm(slope, axis=1))
+    is_finite = tf.math.is_finite(length(slope))
     return tf.where(is_finite[:, None], slope, 0.0), is_finite
 
 

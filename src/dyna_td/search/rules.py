@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from dyna_td.learning.sums import length, times
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
@@ -61,12 +62,12 @@ class Released:
 
     def move(self, state, gradient, normals) -> Proposal:
         """One step from `state`; all arguments are [S, d]."""
-        direction = tf.reduce_sum(self.sigma * gradient[:, None, :], axis=2)  # Sigma g
-        length = tf.norm(direction, axis=1, keepdims=True)
-        is_flat = length < VANISHED
-        climb = tf.where(is_flat, 0.0, direction / tf.where(is_flat, 1.0, length))
+        direction = times(self.sigma, gradient)  # Sigma g
+        norm = length(direction)[:, None]
+        is_flat = norm < VANISHED
+        climb = tf.where(is_flat, 0.0, direction / tf.where(is_flat, 1.0, norm))
         moved = self.space.nearest_state(state + self.step_size * climb + self.noise * normals)
-        is_stuck = tf.norm(moved - state, axis=1) < SHORTEST_MOVE
+        is_stuck = length(moved - state) < SHORTEST_MOVE
         restarts = is_stuck if self.through_goals else self.space.is_terminal(moved) | is_stuck
         return Proposal(moved, restarts, is_flat[:, 0])
 
@@ -100,10 +101,10 @@ class Algorithm4:
 
     def move(self, state, gradient, normals) -> Proposal:
         """See `Released.move`: s + alpha_h g + N(0, 0.01 Sigma)."""
-        noise = tf.reduce_sum(self.factor * normals[:, None, :], axis=2)
+        noise = times(self.factor, normals)
         moved = state + self.step_size * gradient + noise
         is_outside = tf.reduce_any((moved < self.space.low) | (moved > self.space.high), axis=1)
-        return Proposal(moved, is_outside, tf.norm(gradient, axis=1) < VANISHED)
+        return Proposal(moved, is_outside, length(gradient) < VANISHED)
 
     def accepts(self, distance, state, step):
         """See `Released.accepts`."""
@@ -137,7 +138,7 @@ class Langevin:
         """See `Released.move`: s + a g + sqrt(2 a) N(0, 1)."""
         drift = self.step_size * self.width**2 * gradient
         moved = state + drift + (2.0 * self.step_size) ** 0.5 * self.width * normals
-        return Proposal(self.reflect(moved), tf.zeros([state.shape[0]], tf.bool), tf.norm(gradient, axis=1) < VANISHED)
+        return Proposal(self.reflect(moved), tf.zeros([state.shape[0]], tf.bool), length(gradient) < VANISHED)
 
     def reflect(self, point):
         """Folds points [S, d] back into the box, as often as needed."""

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from dyna_td.learning.replay import Transition
+from dyna_td.learning.sums import length
 
 THRESHOLD_RATE = 0.001  # beta of epsilon_accept (Alg. 4)
 
@@ -28,7 +29,7 @@ class VisitedStates(tf.Module):
     def observe(self, transition: Transition) -> None:
         """Adds the newest transition (B = 1) to the statistics."""
         s, next_s = transition.state[:, 0], transition.next_state[:, 0]  # [S, d]
-        move = tf.norm(next_s - s, axis=1)
+        move = length(next_s - s)
         self._count.assign_add(1.0)
         share = 1.0 / self._count
         self._mean.assign_add(share * (s - self._mean))

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from dyna_td.learning.regression import f_sin
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.learning.sums import total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.registry import LEARNERS, load
 from dyna_td.settings import Run
@@ -37,13 +38,14 @@ class RegressionProgram(Program):
         x = self.test_x.read_value()
         squared = (self.learner.predict(x) - f_sin(x)) ** 2
         is_high = tf.cast(x < 0.0, tf.float32)
+        trained = self.learner.all_errors() ** 2
         return {
-            "test_rmse": tf.sqrt(tf.reduce_mean(squared, axis=1)),
-            "test_rmse_high": _weighted_rms(squared, is_high),
-            "test_rmse_low": _weighted_rms(squared, 1.0 - is_high),
-            "train_rmse": tf.sqrt(tf.reduce_mean(self.learner.all_errors() ** 2, axis=1)),
+            "test_rmse": _rms(squared, tf.ones_like(squared)),
+            "test_rmse_high": _rms(squared, is_high),
+            "test_rmse_low": _rms(squared, 1.0 - is_high),
+            "train_rmse": _rms(trained, tf.ones_like(trained)),
         }
 
 
-def _weighted_rms(squared: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
-    return tf.sqrt(tf.reduce_sum(squared * weight, axis=1) / tf.reduce_sum(weight, axis=1))
+def _rms(squared: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+    return tf.sqrt(total(squared * weight) / total(weight))
