@@ -20,6 +20,7 @@ GROUPS = {
     "": (BASELINE,),
     "other\ndirections": (
         "descend_td",
+        "moving_target",
         "random_sign",
         "random_sign_each_step",
         "dyna_value",

@@ -49,6 +49,9 @@ STYLES = {
     "o": values("dyna_td_learned", {"acceptance_01": "the same, 0.1"}),
     "p": ENDS,
     "q": ENDS,
+    "r": families(("dyna_frequency", "dyna_value"), {"_relu": "ReLU", "_tanh": "tanh"})
+    | values("dyna_frequency", {"dyna_frequency": "Dyna-Frequency, tanh"})
+    | values("dyna_value", {"dyna_value": "Dyna-Value, ReLU"}),
 }
 
 CURVES_TOO = "hi"  # panels that show the effect of smoothing, which needs lines

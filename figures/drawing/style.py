@@ -83,6 +83,8 @@ LOOKS: dict[str, tuple[str, Dash]] = {
     "laber_unweighted": (BLUE, DASH_DOT_DOT),
     "lap": (VERMILION, LONG),
     "pal": (ORANGE, SHORT),
+    "mixed_dqn": (BLUE, DASH_DOT),
+    "huber_dqn": (VERMILION, SHORT),
     # A model.
     "dyna_value": (BLUE, LONG),
     "dyna_frequency": (VERMILION, DASH_DOT_DOT),

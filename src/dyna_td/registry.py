@@ -86,6 +86,7 @@ AGENTS = {
     "dyna_frequency": Agent("dyna_td.agents.dyna_frequency:DynaFrequency", own.FrequencySettings),
     # Ablations; the paper has none of these.
     "descend_td": Agent("dyna_td.agents.ablations:DescendTD", DynaSettings),
+    "moving_target": Agent("dyna_td.agents.ablations:MovingTarget", DynaSettings),
     "random_sign": Agent("dyna_td.agents.ablations:RandomSign", DynaSettings),
     "descend_value": Agent("dyna_td.agents.ablations:DescendValue", DynaSettings),
     "random_sign_each_step": Agent("dyna_td.agents.ablations:RandomSignEachStep", DynaSettings),
@@ -95,6 +96,8 @@ AGENTS = {
     "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", *_DYNA),
     "ideal_states": Agent("dyna_td.agents.ablations:IdealStates", own.IdealStatesSettings, on=SAMPLED_ENVIRONMENT),
     "cubic_dqn": Agent("dyna_td.agents.ablations:CubicDQN"),
+    "mixed_dqn": Agent("dyna_td.agents.ablations:MixedDQN"),
+    "huber_dqn": Agent("dyna_td.agents.ablations:HuberDQN"),
     # Ablations of what the warm-up, or the model, shows of the goal.
     "er_warm_up": Agent("dyna_td.agents.warm_up:ERWarmUp", own.WarmUpSettings),
     "prioritized_er_warm_up": Agent("dyna_td.agents.warm_up:PrioritizedERWarmUp", own.PrioritizedWarmUpSettings),

@@ -1,5 +1,6 @@
 """Ablations and open numbers: each agent differs from its base only in the part that it names."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -130,6 +131,42 @@ def test_the_cubic_dqn_weighs_squared_errors_by_their_size_over_the_mini_batchs_
         y = reward + 0.99 * (1 - terminated) * perceptron(parameters, next_state).max(axis=1)
         error = np.abs(y - perceptron(parameters, state)[np.arange(len(y)), action])
         np.testing.assert_allclose(weight[seed], error / error.mean(), rtol=1e-4)
+
+
+def test_the_mixed_dqn_has_half_of_each_loss_and_the_huber_dqn_laps_alone_by_hand():
+    mixed, cubic, huber = (cached(name) for name in ("mixed_dqn", "cubic_dqn", "huber_dqn"))
+    (_, places, weight), (_, same_places, of_cubic) = (agent.mini_batch(STEP, FIRST) for agent in (mixed, cubic))
+    np.testing.assert_array_equal(places, same_places)
+    np.testing.assert_array_equal(weight, 0.5 + 0.5 * of_cubic)
+    # By hand: errors 1, 3 and -4 have the mean 8/3, so c is 4. A gradient with respect to delta is weight * 2 delta.
+    mixed.learner.td_error, given = lambda batch: tf.constant([[1.0, 3.0, -4.0]]), mixed.settings
+    mixed.settings = dataclasses.replace(given, batch_size=3)
+    weight = mixed.mini_batch(STEP, FIRST)[2].numpy()
+    del mixed.learner.td_error
+    mixed.settings = given
+    delta = np.array([[1.0, 3.0, -4.0]])
+    np.testing.assert_allclose(2 * weight * delta, delta + 1.5 * delta * abs(delta) / 4, rtol=1e-6)
+    np.testing.assert_allclose(huber.loss(tf.constant([[0.5, -1.0, 2.0, -4.0]])), [[0.125, 0.5, 1.5, 3.5]])
+    assert huber.draw(STEP, FIRST)[1] == 1.0
+
+
+def test_the_mixed_loss_has_the_expected_gradient_of_half_a_prioritized_mini_batch():
+    # Over the whole buffer as one mini-batch: half of the draws uniform, half in proportion to |delta| (Theorem 1).
+    agent = agent_of("mixed_dqn", batch_size=40)
+    everything = stored(agent)
+    agent.replay.gather = lambda places: everything
+    weight = agent.mini_batch(STEP, FIRST)[2].numpy()
+    error = np.abs(agent.learner.td_error(everything).numpy())
+    probability = 0.5 / 40 + 0.5 * error / error.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weight / 40, probability, rtol=1e-5)
+
+
+def test_a_moving_target_is_differentiated_and_a_constant_one_is_not():
+    moving, constant = (cached(name, "MountainCar-v0") for name in ("moving_target", "dyna_td"))
+    langevin = cached("dyna_td", "MountainCar-v0", search_control="langevin")
+    state = STATES * [0.5, 0.01]
+    np.testing.assert_array_equal(gradient_of(moving, state), gradient_of(langevin, state))
+    assert (gradient_of(moving, state) != gradient_of(constant, state)).any()
 
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])

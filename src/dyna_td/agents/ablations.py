@@ -1,8 +1,8 @@
 """Ablations of Dyna-TD, Dyna-Value and ER: each replaces one part, to show which part helps. The paper has none.
 
-`DescendTD`, `DescendValue`, `RandomSign`, `RandomSignEachStep`, `RandomDirection` and `NoiseOnly` change what chains
-climb. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains. `CubicDQN` has the cubic loss
-without any prioritized draw.
+`DescendTD`, `DescendValue`, `MovingTarget`, `RandomSign`, `RandomSignEachStep`, `RandomDirection` and `NoiseOnly`
+change what chains climb. `UniformStates`, `ReplayedStates` and `IdealStates` draw states without chains. `CubicDQN`,
+`MixedDQN` and `HuberDQN` have the losses of prioritized agents, without any prioritized draw.
 """
 
 import tensorflow as tf
@@ -11,6 +11,7 @@ from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.agents.dyna_value import DynaValue
 from dyna_td.agents.er import ER
+from dyna_td.agents.lap import huber
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose
 from dyna_td.learning.sum_tree import build_levels, draw_leaves
@@ -31,6 +32,13 @@ class DescendTD(DynaTD):
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         return -super().criterion_gradient(state, step, i)
+
+
+class MovingTarget(DynaTD):
+    """This is Dyna-TD with: grad h through y-hat, too, where the paper holds y-hat constant (below Eq. 3)."""
+
+    def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        return self.whole_gradient(state, step, i)
 
 
 class RandomSign(DynaTD):
@@ -154,3 +162,23 @@ class CubicDQN(ER):
         error = tf.abs(self.learner.td_error(batch))  # [S, b]
         c = total(error)[:, None] / self.settings.batch_size
         return batch, places, tf.math.divide_no_nan(error, c)
+
+
+class MixedDQN(CubicDQN):
+    """This is ER with: half of the squared and half of the cubic loss, as PrioritizedER draws half of its mini-batch.
+
+    The loss of a transition is 0.5 delta^2 + 0.5 |delta|^3 / c. With c = 3/2 of the mini-batch's mean |delta|, held
+    constant, its gradient is the expected one of a mini-batch whose one half is uniform, the other drawn in proportion
+    to |delta| (Theorem 1). It is implemented as the squared loss with a constant weight.
+    """
+
+    def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
+        batch, places, cubic = super().mini_batch(step, k)
+        return batch, places, 0.5 + 0.5 * cubic
+
+
+class HuberDQN(ER):
+    """This is ER with: Huber's loss, which is LAP's without its prioritized draws."""
+
+    def loss(self, td_error: tf.Tensor) -> tf.Tensor:
+        return huber(td_error)

@@ -31,9 +31,13 @@ class DynaTD(Dyna):
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         """grad h with y-hat constant (below Eq. 3). `langevin` also differentiates y-hat, to converge to exp h."""
         if self.settings.search_control == "langevin":
-            return gradient(lambda s: self.h(s, self.y_hat(s[..., 0], step, i)[:, None]), state[..., None])[..., 0]
+            return self.whole_gradient(state, step, i)
         y = self.y_hat(state, step, i)
         return gradient(lambda s: self.h(s, y[:, None]), state[..., None])[..., 0]
+
+    def whole_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
+        """grad h through y-hat, too; arguments and shape as in `criterion_gradient`."""
+        return gradient(lambda s: self.h(s, self.y_hat(s[..., 0], step, i)[:, None]), state[..., None])[..., 0]
 
     def h(self, columns: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         """The criterion (Eq. 3): columns of states [S, d, B] and targets [S, B] -> [S, B]."""

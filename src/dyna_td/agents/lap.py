@@ -22,9 +22,13 @@ class LAP(SchaulPrioritizedER):
         return lap_priority(td_error, self.settings.priority_exponent)
 
     def loss(self, td_error: tf.Tensor) -> tf.Tensor:
-        """Huber's loss: delta^2 / 2 where |delta| <= 1, else |delta| - 1/2."""
-        error = tf.abs(td_error)
-        return tf.where(error <= 1.0, 0.5 * td_error**2, error - 0.5)
+        return huber(td_error)
+
+
+def huber(td_error: tf.Tensor) -> tf.Tensor:
+    """Huber's loss, in the shape of `td_error`: delta^2 / 2 where |delta| <= 1, else |delta| - 1/2."""
+    error = tf.abs(td_error)
+    return tf.where(error <= 1.0, 0.5 * td_error**2, error - 0.5)
 
 
 def lap_priority(td_error: tf.Tensor, alpha: float) -> tf.Tensor:

@@ -21,6 +21,8 @@ CURVES = {
     "lap": "LAP",
     "pal": "PAL",
     "cubic_dqn": "ER, cubic loss",
+    "mixed_dqn": "ER, mixed loss",
+    "huber_dqn": "ER, Huber's loss",
     # Agents with a model.
     "dyna_td": "Dyna-TD",
     "dyna_td_learned": "Dyna-TD, learned model",
@@ -31,6 +33,7 @@ CURVES = {
     "dyna_frequency": "Dyna-Frequency",
     "descend_td": "descend the TD error",
     "descend_value": "descend V",
+    "moving_target": "y not constant",
     "random_sign": "random sign",
     "random_sign_each_step": "random sign, each step",
     "random_direction": "random direction",

@@ -82,7 +82,7 @@ def answer(facts: Facts) -> str:
 
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER, and the panels that agents with a true model win at equal rates."""
-    panels = facts.plan.studies["what_to_use"].panels.values()
+    panels = studies.benchmarks(facts).values()
     won = [
         environment
         for environment in dict.fromkeys(panel.curves["er"].environment for panel in panels)

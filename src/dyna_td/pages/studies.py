@@ -23,6 +23,7 @@ _MEAN_AND_95 = ("mean", "low95", "high95")
 # The part that each agent of the study controls replaces, with n = 10.
 _REPLACES = {
     "descend_td": "chains descend the TD error",
+    "moving_target": "chains climb the TD error by the gradient through y, too",
     "random_sign": "the sign of the TD error's gradient comes from a fair coin, tossed for each fill",
     "dyna_value": "chains ascend V",
     "dyna_frequency": "chains ascend V or its frequency",
@@ -165,9 +166,14 @@ def _minus_er(
     means, study = facts.curves("when"), facts.plan.studies["when"]
     declared = read_checked(study.source, "figure")["panels"]
     curves, rows = study.panels[keys[0]].curves, []
+
+    def cell(key: str, curve: str) -> str:
+        place = (key, curve, "return_less_er")
+        return _difference(means.loc[place]) if place in means.index else "-"  # declared, not yet trained
+
     for number, key in enumerate(keys):
         own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
-        others = [_difference(means.loc[(key, curve, "return_less_er")]) for curve in curves if curve != "er"]
+        others = [cell(key, curve) for curve in curves if curve != "er"]
         first, last = ([cells[number] for cells in columns.values()] for columns in (before, after))
         rows.append([declared[key]["title"], *first, own, *others, *last])
     for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
@@ -200,7 +206,7 @@ def what_to_use(facts: Facts) -> str:
     """Returns minus ER's for each environment and n; then panels won and lost, and processor time."""
     study, baseline, swept = "what_to_use", "er", "_swept"
     means = facts.curves(study)
-    panels = facts.plan.studies[study].panels
+    panels = benchmarks(facts)
     curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith(swept)]
 
     def counts(curve: str, other: str = baseline) -> str:
@@ -223,9 +229,15 @@ def what_to_use(facts: Facts) -> str:
     return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
 
 
+def benchmarks(facts: Facts) -> dict[str, Panel]:
+    """The panels of the study what_to_use that compare all of its agents, by key."""
+    panels = facts.plan.studies["what_to_use"].panels
+    return {key: panel for key, panel in panels.items() if not key.startswith("paid_")}
+
+
 def multiplicity(facts: Facts) -> str:
     """Panels won and lost by the agents of `what_to_use`, one by one and after Holm's correction for all panels."""
-    panels = facts.plan.studies["what_to_use"].panels
+    panels = benchmarks(facts)
     curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith("_swept")]
     pairs = [("", "er"), ("_swept", "er_swept"), ("", "prioritized_er")]
     rows = []
@@ -238,7 +250,7 @@ def multiplicity(facts: Facts) -> str:
 
 def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
     """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; empty without panels."""
-    panels = [panel for panel in facts.plan.studies["what_to_use"].panels.values() if curve in panel.curves]
+    panels = [panel for panel in benchmarks(facts).values() if curve in panel.curves]
     if curve == baseline or not panels:
         return []
     tests = [stats.ttest_1samp(lead(facts, panel, curve, baseline), 0.0) for panel in panels]
