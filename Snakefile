@@ -18,7 +18,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 ROOT = Path(str(workflow.current_basedir))  # this file's folder, even if another workflow loads it as a module
-sys.path[:0] = [f"{ROOT}/src", f"{ROOT}"]  # before any installed package
+sys.path.insert(0, f"{ROOT}/src")  # before any installed package
 
 from dyna_td import __version__
 from dyna_td.pipeline import lock, snakefile

@@ -114,9 +114,8 @@ def measure_seeds(repeats: int) -> Iterator[dict]:
 
 def measure_roundabout(repeats: int) -> Iterator[dict]:
     """Decisions of one roundabout, of 20 together, and of highway-env's own with the same configuration, in turn."""
+    from dyna_td.envs.roundabout import Roundabout
     from highway_env.envs.roundabout_env import RoundaboutEnv
-
-    from envs.roundabout import Roundabout
 
     configuration = Roundabout.default_config()
     del configuration["other_vehicles_type"]  # the only part that is ours

@@ -11,8 +11,7 @@ import warnings
 
 import gymnasium
 import numpy as np
-
-from envs.grid_world import Dials
+from dyna_td.envs.grid_world import Dials
 
 # The longest episode in steps. MountainCar's 2000 is the paper's; Gymnasium's own is 200.
 TIME_LIMITS = {
@@ -25,10 +24,10 @@ TIME_LIMITS = {
 }
 
 for _name in ("GridWorld", "MazeGridWorld"):
-    gymnasium.register(_name, entry_point=f"envs.grid_world:{_name}", max_episode_steps=TIME_LIMITS[_name])
+    gymnasium.register(_name, entry_point=f"dyna_td.envs.grid_world:{_name}", max_episode_steps=TIME_LIMITS[_name])
 gymnasium.register(
     "roundabout-paper-v0",
-    entry_point="envs.roundabout:Roundabout",
+    entry_point="dyna_td.envs.roundabout:Roundabout",
     max_episode_steps=TIME_LIMITS["roundabout-paper-v0"],
 )
 
@@ -138,7 +137,7 @@ def _register_dials(environment: str) -> None:
         raise UnusableEnvironment(str(error).rstrip(".") + ".") from error
     gymnasium.register(
         environment,
-        entry_point="envs.grid_world:GridWorld",
+        entry_point="dyna_td.envs.grid_world:GridWorld",
         max_episode_steps=TIME_LIMITS["GridWorld"],
         kwargs={"dials": dials},
     )

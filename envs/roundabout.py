@@ -31,6 +31,8 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
+from dyna_td.envs.lanes import LaneTable
+from dyna_td.envs.traffic import EgoVehicle, TableRoad, Traffic, TrafficVehicle, clamp
 from gymnasium import spaces
 from highway_env import utils
 from highway_env.envs.common.action import DiscreteMetaAction
@@ -38,9 +40,6 @@ from highway_env.envs.common.graphics import EnvViewer
 from highway_env.envs.common.observation import TimeToCollisionObservation
 from highway_env.envs.roundabout_env import RoundaboutEnv
 from highway_env.vehicle.kinematics import Vehicle
-
-from envs.lanes import LaneTable
-from envs.traffic import EgoVehicle, TableRoad, Traffic, TrafficVehicle, clamp
 
 DECISIONS = 11
 TARGET_SPEEDS = (0, 5, 10, 15)  # m/s

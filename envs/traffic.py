@@ -10,13 +10,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from dyna_td.envs.lanes import LaneTable
 from highway_env import utils
 from highway_env.road.road import Road
 from highway_env.vehicle.behavior import IDMVehicle
 from highway_env.vehicle.controller import ControlledVehicle, MDPVehicle
 from highway_env.vehicle.kinematics import Vehicle
-
-from envs.lanes import LaneTable
 
 
 class TableRoad(Road):

@@ -9,10 +9,19 @@ from math import pi
 
 import numpy as np
 import tensorflow as tf
-
-from envs import TIME_LIMITS
-from envs.grid_world import GRID_WALLS, MAZE_WALLS, PAPER, START_HIGH, STEP_LENGTH, Dials, Wall, in_goal, in_wall
-from envs.spaces import Space
+from dyna_td.envs import TIME_LIMITS
+from dyna_td.envs.grid_world import (
+    GRID_WALLS,
+    MAZE_WALLS,
+    PAPER,
+    START_HIGH,
+    STEP_LENGTH,
+    Dials,
+    Wall,
+    in_goal,
+    in_wall,
+)
+from dyna_td.envs.spaces import Space
 
 
 class Twin(Space):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from dyna_td.envs.grid_world import GOAL_LOW, GRID_WALLS, MAZE_WALLS, START_HIGH, Wall
 from matplotlib.axes import Axes
 from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
@@ -16,7 +17,6 @@ from drawing.panels import Panel
 from drawing.style import Look
 from drawing.tables import Tables, curve_rows, state_rows
 from dyna_td.settings import EARLY
-from envs.grid_world import GOAL_LOW, GRID_WALLS, MAZE_WALLS, START_HIGH, Wall
 
 CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell lies across the edge of a wall
 COLOURS = "Blues"  # white where no state is

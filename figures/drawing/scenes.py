@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from dyna_td.envs.roundabout import Roundabout
 from matplotlib.axes import Axes
 
 from drawing.panels import Panel
 from drawing.tables import Tables
-from envs.roundabout import Roundabout
 
 SEED, IDLE_DECISIONS = 0, 2  # after these the agent is about to enter the circle, between other vehicles
 IDLE = 1

@@ -1,15 +1,21 @@
 """Understanding and Mitigating the Limitations of Prioritized Experience Replay (UAI 2022), reproduced.
 
-The science: `agents` (one file each), `search` (the chains of Algorithms 3 and 4), `learning`, `measures`, `theory`,
-and `training`, the compiled loop around them. The infrastructure: `settings` and `registry` list the valid choices,
-`plan` turns YAML files into runs, `records` stores results, `evidence` judges the claims, `pages` writes reports,
-`publishing` fills reference/, and `playing` shows trained agents. `cli` and `commands` are the command line, and
-`pipeline` serves the Snakefile.
+The science: `envs` (in a checkout, the folder envs/), `agents` (one file each), `search` (the chains of Algorithms 3
+and 4), `learning`, `measures`, `theory`, and `training`, the compiled loop around them. The infrastructure: `settings`
+and `registry` list the valid choices, `plan` turns YAML files into runs, `records` stores results, `evidence` judges
+the claims, `pages` writes reports, `publishing` fills reference/, and `playing` shows trained agents. `cli` and
+`commands` are the command line, and `pipeline` serves the Snakefile.
 
 For Python users: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
 """
 
+from pathlib import Path
+
 __version__ = "1.0.0"
+
+_HERE = Path(__file__).resolve().parent
+if not (_HERE / "envs").is_dir():  # a checkout has the environments at its top level, a wheel here
+    __path__.append(str(_HERE.parents[1]))
 
 _PUBLIC = {name: "training.api" for name in ("train", "Result")}
 _PUBLIC |= {name: "records.policy" for name in ("load_policy", "Policy")}

@@ -131,7 +131,7 @@ def has_box_actions(environment: str) -> bool:
     """
     if environment in ENVIRONMENTS:
         return environment in _BOX_ENVIRONMENTS
-    import envs  # imported late, because Gymnasium takes a moment and known environments do not need it
+    from dyna_td import envs  # imported late: Gymnasium takes a moment, and known environments do not need it
 
     look_in_working_directory()
     try:
@@ -202,7 +202,7 @@ def learner_of(settings: ControlSettings) -> str:
 
 def twin_of(environment: str) -> str:
     """The twin of an environment, as "module:class"."""
-    return f"envs.twins:{environment.partition('-')[0]}Twin"
+    return f"dyna_td.envs.twins:{environment.partition('-')[0]}Twin"
 
 
 def entries_of(run: Run) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def entries_of(run: Run) -> tuple[str, ...]:
     agent = (*common, *with_source(AGENTS[run.agent].path), learner_of(run.settings))
     if has_twin(run.environment):
         return (*agent, twin_of(run.environment))
-    return (*agent, "envs.roundabout:Roundabout") if run.environment == ROUNDABOUT else agent
+    return (*agent, "dyna_td.envs.roundabout:Roundabout") if run.environment == ROUNDABOUT else agent
 
 
 def with_source(path: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.spaces import Space
 from helpers import PlainSteps, gradient_of, parameters_of, perceptron
 
 from dyna_td.learning.ddpg import DDPG
@@ -10,7 +11,6 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.settings import DDPGSettings
-from envs.spaces import Space
 
 D, A, B, SEEDS = 3, 2, 5, 2
 SETTINGS = DDPGSettings(hidden=(7, 6), target_rate=0.1, discount=0.9)

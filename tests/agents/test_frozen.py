@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.grid_world import GRID_WALLS, in_goal, transition
 from helpers import finite_differences, parameters_of, perceptron, randomise, run_of
 from scipy import stats
 
@@ -17,7 +18,6 @@ from dyna_td.settings import FROZEN_SOURCES
 from dyna_td.training import frozen_program
 from dyna_td.training.program import make_program
 from dyna_td.training.twin_program import TwinProgram
-from envs.grid_world import GRID_WALLS, in_goal, transition
 
 STEP = tf.constant(900, tf.int64)
 OF_LONG_CHAINS = tuple(f"_{kind}" for kind in LongChains.kinds) + tuple(f"_between_{pair}" for pair in PAIRS)

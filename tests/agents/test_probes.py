@@ -6,13 +6,13 @@ All are rooms of one environment, so that an agent is trained once: a state is (
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.spaces import Space
 from helpers import settings_of, tiers
 
 from dyna_td.registry import AGENTS, DYNA_AGENTS, agents_on
 from dyna_td.search import rules
 from dyna_td.settings import Run
 from dyna_td.training import twin_program
-from envs.spaces import Space
 
 DISCOUNT = 0.8
 

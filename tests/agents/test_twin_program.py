@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from helpers import parameters_of, perceptron, run_of, stored, tiers
 
-import envs
+from dyna_td import envs
 from dyna_td.learning.streams import Purpose
 from dyna_td.training.program import make_program
 

@@ -2,9 +2,20 @@
 
 import numpy as np
 import pytest
+from dyna_td.envs.grid_world import (
+    DOWN,
+    GRID_WALLS,
+    LEFT,
+    MAZE_WALLS,
+    RIGHT,
+    UP,
+    MazeGridWorld,
+    in_goal,
+    in_wall,
+    transition,
+)
 
-import envs
-from envs.grid_world import DOWN, GRID_WALLS, LEFT, MAZE_WALLS, RIGHT, UP, MazeGridWorld, in_goal, in_wall, transition
+from dyna_td import envs
 
 
 def moved(state, action, noise=0.0, walls=GRID_WALLS):

@@ -9,18 +9,21 @@ import gymnasium
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.spaces import GymSpace
 from gymnasium.utils.env_checker import check_env
 from helpers import register
 
-import envs
-from envs.spaces import GymSpace
+from dyna_td import envs
 
 DISCRETE = gymnasium.spaces.Discrete(2)
 SUPPORTED = "supported are Box observations with Discrete actions or Box actions that are bounded"
 
 
-def test_importing_the_environments_imports_neither_tensorflow_nor_the_package():
-    code = "import sys, envs, envs.grid_world; sys.exit(bool({'tensorflow', 'dyna_td'} & set(sys.modules)))"
+def test_importing_the_environments_imports_neither_tensorflow_nor_the_rest_of_the_package():
+    code = (
+        "import sys, dyna_td.envs; found = {name for name in sys.modules if name.startswith('dyna_td.')};"
+        "sys.exit('tensorflow' in sys.modules or found != {'dyna_td.envs', 'dyna_td.envs.grid_world'})"
+    )
     path = [entry for entry in sys.path if entry]
     assert subprocess.run([sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"]).returncode == 0
 

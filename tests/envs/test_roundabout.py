@@ -7,9 +7,8 @@ import os
 
 import numpy as np
 import pytest
+from dyna_td.envs.roundabout import Roundabout
 from highway_env.envs.roundabout_env import RoundaboutEnv
-
-from envs.roundabout import Roundabout
 
 EPISODES = int(os.environ.get("EPISODES", "24"))
 LEFT, IDLE, RIGHT, FASTER, SLOWER = range(5)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import envs
+from dyna_td import envs
 from dyna_td.learning.xla import xla_function
 from dyna_td.registry import TWIN_ENVIRONMENTS
 from dyna_td.training.twin_program import make_twin

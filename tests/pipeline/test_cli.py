@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +17,7 @@ from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
 from dyna_td.records import provenance
+from dyna_td.records.files import ROOT
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
@@ -248,3 +250,14 @@ def test_an_edited_run_is_named_with_its_command(smoke_runs, capsys):
     error = error_of(cli.main, ["aggregate", "figure_9", "--scale", "smoke"], capsys)
     assert f"{smoke_runs[0]} is truncated or was changed" in error
     assert f"rebuild it with `snakemake --force {smoke_runs[0]} --config scale=smoke`." in error
+
+
+def test_a_package_envs_of_the_users_own_breaks_no_training_and_is_found():
+    Path("envs").mkdir()
+    Path("envs/__init__.py").write_text(
+        "import gymnasium\ngymnasium.register('Mine-v0', 'gymnasium.envs.classic_control:CartPoleEnv')\n"
+    )
+    done = python("-m", "dyna_td", *train("--steps", "20", env="envs:Mine-v0", agent="er"))
+    assert done.returncode == 0, done.stderr
+    installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    assert {name.partition(".")[0] for name in installed} == {"dyna_td"}

@@ -86,7 +86,7 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     words = ["train", "--env", "CartPole-v1", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
     words += ["--output", "recent.csv"]
-    imports = {"PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path}"}
+    imports = {"PYTHONPATH": str(tmp_path / "src")}
     outcome = python("-m", "dyna_td", *words, env=os.environ | imports, cwd=tmp_path)
     assert outcome.returncode == 0, outcome.stderr
     records = pd.read_csv(tmp_path / "recent.csv")

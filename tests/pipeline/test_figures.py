@@ -12,6 +12,7 @@ import runs
 from drawing import rendering, style
 from drawing.dots import Dots
 from drawing.tables import Tables
+from dyna_td.envs import grid_world
 from files import error_of, files_of, python, rows_of
 from matplotlib.colors import to_rgba
 
@@ -21,7 +22,6 @@ from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import FROZEN_METRICS
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 from dyna_td.training import checkpoint
-from envs import grid_world
 
 PLAN = load_plan("paper")
 STEPS = np.arange(0, 20_001, 500)
@@ -119,7 +119,7 @@ def test_pictures_need_no_tensorflow_and_no_display_and_have_the_same_bytes_on_a
     calls = [options(figure, folder) for figure, folder in folders.items()]
     watched = f"import sys, draw, runs; assert not any(map(draw.main, {calls})); assert 'tensorflow' not in sys.modules"
     environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name and "SDL" not in name}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "src", ROOT, ROOT / "figures")))
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "src", ROOT / "figures")))
     pictures = []
     for day in ("0", "86400"):
         done = python("-c", watched, env=environment | {"SOURCE_DATE_EPOCH": day})

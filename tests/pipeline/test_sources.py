@@ -17,7 +17,7 @@ def modules_behind(agent, settings=DQNSettings, environment="GridWorld"):
 def test_the_sources_of_a_run_are_those_that_its_agent_learner_and_program_import():
     er = modules_behind("er")
     dyna_td, frequency = (modules_behind(name, DynaSettings) for name in ("dyna_td", "dyna_frequency"))
-    core = {"dyna_td.learning.replay", "dyna_td.learning.networks", "dyna_td.training.program", "envs.twins"}
+    core = {"dyna_td.learning.replay", "dyna_td.learning.networks", "dyna_td.training.program", "dyna_td.envs.twins"}
     assert core <= er and core <= dyna_td
     assert "dyna_td.agents.dyna_td" in dyna_td and "dyna_td.search.chain" in dyna_td
     assert not {name for name in er if name.startswith(("dyna_td.search", "dyna_td.agents.dyna"))}

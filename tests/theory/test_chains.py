@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.spaces import Space
 
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.search.chain import SearchControl
 from dyna_td.settings import DynaSettings
 from dyna_td.theory.densities import fitted_exponent, total_variation
-from envs.spaces import Space
 
 CHAINS = 200
 

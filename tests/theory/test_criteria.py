@@ -4,13 +4,13 @@ import functools
 
 import numpy as np
 import tensorflow as tf
+from dyna_td.envs.grid_world import GRID_WALLS, transition
 from helpers import finite_differences, parameters_of, perceptron, randomise, run_of
 
 from dyna_td.learning.streams import Purpose
 from dyna_td.learning.xla import compiled, xla_function
 from dyna_td.search.rules import gradient
 from dyna_td.training.program import make_program
-from envs.grid_world import GRID_WALLS, transition
 
 STACK = 40  # seeds, with one state each
 STEP = tf.constant(3, tf.int64)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.spaces import Space
 from helpers import PlainSteps, gradient_of, observe, parameters_of, perceptron, random_transitions, run_of
 
 from dyna_td.learning.models import LearnedModel
@@ -12,7 +13,6 @@ from dyna_td.learning.replay import Replay, Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.settings import DynaSettings
 from dyna_td.training.program import make_program
-from envs.spaces import Space
 
 SEEDS = 2
 D, ACTIONS = 3, 2

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.grid_world import GRID_WALLS, in_goal, transition
 from helpers import parameters_of, perceptron, run_of
 from scipy import stats
 
@@ -16,7 +17,6 @@ from dyna_td.records.metrics import METRICS
 from dyna_td.settings import DQNSettings
 from dyna_td.training.program import make_program
 from dyna_td.training.twin_program import make_twin
-from envs.grid_world import GRID_WALLS, in_goal, transition
 
 SEEDS = 2
 STORED = 400

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
+from dyna_td.envs.spaces import Space
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -19,7 +20,6 @@ from dyna_td.search.queue import StateQueue
 from dyna_td.search.rules import Langevin, Released, cholesky
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import DynaSettings
-from envs.spaces import Space
 
 RULES = ("released", "algorithm_4", "langevin")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-import envs
+from dyna_td import envs
 from dyna_td.plan.plans import make_settings
 
 ENVIRONMENT = "roundabout-paper-v0"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
-import envs
+from dyna_td import envs
 from dyna_td.errors import UserError
 from dyna_td.records.policy import Policy
 

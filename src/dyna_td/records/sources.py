@@ -12,12 +12,11 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from dyna_td.records.files import IS_CHECKOUT, PACKAGE, ROOT
+from dyna_td.records.files import PACKAGE, ROOT
 
 # The parts of the project that compute numbers. Registry, settings, plans and pictures compute none.
-_ROOMS = ("agents", "learning", "search", "measures", "theory", "training")
-SCIENCE = (*(f"dyna_td.{room}" for room in _ROOMS), "envs")
-_PACKAGES = {"dyna_td": PACKAGE, "envs": (ROOT if IS_CHECKOUT else PACKAGE.parent) / "envs"}
+_ROOMS = ("agents", "learning", "search", "measures", "theory", "training", "envs")
+SCIENCE = tuple(f"dyna_td.{room}" for room in _ROOMS)
 
 
 def digest(modules: Iterable[str]) -> str:
@@ -48,11 +47,12 @@ def files(modules: Iterable[str]) -> dict[str, Path]:
 def file_of(module: str) -> Path | None:
     """The file of a module of `SCIENCE`, or of the user's own; None for others, such as installed libraries."""
     top, *parts = module.split(".")
-    if top in _PACKAGES:
+    if top == "dyna_td":
         if not any(f"{module}.".startswith(f"{room}.") for room in SCIENCE):
             return None
-        place = _PACKAGES[top].joinpath(*parts)
-        return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+        places = [folder.joinpath(*parts) for folder in (PACKAGE, ROOT)]  # envs/ of a checkout is in ROOT
+        asked = (path for place in places for path in (place / "__init__.py", place.with_suffix(".py")))
+        return next((path for path in asked if path.is_file()), None)
     source = getattr(sys.modules.get(module), "__file__", None)
     path = Path(source or "")
     is_library = top in sys.stdlib_module_names or {"site-packages", "dist-packages"} & set(path.parts)

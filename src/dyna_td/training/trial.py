@@ -19,8 +19,9 @@ from typing import Any, NoReturn
 import numpy as np
 import tensorflow as tf
 
-import envs
+from dyna_td import envs
 from dyna_td.agents.er import ER
+from dyna_td.envs.spaces import GymSpace, Space
 from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
@@ -29,7 +30,6 @@ from dyna_td.registry import AGENTS, has_twin, load
 from dyna_td.settings import ControlSettings, Run
 from dyna_td.training.program import CannotResume, make_agent
 from dyna_td.training.twin_program import make_twin
-from envs.spaces import GymSpace, Space
 
 _COMPANIES = (0, 1, 2), (0, 3, 4)
 _STORED, _LEARNED, _UPDATES = 16, 2, 2  # transitions before learning, steps of learning, updates in each

@@ -6,6 +6,7 @@ returns to Python only for evaluations, progress and checkpoints.
 
 import tensorflow as tf
 
+from dyna_td.envs.grid_world import Dials
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled, with_tensor_loops, xla_function
@@ -13,7 +14,6 @@ from dyna_td.measures.sampling import SamplingDistributions
 from dyna_td.registry import SAMPLED_ENVIRONMENT, TWIN_ENVIRONMENTS, load, twin_of
 from dyna_td.settings import Run
 from dyna_td.training.program import Program, make_agent
-from envs.grid_world import Dials
 
 
 def make_twin(environment: str):
