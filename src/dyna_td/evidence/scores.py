@@ -108,7 +108,7 @@ def published_reader(directory: Path = published.HERE) -> Callable[[Run], Measur
         details = published.read_details(run.name, directory)
         if details is None:
             return None
-        records = published.read_records(run.name, directory)
+        records, details = results.beginning(run, published.read_records(run.name, directory), details)
         results.require_complete(published.stored(f"{run.name}.csv", directory), records, run, "make reference")
         sources = "published" if finished.is_as_planned(run, details) else "other"
         states = f"{run.name}.states.csv" if "states_sha256" in details else None

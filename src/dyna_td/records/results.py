@@ -105,8 +105,9 @@ def checksum(content: bytes) -> str:
 def describe(run: Run) -> dict:
     """The settings of a run, and the digest of the code that trains it, as its JSON file has them."""
     facts = asdict(run)
-    if not run.of_steps:  # only beginnings have it
-        del facts["of_steps"]
+    for name in ("of_steps", "apart"):
+        if not facts[name]:  # most runs are whole, and alone with their settings
+            del facts[name]
     return {"run": run.name, **facts, "source_digest": provenance.run_digest(run)}
 
 
@@ -118,10 +119,23 @@ def asked(run: Run) -> dict:
 
 
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
-    """The records of `run` from `csv`, complete, and its JSON file's contents; raises UserError as `read`."""
-    records, details = read(csv, rebuild)
+    """The records of `run` from `csv`, complete, and its JSON file's contents; raises UserError as `read`.
+
+    The file may be of a longer run, whose beginning `run` is.
+    """
+    records, details = beginning(run, *read(csv, rebuild))
     require_complete(csv, records, run, rebuild)
     return records, details
+
+
+def beginning(run: Run, records: pd.DataFrame, details: dict) -> tuple[pd.DataFrame, dict]:
+    """The records and details of a run without those after the last step of `run`."""
+    if not run.of_steps:
+        return records, details
+    diverged = {seed: step for seed, step in details.get("diverged_seeds", {}).items() if step <= run.steps}
+    seconds = [point for point in details.get("train_seconds_at", ()) if point[0] <= run.steps]
+    cut = {"train_seconds_at": seconds, "train_seconds": seconds[-1][1]} if seconds else {}
+    return records[records["step"] <= run.steps], details | cut | {"diverged_seeds": diverged}
 
 
 def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:
