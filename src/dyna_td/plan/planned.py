@@ -5,9 +5,8 @@ the scale says so, it takes the published choice instead.
 """
 
 import difflib
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from zlib import crc32
@@ -132,8 +131,7 @@ class Plan:
         if not (run.sweep and self.scope.published_rates):
             return None
         details = published.read_details(run.name + results.SWEEP)
-        asked = json.loads(json.dumps(asdict(run.settings)))
-        if details is None or {**asked, **details["settings"]} != asked or details["sweep"] != list(run.sweep):
+        if details is None or {"settings", "sweep"} & {*results.differing(run, details)}:
             return None
         return details
 

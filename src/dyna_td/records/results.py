@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -116,6 +117,32 @@ def asked(run: Run) -> dict:
     defaults = {setting.name: setting.default for setting in fields(run.settings)}
     chosen = {name: value for name, value in asdict(run.settings).items() if value != defaults[name]}
     return {**describe(run), "settings": chosen}
+
+
+def same(run: Run, details: dict) -> bool:
+    """Whether the results with the JSON file `details` are of `run`, made by any code; see `differing`."""
+    return not differing(run, details)
+
+
+def differing(run: Run, details: dict) -> list[str]:
+    """The facts of `run`, by name, that the JSON file `details` states otherwise; the code's digest does not count.
+
+    A setting that `details` does not know had its default. If `run` is swept, any learning rate will do. The file may
+    be of a longer run, whose beginning `run` is.
+    """
+    defaults = {setting.name: setting.default for setting in fields(run.settings)}
+    settings: Any = details.get("settings")
+    settings = {**json.loads(json.dumps(defaults)), **settings} if isinstance(settings, dict) else settings
+    if run.sweep and isinstance(settings, dict) and not details.get("sweep"):
+        asked = {**asdict(run.with_learning_rate(settings["learning_rate"])), "run": run.name}
+    else:
+        asked = {**asdict(run), "run": run.name}
+    asked = json.loads(json.dumps(asked))
+    written = {**details, "settings": settings, "apart": run.apart}
+    length = written.get("of_steps") or written.get("steps")
+    if run.of_steps and length == run.length and written["steps"] >= run.steps:
+        written |= {"steps": run.steps, "of_steps": run.of_steps}
+    return [key for key in asked if written.get(key, 0 if key == "of_steps" else None) != asked[key]]
 
 
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
