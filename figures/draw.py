@@ -92,7 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 panel.fit_smoothing(tables)
         add_judged(arguments.figure, panels, arguments.scale)
         repeats = beginnings.read(repeats_csv(arguments.curves))
-        note = beginnings.sentence(repeats).capitalize() if repeats else ""
+        is_published = any(each.verdict != beginnings.NOT_PUBLISHED for each in repeats)
+        note = beginnings.sentence(repeats).capitalize() if is_published else ""
         save(draw_figure(panels, tables, arguments.scale, columns, note), arguments.output)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -16,6 +16,7 @@ from drawing.panels import Panel
 from drawing.style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle, Look
 from drawing.tables import REMEDY, Tables, curve_rows, read_table, states_beside
 from dyna_td.errors import UserError
+from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.records.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
@@ -35,7 +36,9 @@ def read_tables(path: Path, panels: Sequence[Panel]) -> Tables:
     for letter, curve, metric in (need for panel in panels for need in panel.needs()):
         if curve_rows(tables.curves, letter, curve, metric).empty:
             where = f"{path}, panel {letter}, curve {curve}"
-            raise UserError(f"{where}: there is no row of the metric {metric}; {REMEDY}.")
+            compares = OVER_LEARNING in metric or LESS in metric
+            remedy = f"name `baselines` of panel {letter} in its YAML file, or {REMEDY}" if compares else REMEDY
+            raise UserError(f"{where}: there is no row of the metric {metric}; {remedy}.")
     return tables
 
 

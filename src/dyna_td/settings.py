@@ -224,6 +224,7 @@ class Run:
       evaluate_every: steps between two evaluations; there is one at step 0 and one at the last step.
       sweep: the learning rates to choose from on other seeds; empty if `settings.learning_rate` is fixed.
       of_steps: the length of the longer run whose beginning this is; 0 if this run is whole.
+      apart: what parts this run from another of the same settings, in words of its name; see `plans`.
     """
 
     environment: str
@@ -234,6 +235,7 @@ class Run:
     evaluate_every: int = 500
     sweep: tuple[float, ...] = field(default=())
     of_steps: int = 0
+    apart: str = ""
 
     @cached_property  # plans ask for it often
     def name(self) -> str:
@@ -252,6 +254,7 @@ class Run:
                 continue
             word = _SHORT_NAMES.get(setting.name, setting.name.replace("_", ""))
             words.append(word + "x".join(str(part) for part in _as_tuple(value)))
+        words += [self.apart] if self.apart else []
         return f"{self.environment}/{self.agent}/{'-'.join(words)}"
 
     @property

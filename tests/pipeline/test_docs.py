@@ -16,6 +16,7 @@ from scipy import stats
 
 from dyna_td import cli
 from dyna_td.evidence.scores import score
+from dyna_td.evidence.statistics import half_width
 from dyna_td.evidence.verdicts import DISAGREES
 from dyna_td.pages import markdown, marked_text, studies
 from dyna_td.pages.facts import Facts
@@ -114,7 +115,7 @@ def by_seed(figure, panel, curve, metric, window="auc"):
 
 def interval(sample):
     """The mean over seeds, and the ends of Student's interval."""
-    half = studies.half_width(sample)
+    half = half_width(sample)
     return sample.mean(), sample.mean() - half, sample.mean() + half
 
 
@@ -179,7 +180,7 @@ def test_long_chains_are_farther_from_the_ideal_than_short_ones():
     gap = {p: by_seed("figure_3", p, "dyna_td_long", of[p]) - by_seed("figure_3", p, "dyna_td", of[p]) for p in of}
     mean, low, high = (f"{1e5 * end:.1f}e-5" for end in interval(gap["b"]))
     says(22, f"by {mean} ({low} to {high})", "Under on-policy weighting no difference shows")
-    assert abs(gap["a"].mean()) < studies.half_width(gap["a"])
+    assert abs(gap["a"].mean()) < half_width(gap["a"])
 
 
 def test_chains_that_mix_follow_the_td_error_only_with_acceptance():

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from files import edit, sentence_of
 
-from dyna_td.plan import yaml_files
+from dyna_td.plan import plans, yaml_files
 from dyna_td.plan.plans import load_plan
 from dyna_td.records.files import ROOT
 
@@ -90,14 +90,40 @@ def test_numbers_may_be_written_as_people_write_them():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "differing", "curve"),
-    [("seeds: 50", "seeds: 40", "seeds", "prioritized_l2"), ("1.0e-3, ", "", "sweep", "l2")],
+    ("change", "name", "of_steps"),
+    [
+        ({"steps": 8000}, "", 50_000),
+        ({"steps": 8000, "evaluate_every": 1000, "seeds": 3}, "", 50_000),
+        ({"steps": 100_000}, "-steps100000", 0),
+        ({"steps": 8200}, "-steps8200", 0),  # of which the published run has no evaluation
+        ({"evaluate_every": 300, "seeds": 30}, "-seeds30-every300", 0),
+    ],
 )
-def test_two_figures_that_disagree_about_a_run_are_refused(experiments_copy, old, new, differing, curve):
-    edit(experiments_copy / "figure_10.yaml", old, new)
-    sentence = sentence_of(load_plan, "paper", experiments_copy)
-    places = [f"figure_{number}.yaml: panels.a.curves.{curve}" for number in (10, 1)]
-    assert all(place in sentence for place in places) and f"with other {differing} than " in sentence
+def test_a_study_of_ones_own_shows_the_beginning_of_a_shared_run_or_has_its_own(
+    change, name, of_steps, experiments_copy, monkeypatch
+):
+    # "mine" comes before the study that publishes the run.
+    panel = {"metric": "return", "environment": "CartPole-v1", "seeds": 20, "steps": 50_000, "evaluate_every": 500}
+    panel |= {"settings": {"planning_updates": 5, "learning_rate": 1e-3}, "curves": {"er": None}} | change
+    (experiments_copy / "mine.yaml").write_text(yaml.safe_dump({"title": "Mine", "panels": {"a": panel}}))
+    monkeypatch.setattr(plans, "STUDIES", ("mine", *plans.STUDIES))
+    before, plan = load_plan("paper"), plans.load_plan("paper", experiments_copy)
+    assert {figure: plan.drawn[figure] for figure in before.drawn} == {
+        figure: replace(of, source=experiments_copy / of.source.name) for figure, of in before.drawn.items()
+    }
+    run = plan.studies["mine"].panels["a"].curves["er"]
+    assert (run.name, run.of_steps) == (f"CartPole-v1/er/n5-lr0.001{name}", of_steps)
+    assert run.steps == panel["steps"] and len(plan.studies["mine"].panels["a"].curves["er"].seeds) >= panel["seeds"]
+    whole = plan.all_runs[run.name]
+    assert (whole.steps, whole.of_steps) == (max(run.steps, of_steps), 0)
+    assert set(plan.all_runs) == {*before.all_runs, run.name}
+
+
+def test_two_curves_with_other_sweeps_have_two_runs(experiments_copy):
+    edit(experiments_copy / "figure_10.yaml", "1.0e-3, ", "")
+    figures = load_plan("paper", experiments_copy).figures
+    names = [figures[figure].panels["a"].curves["l2"].name for figure in ("figure_1", "figure_10")]
+    assert names[0] != names[1] and names[1].endswith("-lrselected-rates0.01x0.0001x1e-05")
 
 
 def test_every_setting_of_a_run_that_is_not_the_default_shows_in_its_name():

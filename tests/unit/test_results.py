@@ -61,6 +61,16 @@ def test_reading_gives_what_was_written_even_values_that_are_not_finite(tmp_path
     assert details["run"] == "sin/l2"
 
 
+def test_the_beginning_of_a_longer_run_is_read_without_what_comes_later(tmp_path):
+    facts = {"train_seconds_at": [[0, 0.0], [50, 2.0], [100, 5.0]], "train_seconds": 5.0, "diverged_seeds": {"1": 80}}
+    results.write(tmp_path / "x.csv", records(), facts)
+    begun, details = results.read_run(tmp_path / "x.csv", RUN.beginning(50), "")
+    whole, _ = results.read_run(tmp_path / "x.csv", RUN, "")
+    assert begun["step"].max() == 50 and begun.equals(whole[whole["step"] <= 50])
+    assert (details["train_seconds"], details["diverged_seeds"]) == (2.0, {})
+    assert "does not reach step 60" in sentence_of(results.read_run, tmp_path / "x.csv", RUN.beginning(60), "")
+
+
 def test_a_run_is_described_by_all_of_its_settings_and_outdated_by_those_that_are_not_the_default():
     run = replace(RUN, settings=RegressionSettings(noise=0.1))
     described, asked = results.describe(run), results.asked(run)

@@ -9,6 +9,7 @@ import pandas as pd
 import scipy  # loads its parts when they are used
 
 from dyna_td.evidence.scores import Measured, score
+from dyna_td.evidence.statistics import student
 from dyna_td.plan.planned import Figure, Panel
 from dyna_td.records import beginnings, results
 from dyna_td.registry import is_supervised
@@ -169,12 +170,12 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     count = table.count()
     mean = table.mean()
     error = table.std(ddof=1) / np.sqrt(count)
-    half_width = scipy.stats.t.ppf(0.975, (count - 1).where(count > 1)) * error
+    half = student(error, (count - 1).where(count > 1))
     columns = {
         "mean": mean,
         "standard_error": error,
-        "low95": mean - half_width,
-        "high95": mean + half_width,
+        "low95": mean - half,
+        "high95": mean + half,
         "iqm": table.apply(
             lambda values: scipy.stats.trim_mean(values.dropna(), 0.25) if values.notna().any() else np.nan
         ),

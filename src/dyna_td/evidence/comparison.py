@@ -54,8 +54,7 @@ def _one(scores: pd.Series) -> str:
     seeds = f"{len(known)} seed{'s' if len(known) != 1 else ''}{left_out}"
     if len(known) < 2:
         return f"{number_words(known.mean())}, {seeds}"
-    _, high = statistics.estimate(known).student(len(known))
-    return f"{number_words(known.mean())} ± {number_words(float(high) - known.mean())}, {seeds}"
+    return f"{number_words(known.mean())} ± {number_words(statistics.half_width(known))}, {seeds}"
 
 
 def _difference(names: Sequence[str], scores: list[pd.Series], is_error: bool) -> str:

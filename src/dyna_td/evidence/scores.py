@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.plan import finished
 from dyna_td.records import provenance, published, results
 from dyna_td.records.metrics import STATES_METRICS
 from dyna_td.settings import Run
@@ -108,9 +107,9 @@ def published_reader(directory: Path = published.HERE) -> Callable[[Run], Measur
         details = published.read_details(run.name, directory)
         if details is None:
             return None
-        records = published.read_records(run.name, directory)
+        records, details = results.beginning(run, published.read_records(run.name, directory), details)
         results.require_complete(published.stored(f"{run.name}.csv", directory), records, run, "make reference")
-        sources = "published" if finished.is_as_planned(run, details) else "other"
+        sources = "published" if results.same(run, details) else "other"
         states = f"{run.name}.states.csv" if "states_sha256" in details else None
         read_states = (lambda: pd.read_csv(io.BytesIO(published.read(states, directory)))) if states else None
         return Measured(run, records, details, "make reference", sources, read_states)
@@ -120,7 +119,7 @@ def published_reader(directory: Path = published.HERE) -> Callable[[Run], Measur
 
 def _sources(run: Run, details: dict) -> str:
     """Where the numbers of a finished run come from, see `Measured`."""
-    if not finished.is_as_planned(run, details):
+    if not results.same(run, details):
         return "other"
     there = published.read_details(run.name)
     if there and there["csv_sha256"] == details["csv_sha256"]:

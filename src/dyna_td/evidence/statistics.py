@@ -13,8 +13,10 @@ exact rank test. Resamples are drawn from a fixed seed, so the same data give th
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy  # loads its parts when they are used
 from numpy.typing import ArrayLike
 
@@ -53,7 +55,7 @@ class Estimate:
 
     def student(self, seeds: int, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
         """The ends of Student's interval, each [...], to compare with `interval`."""
-        half = scipy.stats.t.ppf(1 - level / 2, seeds - 1) * self.standard_error
+        half = student(self.standard_error, seeds - 1, level)
         return self.effect - half, self.effect + half
 
     def p_above(self, bound: float) -> np.ndarray:
@@ -186,7 +188,7 @@ class FewSeeds:
         """The ends of the interval of coverage 1 - `level`; infinite without spread."""
         if not self.standard_error > 0:
             return -math.inf, math.inf
-        half = scipy.stats.t.ppf(1 - level / 2, self.freedom) * self.standard_error
+        half = student(self.standard_error, self.freedom, level)
         return self.effect - half, self.effect + half
 
     def p_above(self, bound: float) -> float:
@@ -242,6 +244,16 @@ def probability_of_improvement(plus: ArrayLike, minus: ArrayLike) -> float:
     """The chance that a random value of `plus` [n] exceeds one of `minus` [m], a tie counting half (Agarwal, 2021)."""
     wins = np.sign(np.subtract.outer(np.asarray(plus, np.float64), np.asarray(minus, np.float64)))
     return float((wins.mean() + 1.0) / 2.0)
+
+
+def student(standard_error: ArrayLike, freedom: ArrayLike, level: float = LEVEL) -> Any:
+    """Half of Student's interval of coverage 1 - `level`, [...]; NaN without a degree of freedom."""
+    return scipy.stats.t.ppf(1 - level / 2, freedom) * standard_error
+
+
+def half_width(values: pd.Series, level: float = LEVEL) -> float:
+    """Half of Student's interval for the mean of `values`, one for each seed."""
+    return student(values.sem(), len(values) - 1, level)
 
 
 def seeds_to_decide(distance: float, spread: float, level: float) -> float:

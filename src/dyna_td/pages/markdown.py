@@ -9,6 +9,7 @@ import pandas as pd
 
 from dyna_td.evidence import labels
 from dyna_td.evidence.outcomes import VERDICTS
+from dyna_td.evidence.statistics import half_width
 from dyna_td.pages import claims_page, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
@@ -119,12 +120,12 @@ def _mean_gain(facts: Facts, panels: list[Panel], end: str) -> str:
     ranges = [studies.RANGES[panel.curves["er"].environment] for panel in panels]
     leads = [studies.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
     mean = 100 * sum(lead / width for lead, width in zip(leads, ranges, strict=True)) / len(panels)
-    half = studies.half_width(mean)
+    half = half_width(mean)
     return f"{mean.mean():+.1f}% ({mean.mean() - half:+.1f} to {mean.mean() + half:+.1f})"
 
 
 def _is_won(gain: pd.Series) -> bool:
-    return gain.mean() > studies.half_width(gain)
+    return gain.mean() > half_width(gain)
 
 
 def results(facts: Facts) -> str:
@@ -266,7 +267,7 @@ def in_words(number: int) -> str:
 def _mean_return(facts: Facts, panel: Panel, curve: str) -> tuple[float, float]:
     """The mean return over learning of the seeds that the panel shows, and half its interval."""
     seeds = studies.mean_returns(facts, panel.curves[curve])[: panel.seeds]
-    return seeds.mean(), studies.half_width(seeds)
+    return seeds.mean(), half_width(seeds)
 
 
 def _two_digits(minutes: float) -> str:

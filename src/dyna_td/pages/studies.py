@@ -9,6 +9,7 @@ from scipy import stats
 
 from dyna_td.evidence import labels, statistics
 from dyna_td.evidence.scores import Measured, score
+from dyna_td.evidence.statistics import half_width
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.planned import Panel
@@ -83,7 +84,7 @@ def coin(facts: Facts) -> str:
             continue
         difference, environment = lead(facts, panel, "random_sign", "dyna_td"), panel.curves["dyna_td"].environment
         margin = _COIN_MARGIN * RANGES[environment]
-        half = stats.t.ppf(1 - statistics.LEVEL, len(difference) - 1) * difference.sem()
+        half = half_width(difference, 2 * statistics.LEVEL)  # of two one-sided tests
         low, high = difference.mean() - half, difference.mean() + half
         verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
         words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
@@ -292,11 +293,6 @@ def _interval(values: pd.Series, sign: bool = False) -> str:
     """Mean and half of Student's 95% interval."""
     mean = round(values.mean()) + 0.0  # no "-0"
     return f"{mean:{'+' if sign else ''},.0f} ± {half_width(values):,.0f}"
-
-
-def half_width(values: pd.Series) -> float:
-    """Half of Student's 95% interval for the mean of `values`."""
-    return stats.t.ppf(0.975, len(values) - 1) * values.sem()
 
 
 def regression(facts: Facts) -> str:

@@ -5,8 +5,8 @@ the scale says so, it takes the published choice instead.
 """
 
 import difflib
-import json
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from zlib import crc32
@@ -60,9 +60,12 @@ class Figure:
         return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
 
     def as_plain_data(self) -> dict:
-        """The panels as they are drawn, with the names of their runs."""
-        names = {key: {curve: run.name for curve, run in panel.curves.items()} for key, panel in self.panels.items()}
-        return {key: {**vars(panel), "curves": names[key]} for key, panel in self.panels.items()}
+        """The panels as they are drawn, with the names and the last steps of their runs."""
+        shown = {
+            key: {curve: [run.name, run.steps] for curve, run in panel.curves.items()}
+            for key, panel in self.panels.items()
+        }
+        return {key: {**vars(panel), "curves": shown[key]} for key, panel in self.panels.items()}
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,7 @@ class Plan:
         if not (run.sweep and self.scope.published_rates):
             return None
         details = published.read_details(run.name + results.SWEEP)
-        asked = json.loads(json.dumps(asdict(run.settings)))
-        if details is None or {**asked, **details["settings"]} != asked or details["sweep"] != list(run.sweep):
+        if details is None or {"settings", "sweep"} & {*results.differing(run, details)}:
             return None
         return details
 
@@ -144,13 +146,13 @@ class Plan:
 
     @cached_property
     def runs(self) -> dict[str, Run]:
-        """Every run that a figure of the paper shows, by name."""
-        return {run.name: run for figure in self.figures.values() for run in figure.runs}
+        """Every run that a figure of the paper shows, by name; as long as the longest curve that shows it."""
+        return _longest(self.figures.values())
 
     @cached_property
     def all_runs(self) -> dict[str, Run]:
-        """Every run that a figure or a study shows, by name."""
-        return self.runs | {run.name: run for study in self.studies.values() for run in study.runs}
+        """Every run that a figure or a study shows, by name; as long as the longest curve that shows it."""
+        return _longest(self.drawn.values())
 
     @cached_property
     def sampled_runs(self) -> set[str]:
@@ -172,7 +174,9 @@ class Plan:
 
     def run_files(self, figure: str) -> list[Path]:
         """The results that a figure shows."""
-        return [results.run_csv(self.scale, run.name) for run in self.drawn[figure].runs]
+        return [
+            results.run_csv(self.scale, name) for name in dict.fromkeys(run.name for run in self.drawn[figure].runs)
+        ]
 
     def states_files(self, figure: str) -> list[Path]:
         """The sampled states that a figure shows."""
@@ -203,6 +207,14 @@ class Plan:
                 f"no figure shows a run {name!r} at scale {self.scale}: {hint}see `python -m dyna_td list`."
             )
         return self.all_runs[name]
+
+
+def _longest(figures: Iterable[Figure]) -> dict[str, Run]:
+    """The runs of `figures` by name; of a run and its beginnings the longest."""
+    found: dict[str, Run] = {}
+    for run in (run for figure in figures for run in figure.runs):
+        found[run.name] = max(run, found.get(run.name, run), key=lambda each: each.steps)
+    return found
 
 
 def selection_runs(run: Run, count: int, first: int | None = None) -> list[Run]:

@@ -1,6 +1,6 @@
 """From the YAML files of `experiments/` to runs: what each figure needs, at a scale.
 
-A panel of a figure names its curves, each a run; or it is a closed form. Figures that declare the same run share it.
+A panel of a figure names its curves, each a run; or it is a closed form. Curves with equal settings share a run.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,7 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.plan.own_agents import require_agent
 from dyna_td.plan.planned import Figure, Panel, Plan, Scale, kind_of
 from dyna_td.plan.yaml_files import read_checked
+from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import require_metric
 from dyna_td.registry import (
@@ -51,8 +52,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
         return {name: _read_figure(name, path, scope) for name, path in paths.items() if path.exists()}
 
     figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
-    _lengthen_shared_runs((figures | studies).values())
-    _refuse_conflicts((figures | studies).values())
+    _share_runs((figures | studies).values())
     for kind, extent in scope.extents.items():
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
@@ -161,30 +161,45 @@ def make_settings(environment: str, agent: str, numbers: dict):
     return settings
 
 
-def _lengthen_shared_runs(figures: Iterable[Figure]) -> None:
-    """Gives a run that several panels show, perhaps cut short, the largest of their numbers of steps."""
-    curves = [panel.curves for figure in figures for panel in figure.panels.values()]
-    longest: dict[str, int] = {}
-    for run in (run for runs in curves for run in runs.values()):
-        longest[run.name] = max(run.steps, longest.get(run.name, 0))
-    for runs in curves:
-        for key, run in runs.items():
-            runs[key] = run.beginning(longest[run.name])
+def _share_runs(figures: Iterable[Figure]) -> None:
+    """Lets curves with equal settings share the longest run that any of them asks for; others show its beginning.
+
+    A published figure comes before others, so a study of one's own never changes what a published one trains. A curve
+    that the shared run does not contain gets a run of its own, whose name says why, such as `-steps100000`.
+    """
+    places = [
+        (published.curves_csv(figure.name).exists(), panel, key)
+        for figure in figures
+        for panel in figure.panels.values()
+        for key in panel.curves
+    ]
+    # Largest first: a shared run contains all that follow it.
+    places.sort(key=lambda place: (not place[0], *_size(place[1].curves[place[2]])))
+    shared: dict[str, Run] = {}
+    for _, panel, key in places:
+        run = panel.curves[key]
+        while lacks := _lacks(first := shared.setdefault(run.name, run), run, panel):
+            run = panel.curves[key] = replace(run, apart="-".join(filter(None, (run.apart, *lacks))))
+        if run.steps > first.steps:  # of two beginnings, the longer one
+            shared[run.name] = first.beginning(run.steps)
+    for _, panel, key in places:
+        own = panel.curves[key]
+        whole = shared[own.name]
+        panel.curves[key] = whole if own.length == whole.length else whole.beginning(own.steps)
 
 
-def _refuse_conflicts(figures: Iterable[Figure]) -> None:
-    """Refuses two different runs under one name: their results would overwrite each other."""
-    seen: dict[str, tuple[Run, str]] = {}
-    for figure in figures:
-        for panel_key, panel in figure.panels.items():
-            for curve, run in panel.curves.items():
-                place = f"{figure.source}: panels.{panel_key}.curves.{curve}"
-                other, other_place = seen.setdefault(run.name, (run, place))
-                differing = [
-                    field.name for field in fields(Run) if getattr(run, field.name) != getattr(other, field.name)
-                ]
-                if differing:
-                    raise UserError(
-                        f"{place} declares run {run.name} with other {', '.join(differing)} than {other_place}: "
-                        f"make them equal, or change a setting that is part of the name."
-                    )
+def _size(run: Run) -> tuple[int, int, int]:
+    return -run.length, -len(run.seeds), run.evaluate_every
+
+
+def _lacks(whole: Run, run: Run, panel: Panel) -> list[str]:
+    """What `whole` lacks of what `panel` shows of `run`, which has the same settings: words for a run's name."""
+    needs_last = panel.states or run.agent in FROZEN_AGENTS  # what is sampled or measured at the last step
+    is_beginning = run.length < whole.length and not run.steps % whole.evaluate_every and not needs_last
+    lacks = {
+        "rates" + "x".join(map(str, run.sweep)): run.sweep != whole.sweep,
+        f"seeds{len(run.seeds)}": not {*run.seeds} <= {*whole.seeds},
+        f"steps{run.length}": run.length != whole.length and not is_beginning,
+        f"every{run.evaluate_every}": run.evaluate_every % whole.evaluate_every,
+    }
+    return [word for word, is_lacking in lacks.items() if is_lacking]

@@ -10,9 +10,9 @@ import sys
 import gymnasium
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from dyna_td import envs
+from dyna_td.evidence.statistics import half_width
 from dyna_td.plan.plans import make_settings
 
 ENVIRONMENT = "roundabout-paper-v0"
@@ -36,8 +36,12 @@ def always_slower(exploration: float, episodes: int = EPISODES) -> dict[str, flo
             speeds.append(info["speed"])
         rows.append((total, crashed, np.mean(speeds), len(speeds)))
     table = pd.DataFrame(rows, columns=["return", "crashed", "speed", "episode_length"])
-    half = stats.t.ppf(0.975, episodes - 1) * table["return"].sem()
-    return {"exploration": exploration, "episodes": episodes, **table.mean(), "return_half95": half}
+    return {
+        "exploration": exploration,
+        "episodes": episodes,
+        **table.mean(),
+        "return_half95": half_width(table["return"]),
+    }
 
 
 if __name__ == "__main__":

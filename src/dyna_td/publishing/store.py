@@ -47,13 +47,13 @@ def require_committed() -> None:
 
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     """Writes a figure's tables and runs to `directory`; a UserError, and no file, unless all runs are as planned."""
-    made = {run: finished.read(plan, run, source) for run in figure.runs}
+    made = {run: finished.read(plan, plan.all_runs[run.name], source) for run in figure.runs}
     left_out = extract.left_out(plan)
     remake = f"make {figure.name} SCALE={plan.scale}"
 
     def read(run: Run) -> tuple[pd.DataFrame, dict]:
         table = made[run]
-        return table.records[~table.records["metric"].isin(left_out[run.name])], table.details
+        return results.beginning(run, table.records[~table.records["metric"].isin(left_out[run.name])], table.details)
 
     curves = aggregate.curves_text(figure, read)
     if figure.sampled_runs:
@@ -61,7 +61,7 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
         _compress(published.states_csv(figure.name, directory), states.encode())
     with write_whole(published.curves_csv(figure.name, directory)) as file:
         file.write(curves)
-    keep(plan, made, source, directory)
+    keep(plan, [plan.all_runs[run.name] for run in made], source, directory)
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:

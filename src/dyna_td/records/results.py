@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -105,8 +106,9 @@ def checksum(content: bytes) -> str:
 def describe(run: Run) -> dict:
     """The settings of a run, and the digest of the code that trains it, as its JSON file has them."""
     facts = asdict(run)
-    if not run.of_steps:  # only beginnings have it
-        del facts["of_steps"]
+    for name in ("of_steps", "apart"):
+        if not facts[name]:  # most runs are whole, and alone with their settings
+            del facts[name]
     return {"run": run.name, **facts, "source_digest": provenance.run_digest(run)}
 
 
@@ -117,11 +119,50 @@ def asked(run: Run) -> dict:
     return {**describe(run), "settings": chosen}
 
 
+def same(run: Run, details: dict) -> bool:
+    """Whether the results with the JSON file `details` are of `run`, made by any code; see `differing`."""
+    return not differing(run, details)
+
+
+def differing(run: Run, details: dict) -> list[str]:
+    """The facts of `run`, by name, that the JSON file `details` states otherwise; the code's digest does not count.
+
+    A setting that `details` does not know had its default. If `run` is swept, any learning rate will do. The file may
+    be of a longer run, whose beginning `run` is.
+    """
+    defaults = {setting.name: setting.default for setting in fields(run.settings)}
+    settings: Any = details.get("settings")
+    settings = {**json.loads(json.dumps(defaults)), **settings} if isinstance(settings, dict) else settings
+    if run.sweep and isinstance(settings, dict) and not details.get("sweep"):
+        asked = {**asdict(run.with_learning_rate(settings["learning_rate"])), "run": run.name}
+    else:
+        asked = {**asdict(run), "run": run.name}
+    asked = json.loads(json.dumps(asked))
+    written = {**details, "settings": settings, "apart": run.apart}
+    length = written.get("of_steps") or written.get("steps")
+    if run.of_steps and length == run.length and written["steps"] >= run.steps:
+        written |= {"steps": run.steps, "of_steps": run.of_steps}
+    return [key for key in asked if written.get(key, 0 if key == "of_steps" else None) != asked[key]]
+
+
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
-    """The records of `run` from `csv`, complete, and its JSON file's contents; raises UserError as `read`."""
-    records, details = read(csv, rebuild)
+    """The records of `run` from `csv`, complete, and its JSON file's contents; raises UserError as `read`.
+
+    The file may be of a longer run, whose beginning `run` is.
+    """
+    records, details = beginning(run, *read(csv, rebuild))
     require_complete(csv, records, run, rebuild)
     return records, details
+
+
+def beginning(run: Run, records: pd.DataFrame, details: dict) -> tuple[pd.DataFrame, dict]:
+    """The records and details of a run without those after the last step of `run`."""
+    if not run.of_steps:
+        return records, details
+    diverged = {seed: step for seed, step in details.get("diverged_seeds", {}).items() if step <= run.steps}
+    seconds = [point for point in details.get("train_seconds_at", ()) if point[0] <= run.steps]
+    cut = {"train_seconds_at": seconds, "train_seconds": seconds[-1][1]} if seconds else {}
+    return records[records["step"] <= run.steps], details | cut | {"diverged_seeds": diverged}
 
 
 def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -> None:

@@ -1,12 +1,10 @@
 """The files that a training owns: it may replace these and no others."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.plan import finished
-from dyna_td.records import results
+from dyna_td.records import provenance, results
 from dyna_td.records.policy import path_beside
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import identity_of
@@ -40,12 +38,12 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
     if csv.stem.endswith(_STATES):
         owner = csv.with_name(csv.stem.removesuffix(_STATES) + ".csv")
         raise UserError(f"--output is {str(csv)!r}, the place of the sampled states of {owner}: name another.")
-    asked = json.loads(json.dumps(results.describe(run)))
     files = files_of(csv)
     under_way = identity_of(files["checkpoint"])
-    described = [json.loads(json.dumps(results.describe(each))) for each in tried] or [asked]
-    if under_way and under_way["settings"] != settings_of(described):
-        other = under_way["settings"][0]["run"]
+    begun = under_way["settings"] if under_way else []
+    runs = tried or [run]
+    if under_way and (len(begun) != len(runs) or not all(map(results.same, runs, begun))):
+        other = begun[0]["run"]
         words = f"holds an unfinished training with other settings, {other}"
         raise UserError(f"{files['checkpoint']} {words}: {_REMEDY}.")
     try:
@@ -59,8 +57,8 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
     written = [files[kind] for kind in ("csv", "states", "policy", "json") if files[kind].is_file()]
     if not written:
         return
-    differing = finished.differences(run, found, asked)
-    differing += ["source_digest"] if found.get("source_digest") != asked["source_digest"] else []
+    differing = results.differing(run, found)
+    differing += ["source_digest"] if found.get("source_digest") != provenance.run_digest(run) else []
     if differing:
         what = f"those of {found['run']}" if "run" in found else "not written by a training"
         code = ", trained with an earlier version of the code" if differing == ["source_digest"] else ""
