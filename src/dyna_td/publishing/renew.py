@@ -1,0 +1,143 @@
+"""Trains published runs again with portable arithmetic, the first seeds first, and stores them in `reference/`.
+
+    python -m dyna_td.publishing.renew [--seeds 20] [FIGURE ...]
+
+A run keeps its published learning rate, and its later seeds until these are trained again, too; its JSON file says
+which seeds are which, under `joined`. Several processes share the work. A killed one continues from its checkpoint.
+This file goes when all published runs are portable.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+from dyna_td.commands import train
+from dyna_td.errors import UserError
+from dyna_td.learning import arithmetic
+from dyna_td.plan import plans
+from dyna_td.plan.planned import Plan
+from dyna_td.publishing import extract, store
+from dyna_td.records import published, results
+from dyna_td.records.policy import load_policy, path_beside
+from dyna_td.settings import Run
+
+_SCALE = "renewed"  # the folder of trained seeds below results/
+_ADDED = ("train_seconds", "compile_seconds", "evaluate_seconds", "core_seconds", "env_steps", "seed_updates")
+
+
+def portable_seeds(details: dict | None) -> int:
+    """How many of the first seeds of a published run are portable."""
+    if details is None or details.get("arithmetic") != arithmetic.PORTABLE:
+        return 0
+    return int(details.get("portable_seeds", len(details["seeds"])))
+
+
+def train_again(plan: Plan, run: Run, count: int) -> None:
+    """Trains the first `count` seeds of `run`, and joins them with its other published seeds."""
+    there = published.read_details(run.name)
+    if there:
+        run = run.with_learning_rate(there["settings"]["learning_rate"])
+    trained = replace(run, seeds=run.seeds[:count])
+    csv = results.run_csv(_SCALE, run.name)
+    facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection") if there else None}
+    train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
+    _store(plan, plan.run(run.name), csv, there)
+
+
+def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
+    _, details = results.read(csv, "the same command")
+    contents = {f"{run.name}.csv": extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
+    if run.name in plan.sampled_runs:
+        content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
+        contents[f"{run.name}.states.csv"] = content
+    if there and len(there["seeds"]) > len(details["seeds"]):
+        details = _joined(details, there)
+        for name in contents:
+            contents[name] = _with_later_seeds(
+                contents[name], published.read(name), set(details["seeds"][: _new(details)])
+            )
+    if path_beside(csv).exists() and (there is None or "policy_sha256" in there):
+        contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+    details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
+    contents[f"{run.name}.json"] = json.dumps(details).encode()
+    store._store(contents, published.HERE)
+
+
+def _new(details: dict) -> int:
+    return details["portable_seeds"]
+
+
+def _joined(new: dict, there: dict) -> dict:
+    """The JSON file's contents of new first seeds and of the later seeds that are published."""
+    count, later = len(new["seeds"]), there["seeds"][len(new["seeds"]) :]
+    share = len(later) / len(there["seeds"])
+    sums = {key: round(new[key] + share * there[key], 3) for key in _ADDED}
+    clock = dict(map(tuple, there["train_seconds_at"]))
+    sums["train_seconds_at"] = [
+        [step, round(s + share * clock.get(step, 0.0), 3)] for step, s in new["train_seconds_at"]
+    ]
+    for key in ("diverged_seeds", "remarks"):
+        sums[key] = new[key] | {seed: fact for seed, fact in there[key].items() if int(seed) in later}
+    parts = [_part(new, 0, count - 1)]
+    for line in there.get("joined", [_part(there, 0, len(there["seeds"]) - 1)]):
+        first, last, rest = re.fullmatch(r"seeds (\d+) to (\d+): (.*)", line).groups()
+        if int(last) >= count:
+            parts.append(f"seeds {max(int(first), count)} to {last}: {rest}")
+    return {
+        **new,
+        **sums,
+        "seeds": [*new["seeds"], *later],
+        "trained_seeds": count + len(later),
+        "portable_seeds": count,
+        "joined": parts,
+    }
+
+
+def _part(details: dict, first: int, last: int) -> str:
+    numbers = details.get("arithmetic") or details.get("vectors", "AVX-512")
+    return f"seeds {first} to {last}: {details['date']}, {details['cpu']}, {numbers}, {details['git_commit']}"
+
+
+def _with_later_seeds(content: bytes, old: bytes, new: set[int]) -> bytes:
+    """A table's rows, and those of other seeds in an older table; the first column is the seed."""
+    rows = old.splitlines(keepends=True)[1:]
+    return content + b"".join(row for row in rows if int(row.partition(b",")[0]) not in new)
+
+
+def main() -> int:
+    """Trains what is due, one process a run, which another process may take at the same time."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("figures", nargs="*")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--run", help="one run, in this process")
+    options = parser.parse_args()
+    plan = plans.load_plan(published.SCALE)
+    if options.run:
+        run = plan.run(options.run)
+        try:
+            train_again(plan, run, min(options.seeds, len(run.seeds)))
+        except UserError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
+        return 0
+    figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
+    for run in dict.fromkeys(run for figure in figures for run in figure.runs):
+        if portable_seeds(published.read_details(run.name)) < min(options.seeds, len(run.seeds)):
+            command = [
+                sys.executable,
+                "-m",
+                "dyna_td.publishing.renew",
+                "--run",
+                run.name,
+                "--seeds",
+                str(options.seeds),
+            ]
+            subprocess.run(command)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
