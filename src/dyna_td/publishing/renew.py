@@ -9,6 +9,7 @@ This file goes when all published runs are portable.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from dataclasses import replace
 from dyna_td.commands import train
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
+from dyna_td.pipeline import snakefile
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.publishing import extract, store
@@ -54,20 +56,14 @@ def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
         content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
         contents[f"{run.name}.states.csv"] = content
     if there and len(there["seeds"]) > len(details["seeds"]):
+        new = set(details["seeds"])
         details = _joined(details, there)
-        for name in contents:
-            contents[name] = _with_later_seeds(
-                contents[name], published.read(name), set(details["seeds"][: _new(details)])
-            )
+        contents = {name: _with_later_seeds(table, published.read(name), new) for name, table in contents.items()}
     if path_beside(csv).exists() and (there is None or "policy_sha256" in there):
         contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
     details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
     contents[f"{run.name}.json"] = json.dumps(details).encode()
     store._store(contents, published.HERE)
-
-
-def _new(details: dict) -> int:
-    return details["portable_seeds"]
 
 
 def _joined(new: dict, there: dict) -> dict:
@@ -80,7 +76,7 @@ def _joined(new: dict, there: dict) -> dict:
         [step, round(s + share * clock.get(step, 0.0), 3)] for step, s in new["train_seconds_at"]
     ]
     for key in ("diverged_seeds", "remarks"):
-        sums[key] = new[key] | {seed: fact for seed, fact in there[key].items() if int(seed) in later}
+        sums[key] = new[key] | {seed: fact for seed, fact in there.get(key, {}).items() if int(seed) in later}
     parts = [_part(new, 0, count - 1)]
     for line in there.get("joined", [_part(there, 0, len(there["seeds"]) - 1)]):
         first, last, rest = re.fullmatch(r"seeds (\d+) to (\d+): (.*)", line).groups()
@@ -126,16 +122,8 @@ def main() -> int:
     figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
     for run in dict.fromkeys(run for figure in figures for run in figure.runs):
         if portable_seeds(published.read_details(run.name)) < min(options.seeds, len(run.seeds)):
-            command = [
-                sys.executable,
-                "-m",
-                "dyna_td.publishing.renew",
-                "--run",
-                run.name,
-                "--seeds",
-                str(options.seeds),
-            ]
-            subprocess.run(command)
+            again = ["-m", "dyna_td.publishing.renew", "--run", run.name, "--seeds", str(options.seeds)]
+            subprocess.run([sys.executable, *again], env=os.environ | snakefile.environment())
     return 0
 
 
