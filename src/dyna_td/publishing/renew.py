@@ -39,14 +39,12 @@ def portable_seeds(details: dict | None) -> int:
 
 def train_again(plan: Plan, run: Run, count: int) -> None:
     """Trains the first `count` seeds of `run`, and joins them with its other published seeds."""
-    there = published.read_details(run.name)
-    if there:
-        run = run.with_learning_rate(there["settings"]["learning_rate"])
-    trained = replace(run, seeds=run.seeds[:count])
-    csv = results.run_csv(_SCALE, run.name)
+    there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name)
+    fixed = run.with_learning_rate(there["settings"]["learning_rate"]) if there else run
     facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection") if there else None}
+    trained = replace(fixed, seeds=run.seeds[:count])  # another name, if the rate was swept
     train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
-    _store(plan, plan.run(run.name), csv, there)
+    _store(plan, run, csv, there)
 
 
 def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
