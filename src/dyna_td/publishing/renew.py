@@ -57,7 +57,7 @@ def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
         new = set(details["seeds"])
         details = _joined(details, there)
         contents = {name: _with_later_seeds(table, published.read(name), new) for name, table in contents.items()}
-    if path_beside(csv).exists() and (there is None or "policy_sha256" in there):
+    if path_beside(csv).exists() and run.name in plan.runs:
         contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
     details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
     contents[f"{run.name}.json"] = json.dumps(details).encode()
