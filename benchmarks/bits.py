@@ -33,13 +33,18 @@ from dyna_td.training.program import make_program
 DIGESTS = Path(__file__).with_name("digests.json")
 CONTROL = {"planning_updates": 4, "warm_up_steps": 60, "buffer_capacity": 300, "target_period": 50}
 CHAINS = {"chain_steps": 30, "states_per_fill": 10, "queue_capacity": 200, "model_start": 130, "search_every": 1}
-_OF_TWINS = (  # every way of learning, and the rules of search control
+_ON_GRID_WORLD = (  # every way of learning, and the rules of search control
     *("er", "er:hidden=64x64", "er:hidden=16x16", "prioritized_er", "schaul_prioritized_er", "full_prioritized_er"),
-    *("laber", "lap", "pal", "cubic_dqn", "dyna_td", "dyna_td:search_control=algorithm_4"),
-    *("dyna_td:model=learned,search_control=langevin", "dyna_value", "dyna_frequency:activation=tanh"),
+    *("laber", "lap", "pal", "cubic_dqn", "dyna_td", "dyna_td:search_control=algorithm_4", "dyna_value"),
+    *("dyna_td:model=learned,search_control=langevin", "dyna_frequency:activation=tanh"),
+)
+_ON_OTHER_TWINS = (
+    *("er:hidden=64x64", "prioritized_er", "dyna_td:search_control=algorithm_4", "dyna_frequency:activation=tanh"),
+    "dyna_td:model=learned,search_control=langevin",
 )
 CASES = [
-    *(f"{environment}:{rest}" for environment in registry.TWIN_ENVIRONMENTS for rest in _OF_TWINS),
+    *(f"GridWorld:{rest}" for rest in _ON_GRID_WORLD),
+    *(f"{environment}:{rest}" for environment in registry.TWIN_ENVIRONMENTS[1:] for rest in _ON_OTHER_TWINS),
     *(f"{registry.SUPERVISED_TASK}:{learner}" for learner in registry.LEARNERS),
     *(f"{registry.SUPERVISED_TASK}:{learner}:batch_size=512" for learner in ("full_prioritized_l2", "cubic")),
     *(f"{registry.ROUNDABOUT}:{agent}" for agent in ("er", "prioritized_er", "dyna_td:model=learned,hidden=64x64")),
