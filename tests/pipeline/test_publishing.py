@@ -67,7 +67,7 @@ def test_a_finished_figure_is_published_whole_and_a_second_time_changes_no_byte(
     first = files_of(folder)
     jobs = [job for run in FIGURE.runs for job in (run.name, f"{run.name}.selection")]
     names = {f"runs/{job}.{suffix}" for job in jobs for suffix in ("csv.xz", "json")}
-    assert {path.as_posix() for path in first} == {*names, "figure_9/curves.csv"}
+    assert {path.as_posix() for path in first} == {*names, "figure_9/curves.csv", "figure_9/scores.csv"}
     assert publish("figure_9")[0] == 0 and files_of(folder) == first
 
 

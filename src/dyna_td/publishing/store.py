@@ -61,6 +61,8 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
         _compress(published.states_csv(figure.name, directory), states.encode())
     with write_whole(published.curves_csv(figure.name, directory)) as file:
         file.write(curves)
+    with write_whole(results.scores_csv(published.curves_csv(figure.name, directory))) as file:
+        file.write(aggregate.scores_text(figure, read))
     keep(plan, [plan.all_runs[run.name] for run in made], source, directory)
 
 
