@@ -44,7 +44,10 @@ def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     agents = [curve for curve in scores if curve != BASELINE]
     heights = {curve: -float(place) for place, curve in enumerate(agents)}
     found = {curve: benchmark.improvement(scores[curve], scores[BASELINE]) for curve in agents}
-    marks = [Mark(curve, *map(float, of), style_of(curve).colour) for curve, of in found.items()]
+    marks = [
+        Mark(curve, float(of.value), float(of.low), float(of.high), style_of(curve).colour)
+        for curve, of in found.items()
+    ]
     draw_marks(axes, marks, heights)
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle=":")
     axes.set_yticks(list(heights.values()), [style_of(curve).label for curve in agents])

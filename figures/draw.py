@@ -13,7 +13,7 @@ from pathlib import Path
 from drawing.maps import Heatmap
 from drawing.panels import Drawing, Lines, lines
 from drawing.rendering import draw_figure, read_tables, save
-from drawing.tables import curve_rows, read_table
+from drawing.tables import REMEDY, curve_rows, read_table
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.claims import Claim, MeasuredTest, load_claims
@@ -68,15 +68,17 @@ def add_judged(figure: Figure, drawings: Sequence[Drawing], claims: Iterable[Cla
         drawing.judged = {curve: (drawn, *n) for curve, n in counts.items() if drawn and n[0] > drawn}
 
 
-def draw(plan: Plan, name: str, curves: Path, output: Path) -> None:
+def draw(plan: Plan, name: str, curves: Path, output: Path, remedy: str = REMEDY) -> None:
     """Draws the figure `name` of a plan from its tables, the PNG `output` and a PDF beside it.
+
+    `remedy` says how to get a missing or damaged table back.
 
     Raises:
       UserError: the figure is unknown, a table is missing or damaged, or the picture cannot be written.
     """
     figure = plan.figure(name)
     drawings = drawings_of(figure)
-    tables = read_tables(curves, drawings)
+    tables = read_tables(curves, drawings, remedy)
     add_published(figure, drawings, plan.scale)  # first, so that these stay smoothed
     for drawing in drawings:
         if isinstance(drawing, Lines):

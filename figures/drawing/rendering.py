@@ -25,20 +25,20 @@ SAMPLE_WIDTH, LETTER_WIDTH = 0.62, 0.062  # inches, of a legend's sample with it
 FOOTER_SIZE = 7  # points
 
 
-def read_tables(path: Path, panels: Sequence[Drawing]) -> Tables:
+def read_tables(path: Path, panels: Sequence[Drawing], remedy: str = REMEDY) -> Tables:
     """Reads curves.csv, and states.csv if a panel shows it.
 
     Raises:
       UserError: if a file is missing or damaged, or curves.csv has no row of a curve that a panel shows.
     """
     shows_states = any(panel.shows_states for panel in panels)
-    tables = Tables(read_table(path), read_table(states_beside(path)) if shows_states else None)
+    tables = Tables(read_table(path, remedy), read_table(states_beside(path), remedy) if shows_states else None)
     for letter, curve, metric in (need for panel in panels for need in panel.needs()):
         if curve_rows(tables.curves, letter, curve, metric).empty:
             where = f"{path}, panel {letter}, curve {curve}"
             compares = OVER_LEARNING in metric or LESS in metric
-            remedy = f"name `baselines` of panel {letter} in its YAML file, or {REMEDY}" if compares else REMEDY
-            raise UserError(f"{where}: there is no row of the metric {metric}; {remedy}.")
+            first = f"name `baselines` of panel {letter} in its YAML file, or " if compares else ""
+            raise UserError(f"{where}: there is no row of the metric {metric}; {first}{remedy}.")
     return tables
 
 

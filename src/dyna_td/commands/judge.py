@@ -1,9 +1,6 @@
 """The commands `aggregate`, `claims`, `report` and `compare`, which read the results of training."""
 
 import argparse
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +10,7 @@ from dyna_td.evidence.scores import published_reader, reader
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, published, results
-from dyna_td.records.files import IMPORTS, ROOT, write_whole
+from dyna_td.records.files import import_figure, write_whole
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -103,11 +100,7 @@ def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
     print("\n".join(lines))
     picture = picture or Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
-    script, paths = str(ROOT / "figures" / "runs.py"), map(str, csvs)
-    command = [sys.executable, script, *paths, "--title", f"{lines[0]} {lines[-1]}", "--output", str(picture)]
-    done = subprocess.run(command, env=os.environ | IMPORTS, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        raise UserError(done.stderr.strip().removeprefix("error: "))
+    import_figure("runs").draw_runs(csvs, picture, title=f"{lines[0]} {lines[-1]}")
     print(f"wrote {picture}")
 
 
