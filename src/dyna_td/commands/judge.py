@@ -50,13 +50,15 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = published.HERE / "claims.csv", published_reader()
     else:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
-    card = scorecard.scorecard(stated, plan, read)
+    verdicts = scorecard.judged(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated), plan, read)
-    _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
-    for line in scorecard.lines(card, stated):
+    _write_texts(
+        {table: scorecard.as_csv(scorecard.as_table(verdicts)), readings.beside(table): scorecard.as_csv(others)}
+    )
+    for line in scorecard.lines(verdicts):
         print(line)
-    print(f"{table}{_evidence(plan)}: {scorecard.count_words(card)}")
-    steps = scorecard.next_steps(card, plan)
+    print(f"{table}{_evidence(plan)}: {scorecard.count_words(verdicts)}")
+    steps = scorecard.next_steps(verdicts, plan)
     if options.reference and steps:
         steps.append("then publish the finished figures: make reference")
     for line in steps:

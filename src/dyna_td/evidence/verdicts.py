@@ -143,9 +143,9 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     plus, minus = ([np.log(each) for each in side] for side in values) if test.relative else values
     by_seed = sum(plus) - sum(minus)
     sample = by_seed.dropna()
-    left_out = ", ".join(map(str, by_seed.index.difference(sample.index)))
-    described = Sample(str(len(sample)), "paired", _window(test, measured), len(sample))
-    remarks = [f"left out, not finite: seed {left_out}"] if left_out else []
+    left_out = by_seed.index.difference(sample.index)
+    described = Sample(str(len(sample)), "paired", _window(test, measured), len(sample), left_out=len(left_out))
+    remarks = [f"left out, not finite: seed {', '.join(map(str, left_out))}"] if len(left_out) else []
     if sample.empty:
         remarks.append(f"no run has seeds from {test.first_seed} on yet") if test.first_seed else None
         return Outcome("undecided", Effect(), described, 1.0, 1.0, note="; ".join(remarks))
