@@ -11,7 +11,7 @@ import pandas as pd
 
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS, Effect, Outcome, Sample
-from dyna_td.evidence.verdicts import MOST_SEEDS, Read, judge, nearest_decision, weakest
+from dyna_td.evidence.verdicts import MAX_SEEDS, Read, judge, nearest_decision, weakest
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.records import published
@@ -224,8 +224,8 @@ def _to_decide(outcome: Outcome) -> str:
         return outcome.note or "no seed has a number"
     if np.isnan(outcome.sample.spread):
         return f"no number of seeds is known, because the seeds show no spread{_because(outcome.note)}"
-    if outcome.seeds_to_decide > MOST_SEEDS:
-        return f"more than {MOST_SEEDS:,} seeds, because the effect lies at the bound"
+    if outcome.seeds_to_decide > MAX_SEEDS:
+        return f"more than {MAX_SEEDS:,} seeds, because the effect lies at the bound"
     which = "finite seeds" if outcome.sample.left_out else "seeds"
     seeds = f"{float(f'{outcome.seeds_to_decide:.2g}'):,.0f} {which}"
     return f"about {seeds}, if the effect stays: then {outcome.would_be}"

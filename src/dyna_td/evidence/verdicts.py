@@ -30,7 +30,7 @@ from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, sc
 from dyna_td.plan.planned import Plan
 from dyna_td.settings import Run
 
-MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds
+MAX_SEEDS = 10_000  # a test that needs more is not worth its seeds
 DISAGREES = "Student's interval says otherwise"  # begins a note
 _LEAST_RANKED = 6  # seeds: with fewer an exact rank test cannot decide
 _LEAST_SECONDS = 1.0  # shorter trainings cannot be timed
@@ -90,7 +90,7 @@ def nearest_decision(claim: Claim, outcomes: list[Outcome]) -> Outcome:
     def seeds(outcome: Outcome) -> float:
         return math.inf if outcome.seeds_to_decide is None else outcome.seeds_to_decide
 
-    single = [outcome for outcome in open_ if outcome.would_be == settles and seeds(outcome) <= MOST_SEEDS]
+    single = [outcome for outcome in open_ if outcome.would_be == settles and seeds(outcome) <= MAX_SEEDS]
     return min(single, key=seeds) if single else max(open_, key=seeds)
 
 

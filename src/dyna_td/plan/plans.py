@@ -72,11 +72,11 @@ def _at(place: str) -> Iterator[None]:
 
 def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
     content = read_checked(path, "figure")
-    most_steps = scale.fewer_steps.get(name, LARGEST)
+    max_steps = scale.fewer_steps.get(name, LARGEST)
     panels = {}
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
-            read = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, most_steps)
+            read = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, max_steps)
             shown = {"is_drawn": panel.get("drawn", True), "is_smoothed": panel.get("smoothed", True)}
             axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
@@ -101,7 +101,7 @@ def _closed_form(panel: dict) -> Panel:
     return Panel(require_choice(panel["metric"], metrics, f"metric of {form}"), {}, form)
 
 
-def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
+def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     environment = require_environment(panel["environment"])
     extent = scale.extents[kind_of(environment)]
     curves = {}
@@ -111,7 +111,7 @@ def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
             shown = len(run.seeds)
             seeds = tuple(range(max(shown, scale.more_seeds.get(run.name, 0))))
             fewer = (steps for name, steps in scale.fewer_steps.items() if fnmatchcase(run.name, name))
-            steps = min(most_steps, *fewer, run.steps)
+            steps = min(max_steps, *fewer, run.steps)
             curves[key] = replace(run.beginning(steps), seeds=seeds)
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
