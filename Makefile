@@ -94,6 +94,7 @@ readme: setup  ##! judge the claims by the published runs, and write the generat
 	@$(BIN)/python -m dyna_td claims --reference
 	@$(BIN)/python figures/scorecard.py
 	@$(BIN)/python figures/differences.py
+	@$(BIN)/python figures/benchmarks.py
 	@$(BIN)/python -m dyna_td readme
 
 gallery: setup  ##! draw the published pictures again, from the published tables

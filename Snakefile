@@ -139,6 +139,7 @@ rule aggregate_figure:
         runs=lambda wildcards: PLAN.run_files(wildcards.figure),
     output:
         curves="results/{scale}/{figure}/curves.csv",
+        scores="results/{scale}/{figure}/scores.csv",
         repeats="results/{scale}/{figure}/repeats.csv",
     log:
         "results/{scale}/logs/{figure}.aggregate.log",
@@ -159,6 +160,7 @@ use rule aggregate_figure as aggregate_figure_with_states with:
         states=lambda wildcards: PLAN.states_files(wildcards.figure),
     output:
         curves="results/{scale}/{figure}/curves.csv",
+        scores="results/{scale}/{figure}/scores.csv",
         repeats="results/{scale}/{figure}/repeats.csv",
         states="results/{scale}/{figure}/states.csv",
     wildcard_constraints:

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
+import numpy as np
 from drawing import style  # sets up matplotlib
+from drawing.forest import Mark, draw_marks
 from drawing.rendering import save
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -18,8 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dyna_td.errors import UserError
-from dyna_td.evidence.claims import ComputedTest
+from dyna_td.evidence.claims import ComputedTest, MeasuredTest
 from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
+from dyna_td.evidence.scorecard import Tested
 from dyna_td.pages.facts import Facts
 
 ROW = 0.19  # inches
@@ -33,12 +35,15 @@ class Row(NamedTuple):
     n: int
 
 
-def comparisons(facts: Facts) -> dict[Row, dict[str, pd.Series]]:
-    """The tests of returns on the benchmarks: by row, and by environment."""
-    found: dict[Row, dict[str, pd.Series]] = {}
-    for place, test in facts.compared.items():
-        values = facts.card.loc[place]
-        if isinstance(test, ComputedTest) or test.beside or values["unit"] != "reward" or not values["low95"]:
+Comparisons = dict[Row, dict[str, Tested]]  # by row, and by environment
+
+
+def comparisons(facts: Facts) -> Comparisons:
+    """The tests of returns on the benchmarks."""
+    found: Comparisons = {}
+    for number, tested in ((number, tested) for number, one in facts.judged.items() for tested in one.counted):
+        test = tested.test
+        if isinstance(test, ComputedTest) or test.unit != "reward" or np.isnan(tested.outcome.effect.low95):
             continue
         if not {term.figure for term in test.terms} <= {"figure_4", "figure_12"}:
             continue
@@ -50,13 +55,12 @@ def comparisons(facts: Facts) -> dict[Row, dict[str, pd.Series]]:
         else:
             words = test.label.removeprefix(f"{environment}, ")
         words = ", ".join(filter(None, [words, WINDOWS.get(test.window)]))
-        row = Row(int(values["claim"]), words, n if test.is_within_panel else 0)
-        found.setdefault(row, {})[environment] = values
+        found.setdefault(Row(number, words, n if test.is_within_panel else 0), {})[environment] = tested
     order = {row[:2]: place for place, row in reversed(list(enumerate(found)))}
     return dict(sorted(found.items(), key=lambda item: (item[0].claim, order[item[0][:2]], item[0].n)))
 
 
-def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
+def draw(rows: Comparisons, scale: str) -> Figure:
     """A column for each environment; the rows of a claim stand together."""
     environments = list(dict.fromkeys(environment for tests in rows.values() for environment in tests))
     claims = list(dict.fromkeys(row.claim for row in rows))
@@ -90,9 +94,9 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     grid[0][0].tick_params(axis="y", pad=28)
     grid[0][0].tick_params(axis="y", which="minor", length=0, pad=8)
     grid[0][0].set_ylim(lowest, 0.8)
-    seeds = sorted({test["n"] for tests in rows.values() for test in tests.values()}, key=lambda n: (len(n), n))
+    numbers = {tested.outcome.sample.n for tests in rows.values() for tested in tests.values()}
+    seeds = sorted(numbers, key=lambda n: (len(n), n))
     verdicts = ", ".join(f"{LETTERS[verdict]} {verdict}" for verdict in ("supported", "contradicted", "undecided"))
-    scale = next(test["scale"] for tests in rows.values() for test in tests.values())
     figure.suptitle(
         "Differences of returns with 95% intervals: means over learning, unless the row says otherwise", fontsize=10
     )
@@ -104,16 +108,16 @@ def draw(rows: dict[Row, dict[str, pd.Series]]) -> Figure:
     return figure
 
 
-def _draw_test(axes: Axes, y: float, test: pd.Series) -> None:
+def _draw_test(axes: Axes, y: float, tested: Tested) -> None:
     """An interval with its dot in the verdict's colour, its letter at the right, and any margin."""
-    colour = style.VERDICTS.get(test["verdict"], style.GREY)
-    low, high, effect, margin = (float(test[key] or 0) for key in ("low95", "high95", "effect", "margin"))
-    axes.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
-    axes.plot(effect, y, "o", color=colour, markersize=4.5)
-    if margin:
-        axes.plot(-margin if test["expect"] == "not_less" else margin, y, "|", color="black", markersize=7)
+    test, verdict, effect = tested.test, tested.outcome.verdict, tested.outcome.effect
+    assert isinstance(test, MeasuredTest)  # an identity has no interval
+    colour = style.VERDICTS.get(verdict, style.GREY)
+    draw_marks(axes, [Mark("", effect.estimate, effect.low95, effect.high95, colour)], {"": y}, 4.5, elinewidth=2)
+    if test.margin:
+        axes.plot(-test.margin if test.expect == "not_less" else test.margin, y, "|", color="black", markersize=7)
     place: style.Look = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "center"}
-    axes.text(1.01, y, LETTERS[test["verdict"]], color=colour, fontsize=8, weight="bold", **place)
+    axes.text(1.01, y, LETTERS[verdict], color=colour, fontsize=8, weight="bold", **place)
 
 
 def _label(row: Row, rows: list[Row]) -> str:
@@ -130,9 +134,9 @@ def main() -> int:
     parser.add_argument("--claims", type=Path, default=Path("reference/claims.csv"), help="the verdicts")
     path = parser.parse_args().claims
     try:
-        rows = comparisons(Facts(path.parent))
-        if rows:
-            save(draw(rows), path.with_name(f"{DIFFERENCES}.png"))
+        facts = Facts(path.parent)
+        if rows := comparisons(facts):
+            save(draw(rows, next(iter(facts.judged.values())).scale), path.with_name(f"{DIFFERENCES}.png"))
     except OSError as error:
         print(f"error: cannot read {path}: {error.strerror}; call `make claims`.", file=sys.stderr)
         return 2

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from drawing.maps import World
-from drawing.panels import Panel
+from drawing.panels import Drawing
+
+from dyna_td.plan.planned import Panel
 
 
-def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
+def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
     """The maze itself before the curves."""
-    return {"a": World("a", "MazeGridWorld")} | declared
+    return {"a": World(Panel("", {}, key="a", title="MazeGridWorld"))} | declared

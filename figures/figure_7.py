@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from drawing.panels import CurvePanel, Panel
+from drawing.panels import Drawing, Lines
 from drawing.style import BLACK, VERMILION, CurveStyle
 from matplotlib.axes import Axes
 
@@ -13,7 +13,7 @@ def mark_maximum(axes: Axes) -> None:
     axes.annotate("maximum $-1$ at $x=1$", (1.0, -1.0), xytext=(6, 6), textcoords="offset points", color=VERMILION)
 
 
-def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
+def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
     """The function with its maximum marked."""
     for panel in declared.values():
         panel.x_label, panel.decorate = "absolute error $x$", mark_maximum

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from drawing.panels import CurvePanel, Panel
+from drawing.panels import Drawing, Lines
 from drawing.style import NOTE, Look, graded, style_of
 from matplotlib.axes import Axes
 
@@ -22,7 +22,7 @@ def mark_equal_times(axes: Axes) -> None:
         axes.annotate(words, (1.0, 1.0), (-2, height), **place, **NOTE)
 
 
-def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
+def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
     """The two losses, their slopes, and the ratio of their hitting times by start and by target."""
     for panel in declared.values():
         panel.styles = STYLES.get(panel.metric, {})

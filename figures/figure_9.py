@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
-from drawing.panels import CurvePanel, Panel
+from drawing.panels import Drawing, Lines
 from drawing.style import NOTE
 from matplotlib.axes import Axes
 
@@ -16,7 +16,7 @@ def mark_first_third(axes: Axes) -> None:
     axes.annotate(f"{end:,.0f} updates", (end, 1.0), (3, -3), xycoords=axes.get_xaxis_transform(), va="top", **NOTE)
 
 
-def adapt(declared: dict[str, CurvePanel]) -> Mapping[str, Panel]:
+def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
     """Panel b with the mark."""
     declared["b"].decorate = mark_first_third
     return declared

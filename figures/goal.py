@@ -2,20 +2,25 @@
 
 from collections.abc import Mapping
 
-from drawing.dots import Levels
-from drawing.panels import Panel
-from drawing.style import Look, style_of
+from drawing.forest import Levels, rows_but_for
+from drawing.panels import Drawing
+from drawing.style import style_of
 
-SHOWN = "_shown"  # suffix of the curves of agents that saw the goal
 MEANINGS = ("goal shown once in the warm-up", "goal hidden")  # meanings of full and hollow dots
 
 
-def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
+def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
     """The agents in the same rows of every panel, named at the left, on one axis of returns."""
-    shown: dict[str, Panel] = {}
-    for number, (letter, panel) in enumerate(declared.items()):
-        places = {curve: (curve.removesuffix(SHOWN), not curve.endswith(SHOWN)) for curve in panel.curves}
-        rows = {agent: style_of(agent) for agent, _ in places.values()}
-        looks: Look = {"places": places, "meanings": MEANINGS, "is_named": number % 2 == 0, "comparable": panel.metric}
-        shown[letter] = Levels(*panel.basics, rows=rows, **looks)
+    shown: dict[str, Drawing] = {}
+    for number, (letter, panel) in enumerate((letter, drawing.panel) for letter, drawing in declared.items()):
+        rows = rows_but_for(panel, "warm_up_goal")
+        hidden = {curve: run.settings.warm_up_goal == "hidden" for curve, run in panel.curves.items()}
+        shown[letter] = Levels(
+            panel,
+            rows={row: style_of(row) for row in rows.values()},
+            places={curve: (row, hidden[curve]) for curve, row in rows.items()},
+            meanings=MEANINGS,
+            is_named=number % 2 == 0,
+            comparable=panel.metric,
+        )
     return shown

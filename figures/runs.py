@@ -31,25 +31,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
     try:
-        if arguments.output.suffix != ".png":
-            raise UserError(f"--output is {str(arguments.output)!r}, expected a name that ends in .png.")
-        if arguments.window < 1:
-            raise UserError(f"--window is {arguments.window}, expected at least 1.")
-        figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
-        metric, drawn = arguments.metric, []
-        for csv in arguments.runs:
-            run = read(csv, metric)
-            metric = run.metric
-            drawn.append(run)
-        window = min(arguments.window, max(run.records["step"].nunique() for run in drawn))
-        draw(axes, drawn, window)
-        axes.set_title(textwrap.fill(arguments.title, 80), fontsize="small")
-        draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
-        save(figure, arguments.output)
+        draw_runs(arguments.runs, arguments.output, arguments.metric, arguments.title, arguments.window)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, title: str = "", window: int = 1) -> None:
+    """Draws the runs at `csvs` as the PNG `output`, and a PDF beside it; see `main`.
+
+    Raises:
+      UserError: `output` or `window` is bad, a file is no run, or a run lacks the metric.
+    """
+    if output.suffix != ".png":
+        raise UserError(f"--output is {str(output)!r}, expected a name that ends in .png.")
+    if window < 1:
+        raise UserError(f"--window is {window}, expected at least 1.")
+    figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
+    drawn: list[OwnRun] = []
+    for csv in csvs:
+        drawn.append(read(csv, drawn[0].metric if drawn else metric))
+    window = min(window, max(run.records["step"].nunique() for run in drawn))
+    draw(axes, drawn, window)
+    axes.set_title(textwrap.fill(title, 80), fontsize="small")
+    draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
+    save(figure, output)
 
 
 class OwnRun(NamedTuple):

@@ -1,13 +1,14 @@
 """When, beyond the paper: the return of three agents minus ER's, in worlds that differ in one number, a dial."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import ClassVar
 
-from drawing.dots import SCORES, full_and_hollow
-from drawing.panels import Panel
-from drawing.style import CurveStyle, style_of
+import pandas as pd
+from drawing.forest import Forest, Mark
+from drawing.panels import Drawing
+from drawing.style import Look, style_of
 from drawing.tables import Tables, curve_rows
 from matplotlib.axes import Axes
 
@@ -29,75 +30,65 @@ GAP = 0.7  # between the rows of two dials
 
 
 @dataclass
-class Leads(Panel):
+class Leads(Forest):
     """A row for each world: an agent's return over learning minus ER's, in percent of the range of returns.
 
-    A full dot has a 95% interval that excludes zero.
-
-    Attributes:
-      worlds: the declared panels of the figure, by their key.
-      is_named: whether the rows have names.
+    A full dot has a 95% interval that excludes zero. The key of a row is its dial and the panel of its world.
     """
 
-    worlds: dict[str, Panel] = field(default_factory=dict, kw_only=True)
-    is_named: bool = field(default=True, kw_only=True)
-
     height: ClassVar[float] = 6.4  # inches
+    margins: ClassVar[tuple[float, float]] = (0.8, 1.4)
+    guides: ClassVar[float | None] = None
+    bar: ClassVar[Look] = {"elinewidth": 1}
 
     @property
-    def curve(self) -> str:
-        """The key of the agent."""
-        return self.curves[0]
+    def heights(self) -> dict[tuple[str, str], float]:
+        dials = list(DIALS)
+        return {key: -place - GAP * dials.index(key[0]) for place, key in enumerate(self.rows)}
 
-    def places(self) -> list[tuple[float, str, str]]:
-        """The height of each row, its dial (empty after the dial's first row) and its world."""
-        rows, height = [], 0.0
-        for dial, worlds in DIALS.items():
-            for number, world in enumerate(worlds):
-                rows.append((height, "" if number else dial, world))
-                height -= 1.0
-            height -= GAP
-        return rows
+    def numbers(self, tables: Tables, world: str) -> pd.Series:
+        """The row of curves.csv of the difference from ER in a world."""
+        return curve_rows(tables.curves, world, self.curves[0], self.metric + LESS + BASELINE).iloc[-1]
 
     def needs(self) -> list[tuple[str, str, str]]:
-        return [(world, self.curve, self.metric + LESS + BASELINE) for world in self.worlds]
+        return [(world, self.curves[0], self.metric + LESS + BASELINE) for _, world in self.rows]
+
+    def marks(self, tables: Tables) -> list[Mark]:
+        found = []
+        for key, style in self.rows.items():
+            mean, low, high = (100 * self.numbers(tables, key[1])[name] / RANGE for name in ("mean", "low95", "high95"))
+            found.append(Mark(key, mean, low, high, style.colour, is_hollow=not (low > 0 or high < 0)))
+        return found
 
     def draw(self, axes: Axes, tables: Tables) -> None:
-        colour = style_of(self.curve).colour
-        for height, dial, world in self.places():
-            row = curve_rows(tables.curves, world, self.curve, self.metric + LESS + BASELINE).iloc[-1]
-            mean, low, high = (100 * row[name] / RANGE for name in ("mean", "low95", "high95"))
-            axes.plot([low, high], [height, height], color=colour, linewidth=1)
-            is_decided = low > 0 or high < 0
-            axes.plot(mean, height, "o", markersize=4, color=colour, mfc=colour if is_decided else "white")
-            if dial:
-                axes.text(0.01, height + 0.55, dial, transform=axes.get_yaxis_transform(), fontsize=7, color="dimgray")
-        heights = [height for height, _, _ in self.places()]
-        axes.set_yticks(heights, [""] * len(heights))
-        if self.is_named:
-            axes.set_yticklabels([self.worlds[world].title for _, _, world in self.places()], fontsize=7)
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(heights[-1] - 0.8, 1.4)
-        axes.axvline(0, color="black", linewidth=0.6, linestyle=":")
-        axes.set_xlabel("percent of the range of returns,\n95% interval; right is better", fontsize=8)
-
-    def legend(self) -> tuple[CurveStyle, ...]:
-        return full_and_hollow("the interval excludes zero", "it does not")
-
-    def notes(self) -> tuple[str, ...]:
-        return (SCORES,)
+        super().draw(axes, tables)
+        firsts = {dial: height for (dial, _), height in reversed(self.heights.items())}
+        for dial, height in firsts.items():
+            axes.text(0.01, height + 0.55, dial, transform=axes.get_yaxis_transform(), fontsize=7, color="dimgray")
 
     def facts(self, tables: Tables) -> tuple[str, ...]:
-        rows = curve_rows(tables.curves, "base", self.curve, self.metric + LESS + BASELINE)
-        return (f"{rows['n'].iloc[-1]:.0f} seeds",)
+        return (f"{self.numbers(tables, 'base')['n']:.0f} seeds",)
 
 
-def adapt(declared: dict[str, Panel]) -> Mapping[str, Panel]:
+def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
     """One panel for each agent, with all worlds in the same rows."""
-    shown: dict[str, Panel] = {}
-    for curve in declared["base"].curves:
+    shown: dict[str, Drawing] = {}
+    base = declared["base"].panel
+    for curve in base.curves:
         if curve != BASELINE:
-            title = f"{style_of(curve).label} minus ER"
-            leads = Leads(ascii_lowercase[len(shown)], title, "return", (curve,), worlds=declared, is_named=not shown)
-            shown[leads.letter] = leads
+            look = style_of(curve)
+            panel = replace(
+                base,
+                key=ascii_lowercase[len(shown)],
+                title=f"{look.label} minus ER",
+                curves={curve: base.curves[curve]},
+            )
+            rows = {
+                (dial, world): replace(look, label=declared[world].panel.title)
+                for dial, worlds in DIALS.items()
+                for world in worlds
+            }
+            words = "percent of the range of returns,\n95% interval; right is better"
+            meanings = ("the interval excludes zero", "it does not")
+            shown[panel.key] = Leads(panel, words, rows, line=0.0, meanings=meanings, is_named=not shown)
     return shown

@@ -13,7 +13,7 @@ from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from drawing.panels import Panel
+from drawing.panels import Drawing
 from drawing.style import Look
 from drawing.tables import Tables, curve_rows, state_rows
 from dyna_td.settings import EARLY
@@ -27,39 +27,41 @@ SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\
 
 
 @dataclass
-class World(Panel):
+class World(Drawing):
     """The world itself, from the environment's own geometry; the title is its name."""
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Walls grey, the start S blue, the goal G green."""
         _frame(axes)
-        _add_walls(axes, WALLS[self.title], facecolor="dimgray", edgecolor="none")
+        _add_walls(axes, WALLS[self.panel.title], facecolor="dimgray", edgecolor="none")
         _add_place(axes, 0.0, START_HIGH, "tab:blue", "S")
         _add_place(axes, GOAL_LOW, 1.0, "tab:green", "G")
 
 
 @dataclass
-class Heatmap(Panel):
+class Heatmap(Drawing):
     """The number of one seed's sampled states in each cell, with the outlines of the walls.
 
     Attributes:
-      environment: a key of `WALLS`.
-      moment: the environment step of the states; the last evaluation's if training was shorter.
       seed: the seed shown.
       median_of: panel and curve; the seed shown is then the one with their median share of states right of the wall.
     """
 
-    environment: str = "GridWorld"
-    moment: float = math.inf
     seed: int = 0
     median_of: tuple[str, str] | None = None
 
     shows_states: ClassVar[bool] = True
 
+    @property
+    def walls(self) -> Sequence[Wall]:
+        """Those of the panel's environment."""
+        return WALLS[self.panel.run.environment]
+
     def evaluation(self, tables: Tables) -> pd.Series:
-        """The row of curves.csv at the step of the states."""
+        """The row of curves.csv at the step of the states; the last one if training was shorter."""
         rows = curve_rows(tables.curves, self.letter, self.curves[0], self.metric)
-        return rows[rows["step"] >= min(self.moment, rows["step"].max())].iloc[0]
+        moment = EARLY if self.panel.states["moment"] == "early" else math.inf
+        return rows[rows["step"] >= min(moment, rows["step"].max())].iloc[0]
 
     def heading(self, tables: Tables) -> str:
         row = self.evaluation(tables)
@@ -67,7 +69,7 @@ class Heatmap(Panel):
         digits = max(2, -math.floor(math.log10(error))) if row["n"] > 1 and error > 0 else 2  # no "± 0.00"
         spread = f" ± {error:.{digits}f}" if row["n"] > 1 else ""
         summaries = [text for start, text in SUMMARIES.items() if self.metric.startswith(start)]
-        return "\n".join([self.title, *(text.format(f"{row['mean']:.{digits}f}{spread}") for text in summaries)])
+        return "\n".join([self.panel.title, *(text.format(f"{row['mean']:.{digits}f}{spread}") for text in summaries)])
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Darker cells hold more states; a cell includes its lower and left edge."""
@@ -76,7 +78,7 @@ class Heatmap(Panel):
         counts, _, _ = np.histogram2d(shown["x"], shown["y"], bins=CELLS, range=((0, 1), (0, 1)))  # [x, y]
         axes.imshow(counts.T, origin="lower", extent=(0, 1, 0, 1), interpolation="nearest", cmap=COLOURS)
         _frame(axes)
-        _add_walls(axes, WALLS[self.environment], facecolor="none", edgecolor="black", linewidth=0.8)
+        _add_walls(axes, self.walls, facecolor="none", edgecolor="black", linewidth=0.8)
 
     def notes(self) -> tuple[str, ...]:
         return ("±: one standard error over seeds.",) if self.metric.startswith(tuple(SUMMARIES)) else ()
@@ -92,17 +94,9 @@ class Heatmap(Panel):
         if not self.median_of:
             return self.seed
         states = state_rows(tables.states, *self.median_of)
-        right = WALLS[self.environment][-1].x_high
+        right = self.walls[-1].x_high
         shares = (states["x"] > right).groupby(states["seed"]).mean().sort_values(kind="stable")
         return int(shares.index[(len(shares) - 1) // 2])
-
-
-def heatmap(letter: str, declared: dict) -> Heatmap:
-    """The heatmap that a YAML file declares as a panel with `states`."""
-    environment = declared["environment"]
-    moment = EARLY if declared["states"]["moment"] == "early" else math.inf
-    title = declared.get("title", environment)
-    return Heatmap(letter, title, declared["metric"], tuple(declared["curves"]), environment, moment)
 
 
 def share_colours(figure: Figure) -> None:

@@ -1,6 +1,6 @@
-"""The parts of a panel that every picture needs, and panels of curves; maps.py, scenes.py and dots.py hold other kinds.
+"""Drawings of panels: what every picture needs, and lines; maps.py, scenes.py and forest.py hold other kinds.
 
-A figure's YAML file declares its panels. The rules here add what follows from a panel's metric and environment.
+The plan has the panels. The rules here add what follows from a panel's metric and environment.
 """
 
 from abc import ABC, abstractmethod
@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from drawing.style import PANEL_SIZE, CurveStyle, Look, styles_of
+from drawing.style import PANEL_SIZE, CurveStyle, Look, style_of, styles_of
 from drawing.tables import Tables, curve_rows
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
+from dyna_td.plan.planned import Panel
 from dyna_td.registry import is_supervised
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
@@ -48,23 +49,17 @@ RETURNS = {
 
 
 @dataclass
-class Panel(ABC):
-    """One pair of axes.
+class Drawing(ABC):
+    """One pair of axes, which shows a panel of the plan.
 
     Attributes:
-      letter: the panel's key in curves.csv, also printed before the title if there are others.
-      title: what sets this panel apart.
-      metric: the rows of curves.csv to draw.
-      curves: keys in curves.csv, in the legend's order.
+      panel: what is drawn; its key is printed before the title if there are other panels.
       styles: the looks of curves in this panel alone, see style.py.
       judged: by curve, the numbers of seeds that are drawn, that claims judge, and in all; only if claims judge more.
       comparable: panels with the same key share their metric's axis, so that eyes can compare them; empty for none.
     """
 
-    letter: str
-    title: str
-    metric: str = ""
-    curves: tuple[str, ...] = ()
+    panel: Panel
     styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
     judged: dict[str, tuple[int, int, int]] = field(default_factory=dict, kw_only=True)
     comparable: str = field(default="", kw_only=True)
@@ -73,9 +68,19 @@ class Panel(ABC):
     metric_axis: ClassVar[str] = "y"
 
     @property
-    def basics(self) -> tuple[str, str, str, tuple[str, ...]]:
-        """The first four attributes, with which a script makes a panel of another kind."""
-        return self.letter, self.title, self.metric, self.curves
+    def letter(self) -> str:
+        """The panel's key in curves.csv."""
+        return self.panel.key
+
+    @property
+    def metric(self) -> str:
+        """The rows of curves.csv to draw."""
+        return self.panel.metric
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """Keys in curves.csv, in the legend's order."""
+        return tuple(self.panel.curves)
 
     @property
     def height(self) -> float:
@@ -92,7 +97,7 @@ class Panel(ABC):
 
     def heading(self, tables: Tables) -> str:
         """The title, with facts about the data if the panel states any."""
-        return self.title
+        return self.panel.title
 
     def facts(self, tables: Tables) -> tuple[str, ...]:
         """The data's seeds and steps, for the line under the picture; nothing if there are no data."""
@@ -114,8 +119,9 @@ class Panel(ABC):
         return f"claims judge {words}" if words else ""
 
     def style_table(self) -> dict[str, CurveStyle]:
-        """The style of every curve, in drawing order."""
-        return styles_of(self.curves, self.styles)
+        """The style of every curve, in drawing order; a label of the YAML file takes the place of the agent's name."""
+        named = {key: style_of(key, self.panel.curves[key].agent, label) for key, label in self.panel.labels.items()}
+        return styles_of(self.curves, named | self.styles)
 
     def legend(self) -> tuple[CurveStyle, ...]:
         """The styles that a legend explains."""
@@ -142,7 +148,7 @@ class ReferenceLine:
 
 
 @dataclass
-class CurvePanel(Panel):
+class Lines(Drawing):
     """Curves over time, or closed forms.
 
     Attributes:
@@ -151,7 +157,6 @@ class CurvePanel(Panel):
       y_limits: lower and upper end of the y-axis, None where the data decide.
       x_scale, y_scale: matplotlib's names of the axes' scales.
       smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
-      trained: False if the curves are closed forms, which have neither seeds nor steps.
       references: lines that are no curves of the paper.
       decorate: draws more on the finished axes.
       published: by curve, rows of the published curves.csv, whose mean is a faint line behind the fresh one.
@@ -163,11 +168,22 @@ class CurvePanel(Panel):
     x_scale: str = "linear"
     y_scale: str = "linear"
     smoothed: bool = False
-    trained: bool = True
     references: tuple[ReferenceLine, ...] = ()
     decorate: Callable[[Axes], None] | None = None
     published: dict[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
+    clock: str = ""  # of a panel against training seconds: what its times are worth
     is_too_short: bool = False  # whether fresh curves have too few evaluations to be smoothed
+
+    @property
+    def trained(self) -> bool:
+        """Whether the curves have seeds and steps; closed forms have neither."""
+        return not self.panel.closed_form
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        if self.trained:
+            return super().curves
+        return tuple(CLOSED_FORMS[self.panel.closed_form]()["curve"].unique())
 
     @property
     def drawn_metric(self) -> str:
@@ -235,7 +251,7 @@ class CurvePanel(Panel):
         if self.is_too_short:
             smoothing, faint = "", f"{faint}, {smoothing}" if behind else ""
         steps = f"{rows['step'].max():,.0f} {self.x_label}"
-        return tuple(filter(None, (seeds_words(rows["n"]), steps, smoothing, faint, self.judged_words())))
+        return tuple(filter(None, (seeds_words(rows["n"]), steps, smoothing, faint, self.clock, self.judged_words())))
 
     def notes(self) -> tuple[str, ...]:
         return (LINES, *([smoothing_words(SMOOTHING)] if self.smoothed else [])) if self.trained else ()
@@ -247,25 +263,19 @@ class CurvePanel(Panel):
         self.smoothed = self.smoothed and not self.is_too_short
 
 
-def curves_panel(letter: str, declared: dict) -> CurvePanel:
-    """The panel of curves that a YAML file declares, with the rules that its metric and its environment bring."""
-    metric = declared["metric"]
-    axes = {key: declared[key] for key in ("x_scale", "y_scale", "y_limits") if key in declared}
-    if "closed_form" in declared:
-        curves = tuple(CLOSED_FORMS[declared["closed_form"]]()["curve"].unique())
-        return CurvePanel(letter, declared.get("title", metric), metric, curves, "$x$", trained=False, **axes)
-    environment, against = declared["environment"], declared.get("against", "step")
+def lines(panel: Panel) -> Lines:
+    """The panel as lines, with the rules that its metric and its environment bring."""
+    if panel.closed_form:
+        return Lines(panel, "$x$", **panel.axes)
+    environment, metric, axes = panel.run.environment, panel.metric, panel.axes
     unit = "mini-batch updates" if is_supervised(environment) else "environment steps"
     if metric == "return" and environment in RETURNS:
         axes = {"y_limits": RETURNS[environment]} | axes
-    return CurvePanel(
-        letter,
-        declared.get("title", environment),
-        metric,
-        tuple(declared["curves"]),
-        "evaluation driving steps" if against == "driving_steps" else unit,
-        x_metric="train_seconds" if against == "train_seconds" else "",
-        smoothed=metric in SMOOTHED_METRICS and against == "step" and declared.get("smoothed", True),
+    return Lines(
+        panel,
+        "evaluation driving steps" if panel.against == "driving_steps" else unit,
+        x_metric="train_seconds" if panel.against == "train_seconds" else "",
+        smoothed=metric in SMOOTHED_METRICS and panel.against == "step" and panel.is_smoothed,
         comparable="" if "y_limits" in axes else f"{metric} on {environment}",
         **axes,
     )

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from drawing.maps import share_colours
-from drawing.panels import Panel
+from drawing.panels import Drawing
 from drawing.style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle, Look
 from drawing.tables import REMEDY, Tables, curve_rows, read_table, states_beside
 from dyna_td.errors import UserError
@@ -25,24 +25,24 @@ SAMPLE_WIDTH, LETTER_WIDTH = 0.62, 0.062  # inches, of a legend's sample with it
 FOOTER_SIZE = 7  # points
 
 
-def read_tables(path: Path, panels: Sequence[Panel]) -> Tables:
+def read_tables(path: Path, panels: Sequence[Drawing], remedy: str = REMEDY) -> Tables:
     """Reads curves.csv, and states.csv if a panel shows it.
 
     Raises:
       UserError: if a file is missing or damaged, or curves.csv has no row of a curve that a panel shows.
     """
     shows_states = any(panel.shows_states for panel in panels)
-    tables = Tables(read_table(path), read_table(states_beside(path)) if shows_states else None)
+    tables = Tables(read_table(path, remedy), read_table(states_beside(path), remedy) if shows_states else None)
     for letter, curve, metric in (need for panel in panels for need in panel.needs()):
         if curve_rows(tables.curves, letter, curve, metric).empty:
             where = f"{path}, panel {letter}, curve {curve}"
             compares = OVER_LEARNING in metric or LESS in metric
-            remedy = f"name `baselines` of panel {letter} in its YAML file, or {REMEDY}" if compares else REMEDY
-            raise UserError(f"{where}: there is no row of the metric {metric}; {remedy}.")
+            first = f"name `baselines` of panel {letter} in its YAML file, or " if compares else ""
+            raise UserError(f"{where}: there is no row of the metric {metric}; {first}{remedy}.")
     return tables
 
 
-def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: int, note: str = "") -> Figure:
+def draw_figure(panels: Sequence[Drawing], tables: Tables, scale: str, columns: int, note: str = "") -> Figure:
     """All panels on a grid, and under them what bands and markers mean, scale, seeds, steps and a `note`."""
     rows = -(-len(panels) // columns)
     heights = [max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows)]
@@ -69,7 +69,7 @@ def draw_figure(panels: Sequence[Panel], tables: Tables, scale: str, columns: in
     return figure
 
 
-def _share_limits(axes: dict[str, Axes], panels: Sequence[Panel]) -> None:
+def _share_limits(axes: dict[str, Axes], panels: Sequence[Drawing]) -> None:
     """Gives comparable panels the limits that show all their curves."""
     groups: dict[tuple[str, str], list[Axes]] = {}
     for panel in panels:
@@ -89,7 +89,7 @@ def draw_footer(figure: Figure, text: str) -> None:
     figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.01, ha="left")
 
 
-def legends_of(panels: Sequence[Panel]) -> dict[str, tuple[CurveStyle, ...]]:
+def legends_of(panels: Sequence[Drawing]) -> dict[str, tuple[CurveStyle, ...]]:
     """The legends of a figure by their panel; a single one, under "", if looks mean the same in all panels."""
     shared = list(dict.fromkeys(style for panel in panels for style in panel.legend()))
     looks = {replace(style, label="") for style in shared}
@@ -98,7 +98,7 @@ def legends_of(panels: Sequence[Panel]) -> dict[str, tuple[CurveStyle, ...]]:
     return {panel.letter: panel.legend_of_its_own() for panel in panels if len(panel.legend()) > 1}
 
 
-def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Panel]) -> None:
+def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Drawing]) -> None:
     """One legend above the figure, or one under each panel; never over the data."""
     for letter, styles in legends_of(panels).items():
         handles = [handle(style) for style in styles]
@@ -131,7 +131,7 @@ def _draw_legend_below(axes: Axes, handles: Sequence[Line2D], ncols: int) -> Non
     )
 
 
-def describe(panels: Sequence[Panel], tables: Tables, scale: str) -> str:
+def describe(panels: Sequence[Drawing], tables: Tables, scale: str) -> str:
     """The line under the picture: the scale, and the data's seeds and steps, for each panel where they differ.
 
     For example "Scale quick, 20,000 mini-batch updates; a: 5 seeds; b: 4 seeds." A second line names the seeds that
@@ -148,7 +148,7 @@ def describe(panels: Sequence[Panel], tables: Tables, scale: str) -> str:
     return "\n".join(filter(None, [line, _describe_divergence(panels, tables)]))
 
 
-def _describe_divergence(panels: Sequence[Panel], tables: Tables) -> str:
+def _describe_divergence(panels: Sequence[Drawing], tables: Tables) -> str:
     """For example "diverged: Dyna-Frequency seed 3 (b, d); Dyna-TD seeds 1, 2 (a)"; nothing if no seed has."""
     letters: dict[str, list[str]] = {}
     for panel in panels:

@@ -6,7 +6,7 @@ import numpy as np
 from dyna_td.envs.roundabout import Roundabout
 from matplotlib.axes import Axes
 
-from drawing.panels import Panel
+from drawing.panels import Drawing
 from drawing.tables import Tables
 
 SEED, IDLE_DECISIONS = 0, 2  # after these the agent is about to enter the circle, between other vehicles
@@ -16,7 +16,7 @@ PIXELS_PER_METRE = 10
 
 
 @dataclass
-class Scene(Panel):
+class Scene(Drawing):
     """A moment of an episode on the roundabout, in metres from the centre of the circle; y points down."""
 
     def draw(self, axes: Axes, tables: Tables) -> None:

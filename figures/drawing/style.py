@@ -12,8 +12,8 @@ from dyna_td.evidence.labels import MODELS, name_of
 # The palette of Okabe and Ito (2008), which colour-blind readers can tell apart, without yellow, with a darker purple.
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#B4558F"
-PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY_BLUE, BLACK)
 GREY = "#6F6F6F"  # all else
+OWN_PALETTE = ("#8C510A", "#7B7B00", "#C51B7D", "#4D004B", "#35978F")  # of curves without a look: no agent has these
 
 VERDICTS = {"supported": BLUE, "contradicted": "#C24F00"}  # dark enough for white letters
 
@@ -37,6 +37,7 @@ matplotlib.rcParams.update(
     }
 )
 
+Colour = str | tuple[float, float, float] | tuple[float, float, float, float]
 Look = dict[str, Any]  # keyword arguments of Matplotlib
 NOTE: Look = {"textcoords": "offset points", "color": "dimgray", "fontsize": 8}  # look of words beside the curves
 Dash = tuple[float, ...]  # lengths of strokes and gaps, in line widths; empty for a solid line
@@ -47,6 +48,7 @@ DASH_DOT: Dash = (6.4, 1.6, 1.0, 1.6)
 DASH_DOT_DOT: Dash = (5.0, 1.2, 1.0, 1.2, 1.0, 1.2)
 LONG: Dash = (7.0, 1.5)
 SHORT: Dash = (2.5, 1.0)
+OWN_DASHES = (SOLID, DASHED, DOTTED, LONG, DASH_DOT)  # so that lines which lie on each other are seen
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class CurveStyle:
     """A legend's label, the colour of line and band, and the line's dash, or else a marker, perhaps hollow."""
 
     label: str
-    colour: str | tuple[float, float, float] | tuple[float, float, float, float]
+    colour: Colour
     dash: Dash = SOLID
     marker: str = ""
     is_hollow: bool = False
@@ -94,35 +96,29 @@ LOOKS: dict[str, tuple[str, Dash]] = {
 }
 
 
-def agent_of(curve: str) -> str:
-    """The agent of a curve, whatever its model."""
-    for end in MODELS:
-        curve = curve.removesuffix(end)
-    return curve
+# The dashed line of another model lies below the solid one of its agent.
+LOOKS = {
+    key: look
+    for agent, (colour, dash) in LOOKS.items()
+    for key, look in (*((f"{agent}_{model}", (colour, DASHED)) for model in MODELS), (agent, (colour, dash)))
+}
 
 
-def style_of(curve: str, colour: str = GREY) -> CurveStyle:
-    """The style of a curve, with `colour` if it has no look of its own; dashed if its model is not the true one."""
-    found, dash = LOOKS.get(agent_of(curve), (colour, SOLID))
-    return CurveStyle(name_of(curve), found, dash if agent_of(curve) == curve else DASHED)
+def style_of(curve: str, look: str = "", label: str = "") -> CurveStyle:
+    """The style of a curve, by its key or another one, `look`; grey without a look. By default it has its own name."""
+    return CurveStyle(label or name_of(curve), *LOOKS.get(look or curve, (GREY, SOLID)))
 
 
 def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -> dict[str, CurveStyle]:
     """The styles of a panel's curves, in drawing order; `own` ones count in this panel alone.
 
-    A curve without a look comes last, with the next free colour of the palette.
+    A curve without a look comes last, in a colour that no agent has.
     """
-    known = {curve: style_of(curve, "") for curve in curves} | (own or {})
-    used = {style.colour for style in known.values()}
-    free = itertools.cycle([colour for colour in PALETTE if colour not in used] or [GREY])
-    found = {curve: known[curve] if known[curve].colour else style_of(curve, next(free)) for curve in curves}
+    free = itertools.cycle(zip(OWN_PALETTE, OWN_DASHES, strict=True))
+    known = {curve: style_of(curve) for curve in curves if curve in LOOKS} | (own or {})
+    found = {curve: known.get(curve) or CurveStyle(name_of(curve), *next(free)) for curve in curves}
     places = {agent: place for place, agent in enumerate(LOOKS)}
-    # The dashed line of a learned model lies below the line of its agent.
-    return dict(
-        sorted(
-            found.items(), key=lambda item: (places.get(agent_of(item[0]), len(places)), agent_of(item[0]) == item[0])
-        )
-    )
+    return dict(sorted(found.items(), key=lambda item: places.get(item[0], len(places))))
 
 
 def graded(labels: dict[str, str]) -> dict[str, CurveStyle]:

@@ -22,9 +22,9 @@ class Tables(NamedTuple):
     states: pd.DataFrame | None = None
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table(path: Path, remedy: str = REMEDY) -> pd.DataFrame:
     """Reads a curves.csv or states.csv; raises UserError if it is missing or damaged."""
-    with naming_damage(path, REMEDY):
+    with naming_damage(path, remedy):
         return pd.read_csv(path, dtype=dict.fromkeys(("panel", "curve", "metric"), str))
 
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from dyna_td.errors import UserError
 
 LARGEST = 2**31 - 1
-MOST_SEEDS = 1_000  # in one job
-MOST_STEPS = 60_000_000  # the random streams allow a few more
+MAX_SEEDS = 1_000  # in one job
+MAX_STEPS = 60_000_000  # the random streams allow a few more
 FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of sampled states, for measurements on a frozen Q
 
 

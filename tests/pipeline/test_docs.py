@@ -15,6 +15,7 @@ from files import edit, python
 from scipy import stats
 
 from dyna_td import cli
+from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.scores import score
 from dyna_td.evidence.statistics import half_width
 from dyna_td.evidence.verdicts import DISAGREES
@@ -151,17 +152,16 @@ def test_so_many_wins_are_left_by_the_correction(curve, other, wins, words):
 
 @pytest.mark.parametrize(("number", "words"), [(28, "in seven of twelve panels"), (36, "in ten of twelve panels")])
 def test_a_panel_on_which_the_intervals_disagree_does_not_count_as_won(number, words):
-    rows = FACTS.tests(number)
-    rows = rows[(rows["verdict"] == "supported") & (rows["expect"] != "computed")]
-    disputed = rows["note"].str.contains(DISAGREES)
-    assert f"in {markdown.in_words((~disputed).sum())} of twelve panels" == words and disputed.sum() == 1
+    outcomes = [tested.outcome for tested in FACTS.judged[number].tests if isinstance(tested.test, MeasuredTest)]
+    disputed = [DISAGREES in outcome.note for outcome in outcomes if outcome.verdict == "supported"]
+    assert f"in {markdown.in_words(disputed.count(False))} of twelve panels" == words and disputed.count(True) == 1
     says(number, words, "the intervals disagree")
 
 
 def test_fresh_seeds_alone_decide_claim_44():
     ends = [by_seed("figure_14", "b", f"dyna_{name}", "return", "final")[20:] for name in ("value", "frequency")]
-    row = FACTS.tests(44).iloc[0]
-    lead, low, high = (f"{-float(row[key]):.0f}" for key in ("effect", "high95", "low95"))
+    effect = FACTS.judged[44].tests[0].outcome.effect
+    lead, low, high = (f"{-value:.0f}" for value in (effect.estimate, effect.high95, effect.low95))
     says(
         44, f"ahead by {lead} ({low} to {high})", "it has {:.0f} and Dyna-Frequency {:.0f}".format(*map(np.mean, ends))
     )
@@ -200,8 +200,9 @@ def test_chains_that_mix_follow_the_td_error_only_with_acceptance():
     says(45, f"an exponent of {longer:.2f} and a distance of {far}", f"two starts differ by {between}")
     says(46, f"{moved} in total variation, where two starts of the same chains differ by {between}")
     change = (of("variation_longer_constant_y") - of("variation_longer")).abs()
-    row = FACTS.tests(46).set_index("test").loc["total variation to |delta|, absolute change"]
-    low, high = (f"{float(row[key]):.3f}" for key in ("low90", "high90"))
+    of_label = {tested.test.label: tested.outcome.effect for tested in FACTS.judged[46].tests}
+    effect = of_label["total variation to |delta|, absolute change"]
+    low, high = f"{effect.low90:.3f}", f"{effect.high90:.3f}"
     says(46, f"{change.mean():.3f} in the mean over seeds, without signs (90%: {low} to {high})")
     says(46, f"In {(change > 0.05).sum()} of {len(change)} seeds")
     beyond = page("docs/beyond-the-paper.md")
@@ -211,10 +212,11 @@ def test_chains_that_mix_follow_the_td_error_only_with_acceptance():
 
 @pytest.mark.parametrize(("number", "test", "digits"), [(17, "figure_9/b", 1), (25, "figure_3/a", 0)])
 def test_ratios_in_findings_are_ratios_of_means(number, test, digits):
-    rows = FACTS.tests(number)
-    row = rows[(rows["test"] == test) & (rows["unit"] == "relative")].iloc[0]
-    says(number, *(f"{abs(100 * float(row[key])):.{digits}f}%" for key in ("effect", "low95", "high95")))
-    assert "geometric mean" in row["note"]
+    tests = FACTS.judged[number].tests
+    outcome = next(each.outcome for each in tests if (each.test.label, each.test.unit) == (test, "relative"))
+    ends = (outcome.effect.estimate, outcome.effect.low95, outcome.effect.high95)
+    says(number, *(f"{abs(100 * end):.{digits}f}%" for end in ends))
+    assert "geometric mean" in outcome.note
 
 
 def test_dead_seeds_of_hopper_are_those_whose_actions_are_saturated():

@@ -10,12 +10,15 @@ import pandas as pd
 import pytest
 import runs
 from drawing import rendering, style
-from drawing.dots import Dots
+from drawing.forest import Forest
 from drawing.tables import Tables
 from dyna_td.envs import grid_world
-from files import error_of, files_of, python, rows_of
+from files import edit, error_of, files_of, python, rows_of
 from matplotlib.colors import to_rgba
 
+from dyna_td.evidence.claims import load_claims
+from dyna_td.evidence.labels import CURVES
+from dyna_td.plan import plans
 from dyna_td.plan.plans import load_plan
 from dyna_td.records import results
 from dyna_td.records.files import ROOT
@@ -91,10 +94,15 @@ def refusal(figure, folder, capsys, file="curves.csv"):
     return sentence
 
 
-def drawn(figure, letters="", tables=None, experiments=ROOT / "experiments"):
+def drawings_of(figure):
+    return draw.drawings_of(PLAN.figure(figure))
+
+
+def drawn(figure, letters="", tables=None, plan=PLAN):
     """The figure's axes by letter; only those in `letters`, if given."""
-    shown, columns = draw.panels_of(figure, experiments)
-    shown = [panel for panel in shown if not letters or panel.letter in letters]
+    every = draw.drawings_of(plan.figure(figure))
+    shown = [panel for panel in every if not letters or panel.letter in letters]
+    columns = draw.columns_of(plan.figure(figure), every)
     picture = rendering.draw_figure(shown, tables or tables_of(figure), "quick", columns)
     rendering.plt.close(picture)
     return dict(zip((panel.letter for panel in shown), picture.axes, strict=False))
@@ -102,10 +110,10 @@ def drawn(figure, letters="", tables=None, experiments=ROOT / "experiments"):
 
 @pytest.mark.parametrize("figure", PLAN.drawn)
 def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, tmp_path, capsys):
-    assert len(drawn(figure)) == len(draw.panels_of(figure)[0])
+    assert len(drawn(figure)) == len(drawings_of(figure))
     assert (ROOT / "figures" / "captions" / f"{figure}.rst").read_text().startswith("**")
     path = write_tables(figure, tmp_path)
-    curves, last = pd.read_csv(path), draw.panels_of(figure)[0][-1].needs()[-1]
+    curves, last = pd.read_csv(path), drawings_of(figure)[-1].needs()[-1]
     for column, value in zip(("panel", "curve", "metric"), last, strict=True):
         curves[curves[column] != value].to_csv(path, index=False)
         assert f"{column} {value}" in refusal(figure, tmp_path, capsys)
@@ -139,12 +147,19 @@ def test_a_damaged_table_is_refused(file, content, words, tmp_path, capsys):
     assert words in refusal("figure_5", tmp_path, capsys, f"{file}.csv")
 
 
-def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label(experiments_copy):
+def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label(experiments_copy, monkeypatch):
     text = (experiments_copy / "figure_9.yaml").read_text()
     (experiments_copy / "mine.yaml").write_text(text.replace("power4:", "my_own:\n        agent: power4"))
+    monkeypatch.setattr(plans, "STUDIES", (*plans.STUDIES, "mine"))
     curves = made_up_curves("figure_9").replace({"curve": {"power4": "my_own"}})
-    lines = drawn("mine", tables=Tables(curves), experiments=experiments_copy)["a"].lines
+    lines = drawn("mine", tables=Tables(curves), plan=plans.load_plan("paper", experiments_copy))["a"].lines
     assert [line.get_label() for line in lines] == ["my_own", "L2", "Cubic"]
+    assert lines[0].get_color() not in {colour for colour, _ in style.LOOKS.values()}
+
+
+def test_a_title_follows_the_settings_that_it_names(experiments_copy):
+    edit(experiments_copy / "figure_14.yaml", "planning_updates: 30", "planning_updates: 3")
+    assert load_plan("quick", experiments_copy).figures["figure_14"].panels["b"].title == "MazeGridWorld, n = 3"
 
 
 def test_a_line_is_the_mean_and_the_band_one_standard_error_to_either_side():
@@ -158,26 +173,27 @@ def test_a_line_is_the_mean_and_the_band_one_standard_error_to_either_side():
 
 def test_an_agent_has_one_look_in_all_pictures_which_no_other_line_of_its_panel_has():
     looks = {}
-    for panel in (panel for figure in PLAN.drawn for panel in draw.panels_of(figure)[0]):
-        rows = panel.rows.values() if isinstance(panel, Dots) else ()
+    for panel in (panel for figure in PLAN.drawn for panel in drawings_of(figure)):
+        rows = panel.rows.values() if isinstance(panel, Forest) else ()
         for entry in (*panel.legend(), *rows):
-            looks.setdefault(entry.label, set()).add((entry.colour, entry.dash))
+            if entry.label in CURVES.values():
+                looks.setdefault(entry.label, set()).add((entry.colour, entry.dash))
         assert len({replace(entry, label="") for entry in panel.legend()}) == len(panel.legend())
-    assert {label: found for label, found in looks.items() if len(found) > 1} == {}
+    assert len(looks) > 20 and {label: found for label, found in looks.items() if len(found) > 1} == {}
 
 
 def test_no_moving_average_is_longer_than_the_run():
     for last, is_smoothed in ((14_000, False), (14_500, True)):
-        panel = draw.panels_of("figure_4")[0][0]
+        panel = drawings_of("figure_4")[0]
         panel.fit_smoothing(Tables(made_up_curves("figure_4").query(f"step <= {last}")))
         assert panel.smoothed == is_smoothed == any("Smoothed" in note for note in panel.notes())
 
 
 def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():
-    shown = draw.panels_of("figure_4")[0]
-    draw.add_published("figure_4", shown, "paper")
+    shown = drawings_of("figure_4")
+    draw.add_published(PLAN.figure("figure_4"), shown, "paper")
     assert not any(panel.published for panel in shown)
-    draw.add_published("figure_4", shown, "quick")
+    draw.add_published(PLAN.figure("figure_4"), shown, "quick")
     published = set(shown[0].published)
     assert {"dyna_td", "er", "prioritized_er"} <= published
     assert shown[0].published["dyna_td"]["step"].max() == 50_000
@@ -197,20 +213,22 @@ def test_the_footer_says_which_seeds_diverged():
     curves, states = tables_of("figure_13")
     diverged = pd.DataFrame({"step": 7500, "mean": [4.0, 1.0]}).assign(panel="b", curve="er", metric="diverged_seed")
     tables = Tables(pd.concat([curves, diverged]), states)
-    footer = rendering.describe(draw.panels_of("figure_13")[0], tables, "quick")
+    footer = rendering.describe(drawings_of("figure_13"), tables, "quick")
     assert footer.startswith("Scale quick, 5 seeds; ") and "diverged: ER seeds 1, 4 (b)" in footer
 
 
 def test_the_footer_says_how_many_seeds_claims_judge_where_they_are_more_than_drawn():
-    panels = draw.panels_of("figure_1")[0]
-    draw.add_judged("figure_1", panels, "paper")
+    panels = drawings_of("figure_1")
+    draw.add_judged(PLAN.figure("figure_1"), panels, load_claims(PLAN))
     of_c = {"prioritized_er": (30, 100, 100), "full_prioritized_er": (30, 100, 100)}
     assert {panel.letter: panel.judged for panel in panels} == {"a": {"l2": (50, 1000, 1000)}, "b": {}, "c": of_c}
     footer = rendering.describe(panels, tables_of("figure_1"), "paper")
     assert "claims judge 100 of PrioritizedER, Full-PrioritizedER." in footer
     labels = [entry.label for entry in rendering.legends_of(panels)["c"]]
     assert labels == ["ER", "PrioritizedER, 30 of 100 seeds", "Full-PrioritizedER, 30 of 100 seeds"]
-    draw.add_judged("figure_1", panels, "quick")
+    quick = load_plan("quick")
+    panels = draw.drawings_of(quick.figure("figure_1"))
+    draw.add_judged(quick.figure("figure_1"), panels, load_claims(quick))
     assert not any(panel.judged for panel in panels)
 
 
@@ -220,6 +238,15 @@ def test_figure_9_marks_the_first_third_and_figure_13_a_policy_that_always_slows
     axes = drawn("figure_13")
     assert [axes[letter].lines[-1].get_ydata()[0] for letter in "cd"] == list(slow[["speed", "return"]])
     assert axes["b"].lines[-1].get_slope() == slow["crashed"] / slow["episode_length"]
+
+
+def test_the_footer_says_whose_clock_it_was_where_times_are_not_published(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(draw, "save", lambda figure, output: figures.append(figure.get_supxlabel()))
+    path = write_tables("figure_3", tmp_path)
+    for scale in ("quick", "paper"):
+        draw.draw(load_plan(scale), "figure_3", path, tmp_path / "x.png")
+    assert [" ".join(words.split()).count(draw.CLOCK) for words in figures] == [1, 0]
 
 
 def test_figure_3_has_the_bounds_of_a_distance_and_training_seconds_under_its_returns():

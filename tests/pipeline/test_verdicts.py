@@ -12,8 +12,9 @@ import yaml
 from files import rows_of
 
 from dyna_td import cli
+from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, MeasuredTest, Term, load_claims
-from dyna_td.evidence.scorecard import as_csv, lines, scorecard
+from dyna_td.evidence.scorecard import as_csv, as_table, lines
 from dyna_td.evidence.scores import Measured, reader
 from dyna_td.evidence.verdicts import judge, nearest_decision
 from dyna_td.plan.plans import DIRECTORY, load_plan
@@ -304,13 +305,17 @@ def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(s
         csv, found = results.run_csv(plan.scale, run.name, tmp_path), read(run)
         results.write(csv, found.records, results.describe(run) | found.details)
     chosen = [claims[number] for number in (1, 43, 44, 45)]
-    cards = [scorecard(chosen, plan, reader(plan.scale, tmp_path)) for _ in range(2)]
-    assert as_csv(cards[0]) == as_csv(cards[1])
-    rows = cards[0].set_index(["claim", "row"])
+    verdicts, again = ([*scorecard.judged(chosen, plan, reader(plan.scale, tmp_path))] for _ in range(2))
+    assert as_csv(as_table(verdicts)) == as_csv(as_table(again))
+    (tmp_path / "claims.csv").write_text(as_csv(as_table(verdicts)))
+    back = scorecard.read(tmp_path / "claims.csv", chosen)
+    assert as_csv(as_table(back)) == as_csv(as_table(verdicts))
+    assert [one.verdict for one in back] == [one.verdict for one in verdicts]
+    rows = as_table(verdicts).set_index(["claim", "row"])
     assert list(rows.loc[[(43, "claim")], "evidence"]) == ["no"]
     assert list(rows.loc[[(1, "test")], "evidence"]) == ["yes"]
     assert set(rows.loc[[(43, "test")], "sources"]) == {"current"}
     assert list(rows.loc[[(43, "test")], "window"]) == ["auc 2..12"]
     assert list(rows.loc[[(43, "beside")], "verdict"]) == ["contradicted"]
     assert list(rows.loc[[(44, "claim")], "verdict"]) == ["not run"]
-    assert [line.split()[:2] for line in lines(cards[0], chosen)] == [["1", "supported"], ["43", "supported"]]
+    assert [line.split()[:2] for line in lines(verdicts)] == [["1", "supported"], ["43", "supported"]]

@@ -65,7 +65,13 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
         returns = [records(values, "return", step) for step, values in evaluations[run.agent].items()]
         return pd.concat([*returns, records((7.0,), "entropy_10", 500)]), {}
 
-    curves = aggregate.learning_curves(Figure("controls", "title", Path("x.yaml"), {"a": panel}), read)
+    figure = Figure("controls", "title", Path("x.yaml"), {"a": panel})
+    scores = aggregate.seed_scores(figure, read)
+    assert [",".join(map(str, row)) for row in scores.to_numpy()] == [
+        *("a,er,0,2.0", "a,er,1,3.0", "a,er,2,4.0"),
+        *("a,dyna_td,0,3.0", "a,dyna_td,1,6.0", "a,dyna_td,2,nan"),
+    ]
+    curves = aggregate.learning_curves(figure, read)
     found = curves.set_index(["curve", "metric", "step"])[["mean", "standard_error", "n"]]
     assert found.loc[("er", "return_over_learning", 2000)].tolist() == pytest.approx([3, 1 / 3**0.5, 3])
     assert found.loc[("dyna_td", "return_over_learning", 2000)].tolist() == pytest.approx([4.5, 1.5, 2])

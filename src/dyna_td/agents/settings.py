@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from dyna_td.settings import DDPGSettings, DQNSettings, DynaSettings, number, other_default
 
-MOST_EXPONENT = 2  # a priority's: with a larger one, priorities overflow float32 before squared TD errors do
+MAX_EXPONENT = 2  # a priority's: with a larger one, priorities overflow float32 before squared TD errors do
 
 
 @dataclass(frozen=True)
 class _Prioritized:
-    priority_exponent: float = number(1.0, "exponent of the priorities |delta|", "paper", 0, MOST_EXPONENT)
+    priority_exponent: float = number(1.0, "exponent of the priorities |delta|", "paper", 0, MAX_EXPONENT)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class DDPGPrioritizedSettings(_Prioritized, DDPGSettings):
 @dataclass(frozen=True)
 class _Schaul:
     priority_exponent: float = number(
-        0.6, "exponent of the priorities |delta|", "Schaul et al., Table 3", 0, MOST_EXPONENT
+        0.6, "exponent of the priorities |delta|", "Schaul et al., Table 3", 0, MAX_EXPONENT
     )
 
 
@@ -42,7 +42,7 @@ class DDPGSchaulSettings(_Schaul, DDPGSettings):
 @dataclass(frozen=True)
 class _LAP:
     priority_exponent: float = number(
-        0.4, "exponent of LAP's priorities max(|delta|, 1)", "Fujimoto et al.", 0, MOST_EXPONENT
+        0.4, "exponent of LAP's priorities max(|delta|, 1)", "Fujimoto et al.", 0, MAX_EXPONENT
     )
 
 

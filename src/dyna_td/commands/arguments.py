@@ -11,7 +11,7 @@ from dataclasses import Field, fields
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.plan import own_agents, plans
-from dyna_td.settings import MOST_SEEDS, MOST_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, checked
+from dyna_td.settings import MAX_SEEDS, MAX_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,8 +31,8 @@ class Parser(argparse.ArgumentParser):
 
 def positive_integer(text: str) -> int:
     """Reads a number of steps, cores or episodes."""
-    if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) <= MOST_STEPS:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MOST_STEPS}, not {text!r}")
+    if not re.fullmatch(r"\d{1,10}", text) or not 0 < int(text) <= MAX_STEPS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MAX_STEPS}, not {text!r}")
     return int(text)
 
 
@@ -57,9 +57,9 @@ def seeds(text: str) -> tuple[int, ...]:
         chosen += range(first, last + 1) if first <= last else [-1]
     if -1 in chosen or len(set(chosen)) < len(chosen):
         raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, not {text!r}")
-    if len(chosen) > MOST_SEEDS:
+    if len(chosen) > MAX_SEEDS:
         raise argparse.ArgumentTypeError(
-            f"expected at most {MOST_SEEDS:,} seeds in a job, not {len(chosen):,}: train 0-{MOST_SEEDS - 1} first, and "
+            f"expected at most {MAX_SEEDS:,} seeds in a job, not {len(chosen):,}: train 0-{MAX_SEEDS - 1} first, and "
             "the others in jobs of their own"
         )
     return tuple(sorted(chosen))

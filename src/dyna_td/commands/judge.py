@@ -1,9 +1,6 @@
 """The commands `aggregate`, `claims`, `report` and `compare`, which read the results of training."""
 
 import argparse
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +10,7 @@ from dyna_td.evidence.scores import published_reader, reader
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, published, results
-from dyna_td.records.files import IMPORTS, ROOT, write_whole
+from dyna_td.records.files import import_figure, write_whole
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -53,13 +50,15 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = published.HERE / "claims.csv", published_reader()
     else:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
-    card = scorecard.scorecard(stated, plan, read)
+    verdicts = scorecard.judged(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated), plan, read)
-    _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
-    for line in scorecard.lines(card, stated):
+    _write_texts(
+        {table: scorecard.as_csv(scorecard.as_table(verdicts)), readings.beside(table): scorecard.as_csv(others)}
+    )
+    for line in scorecard.lines(verdicts):
         print(line)
-    print(f"{table}{_evidence(plan)}: {scorecard.count_words(card)}")
-    steps = scorecard.next_steps(card, plan)
+    print(f"{table}{_evidence(plan)}: {scorecard.count_words(verdicts)}")
+    steps = scorecard.next_steps(verdicts, plan)
     if options.reference and steps:
         steps.append("then publish the finished figures: make reference")
     for line in steps:
@@ -103,11 +102,7 @@ def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
     print("\n".join(lines))
     picture = picture or Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
-    script, paths = str(ROOT / "figures" / "runs.py"), map(str, csvs)
-    command = [sys.executable, script, *paths, "--title", f"{lines[0]} {lines[-1]}", "--output", str(picture)]
-    done = subprocess.run(command, env=os.environ | IMPORTS, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        raise UserError(done.stderr.strip().removeprefix("error: "))
+    import_figure("runs").draw_runs(csvs, picture, title=f"{lines[0]} {lines[-1]}")
     print(f"wrote {picture}")
 
 

@@ -30,7 +30,8 @@ LESS = "_less_"
 def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> dict[Path, str]:
     """The text of each of a figure's tables, by its path; runs are read from `directory`.
 
-    curves.csv has its curves, repeats.csv how far its runs repeat the published ones, states.csv its states, if any.
+    curves.csv has its curves, scores.csv a number for each seed, repeats.csv how far its runs repeat the published
+    ones, states.csv its states, if any.
     """
     csv = results.curves_csv(scale, figure.name, directory)
     places = {
@@ -39,7 +40,8 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
     }
     read = cache(lambda run: results.read_run(places[run][0], run, places[run][1]))
     repeats = beginnings.as_table(beginnings.repeat(run, *read(run)) for run in figure.runs)
-    texts = {csv: curves_text(figure, read), results.repeats_csv(csv): _csv_text(repeats)}
+    texts = {csv: curves_text(figure, read), results.scores_csv(csv): scores_text(figure, read)}
+    texts[results.repeats_csv(csv)] = _csv_text(repeats)
     if figure.sampled_runs:
         texts[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
     return texts
@@ -55,11 +57,10 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
     training time up to `step`, divided by its seeds. A panel against driving steps begins with the rows of
     `crashes_by_driving_step`. A panel with baselines omits all other metrics, and ends with the rows of `_comparisons`.
     """
-    parts = []
+    parts, scores = [], seed_scores(figure, read)
     for panel_key, panel in figure.panels.items():
         if panel.closed_form:
             parts.append(_exact(CLOSED_FORMS[panel.closed_form]()).assign(panel=panel_key, n=1))
-        scores = {}
         for curve_key, run in panel.curves.items():
             records, details = read(run)
             seeds = run.seeds[: panel.seeds]
@@ -82,10 +83,24 @@ def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, di
                 points = pd.DataFrame(seconds.items(), columns=["step", "mean"])
                 facts.append(_exact(points).assign(metric="train_seconds", n=len(seeds)))
             parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
-            if panel.baselines:
-                scores[curve_key] = score(Measured(run, records, details, rebuild=""), panel.metric, "auc")
-        parts += [part.assign(panel=panel_key) for part in _comparisons(panel, scores)]
+        parts += [part.assign(panel=panel_key) for part in _comparisons(panel, scores[scores["panel"] == panel_key])]
     return pd.concat(parts)[COLUMNS]
+
+
+def seed_scores(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
+    """The mean over learning of a panel's metric, for each seed that it shows: panel, curve, seed, score.
+
+    A score is NaN where an evaluation is not finite. A panel against driving steps has none, because its metric counts
+    up. `read` is that of `learning_curves`.
+    """
+    parts = [pd.DataFrame(columns=["panel", "curve", "seed", "score"])]
+    for panel_key, panel in figure.panels.items():
+        for curve_key, run in panel.curves.items() if panel.against != "driving_steps" else ():
+            records, details = read(run)
+            shown = records[(records["metric"] == panel.metric) & records["seed"].isin(run.seeds[: panel.seeds])]
+            values = score(Measured(run, shown, details, rebuild=""), panel.metric, "auc")
+            parts.append(values.rename("score").reset_index().assign(panel=panel_key, curve=curve_key))
+    return pd.concat(parts[1:] or parts)[list(parts[0])]
 
 
 def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
@@ -104,6 +119,11 @@ def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.Da
 def curves_text(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> str:
     """The contents of the figure's curves.csv, see `learning_curves`."""
     return _csv_text(learning_curves(figure, read))
+
+
+def scores_text(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> str:
+    """The contents of the figure's scores.csv, see `seed_scores`."""
+    return _csv_text(seed_scores(figure, read))
 
 
 def _csv_text(table: pd.DataFrame) -> str:
@@ -184,10 +204,11 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})
 
 
-def _comparisons(panel: Panel, scores: dict[str, pd.Series]) -> Iterator[pd.DataFrame]:
+def _comparisons(panel: Panel, scores: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """For each curve, at its last step: its score over learning, and its differences from baselines, paired by seed."""
-    for curve, mine in scores.items():
-        others = {f"{panel.metric}{LESS}{name}": mine - scores[name] for name in panel.baselines if name != curve}
+    by_curve = {curve: rows.set_index("seed")["score"] for curve, rows in scores.groupby("curve", sort=False)}
+    for curve, mine in by_curve.items() if panel.baselines else ():
+        others = {f"{panel.metric}{LESS}{name}": mine - by_curve[name] for name in panel.baselines if name != curve}
         values = pd.concat({f"{panel.metric}{OVER_LEARNING}": mine, **others}, names=["metric"]).rename("value")
         yield summarise(values.reset_index().assign(step=panel.curves[curve].steps)).assign(curve=curve)
 

@@ -24,6 +24,7 @@ known; docs/claims.md shows it.
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.identities import IDENTITIES
@@ -125,6 +126,7 @@ class ComputedTest:
 
     label: str
     beside: bool = False
+    unit: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ CURVES = {
     "huber_dqn": "ER, Huber's loss",
     # Agents with a model.
     "dyna_td": "Dyna-TD",
-    "dyna_td_learned": "Dyna-TD, learned model",
     "dyna_td_long": "Dyna-TD-Long",
     "dyna_td_algorithm_4": "Dyna-TD, Algorithm 4",
     "dyna_td_langevin": "Dyna-TD, Langevin rule",
@@ -43,7 +42,8 @@ CURVES = {
     "ideal_states": "states from p*",
 }
 
-MODELS = {"_learned": "learned model", "_blind": "blind"}  # suffixes of curves whose model is not the true one
+MODELS = {"learned": "learned model", "blind": "blind"}  # what ends the key of a curve whose model is not the true one
+CURVES |= {f"{agent}_{model}": f"{CURVES[agent]}, {words}" for agent in [*CURVES] for model, words in MODELS.items()}
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # windows shorter than all of learning
 DIFFERENCES = "differences"  # name of the picture of the benchmarks' comparisons
@@ -56,7 +56,4 @@ def task(environment: str) -> str:
 
 def name_of(curve: str) -> str:
     """The name of a curve's agent, with its model if that is not the true one; an unknown key is its own name."""
-    for end, model in MODELS.items():
-        if curve.endswith(end) and curve not in CURVES:
-            return f"{name_of(curve.removesuffix(end))}, {model}"
     return CURVES.get(curve, curve)

@@ -40,6 +40,7 @@ class Sample:
       pairing, window: in words.
       distance: from the effect to the nearest bound of the claimed region, negative outside it.
       spread: standard deviation over seeds.
+      left_out: how many seeds are not finite.
     """
 
     n: str = ""
@@ -48,6 +49,7 @@ class Sample:
     fewest: int = 0
     distance: float = np.nan
     spread: float = np.nan
+    left_out: int = 0
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ def beside(claims_csv: Path) -> Path:
 
 def judged(readings: Readings, plan: Plan, read: Read) -> pd.DataFrame:
     """The rows of `scorecard` for the claims of each reading, after a column with the reading's name."""
-    cards = [scorecard.scorecard(claims, plan, read).assign(reading=name) for name, claims in readings.items()]
+    verdicts = {name: scorecard.judged(claims, plan, read) for name, claims in readings.items()}
+    cards = [scorecard.as_table(of).assign(reading=name) for name, of in verdicts.items()]
     return pd.concat(cards, ignore_index=True)[COLUMNS]
 
 

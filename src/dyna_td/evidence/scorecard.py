@@ -1,16 +1,17 @@
-"""The verdicts as files: `claims.csv`, a row for each claim and for each of its tests."""
+"""The verdicts on claims, as objects and as the table `claims.csv`."""
 
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
-from dyna_td.evidence.outcomes import VERDICTS, Outcome
-from dyna_td.evidence.verdicts import MOST_SEEDS, Read, judge, nearest_decision, weakest
+from dyna_td.evidence.outcomes import VERDICTS, Effect, Outcome, Sample
+from dyna_td.evidence.verdicts import MAX_SEEDS, Read, judge, nearest_decision, weakest
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.records import published
@@ -21,23 +22,86 @@ COLUMNS = [
     *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
     *("seeds_to_decide", "to_decide"),
 ]
+_NUMBERS = ["margin", "p_supported", "p_contradicted", "seeds_to_decide"]
+_NUMBERS += ["effect", *(field.name for field in fields(Effect)[1:])]
+_TEXTS = [name for name in COLUMNS if name not in ("claim", *_NUMBERS)]
 
 
-def scorecard(claims: Iterable[Claim], plan: Plan, read: Read) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Tested:
+    """One test of a claim with its outcome; `to_decide` says what would decide an undecided one."""
+
+    test: MeasuredTest | ComputedTest
+    outcome: Outcome
+    to_decide: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict at a scale, and its tests.
+
+    Attributes:
+      seeds_to_decide: of the test on which an undecided claim depends.
+      to_decide: this test, and what would decide it.
+    """
+
+    claim: Claim
+    scale: str
+    verdict: str
+    tests: tuple[Tested, ...]
+    seeds_to_decide: float | None = None
+    to_decide: str = ""
+
+    @property
+    def counted(self) -> list[Tested]:
+        """The tests on which the verdict depends."""
+        return [tested for tested in self.tests if not tested.test.beside]
+
+    @property
+    def effect(self) -> Effect:
+        """That of a claim's single test; several have none in common."""
+        return self.counted[0].outcome.effect if len(self.counted) == 1 else Effect()
+
+    @property
+    def sources(self) -> str:
+        """The weakest sources of its tests."""
+        return weakest({tested.outcome.sources for tested in self.counted})
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether the scale is the paper's, or the claim needs no training."""
+        return all(self.is_evidence_of(tested) for tested in self.counted)
+
+    def is_evidence_of(self, tested: Tested) -> bool:
+        """`is_evidence` of a test; one that is not run is no counter-evidence either."""
+        is_computed = isinstance(tested.test, ComputedTest)
+        return is_computed or self.scale == published.SCALE or tested.outcome.verdict == "not run"
+
+
+def judged(claims: Iterable[Claim], plan: Plan, read: Read) -> list[Judged]:
+    """The verdicts on `claims`; `read` is that of `verdicts.judge`."""
+    found = []
+    for claim in claims:
+        verdict, outcomes = judge(claim, plan, read)
+        tests = tuple(
+            Tested(test, outcome, _to_decide(outcome)) for test, outcome in zip(claim.tests, outcomes, strict=True)
+        )
+        one = Judged(claim, plan.scale, verdict, tests)
+        if verdict == "undecided":
+            decisive = nearest_decision(claim, outcomes)
+            tested = next(tested for tested in tests if tested.outcome is decisive)
+            words = f"{tested.test.label}: {tested.to_decide}"
+            one = replace(one, seeds_to_decide=decisive.seeds_to_decide, to_decide=words)
+        found.append(one)
+    return found
+
+
+def as_table(verdicts: Iterable[Judged]) -> pd.DataFrame:
     """A row for each claim, followed by one for each of its tests, with the columns `COLUMNS`.
 
     `row` is claim, test, or beside: a test that does not count for the verdict.
     """
-    rows = []
-    for claim in claims:
-        verdict, outcomes = judge(claim, plan, read)
-        tests = [_test_row(claim, test, outcome, plan) for test, outcome in zip(claim.tests, outcomes, strict=True)]
-        row = _claim_row(claim, verdict, [test for test in tests if test["row"] == "test"], plan)
-        if verdict == "undecided":
-            decisive = nearest_decision(claim, outcomes)
-            label = next(test["test"] for test, outcome in zip(tests, outcomes, strict=True) if outcome is decisive)
-            row |= {"seeds_to_decide": decisive.seeds_to_decide, "to_decide": f"{label}: {_to_decide(decisive)}"}
-        rows += [row, *tests]
+    rows = [row for one in verdicts for row in (_claim_row(one), *(_test_row(one, tested) for tested in one.tests))]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -46,48 +110,101 @@ def as_csv(card: pd.DataFrame) -> str:
     return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
-def lines(card: pd.DataFrame, claims: list[Claim]) -> list[str]:
+def read(csv: Path, claims: Iterable[Claim]) -> list[Judged]:
+    """The verdicts on `claims` that `as_csv` wrote at `csv`, with numbers of six digits.
+
+    Raises:
+      LookupError: the table is not one of these claims.
+    """
+    table = pd.read_csv(
+        csv, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, "")
+    )
+    if list(table.columns) != COLUMNS:
+        raise LookupError("other columns")
+    rows = table.to_dict("records")
+    found = []
+    for claim in claims:
+        own, *others = rows[: 1 + len(claim.tests)]
+        rows = rows[1 + len(claim.tests) :]
+        names = [(row["claim"], row["row"] == "beside", row["test"]) for row in others]
+        if own["row"] != "claim" or names != [(claim.number, test.beside, test.label) for test in claim.tests]:
+            raise LookupError(f"other tests of claim {claim.number}")
+        tests = tuple(
+            Tested(test, _outcome(row), row["to_decide"]) for test, row in zip(claim.tests, others, strict=True)
+        )
+        seeds = own["seeds_to_decide"]
+        found.append(
+            Judged(claim, own["scale"], own["verdict"], tests, None if np.isnan(seeds) else seeds, own["to_decide"])
+        )
+    if rows:
+        raise LookupError("more claims")
+    return found
+
+
+def _outcome(row: dict) -> Outcome:
+    effect = {field.name: row[field.name] for field in fields(Effect)[1:]}
+    p_supported, p_contradicted, seeds = (
+        None if np.isnan(row[name]) else row[name] for name in ("p_supported", "p_contradicted", "seeds_to_decide")
+    )
+    return Outcome(
+        row["verdict"],
+        Effect(row["effect"], **effect),
+        Sample(row["n"], row["pairing"], row["window"]),
+        p_supported=p_supported,
+        p_contradicted=p_contradicted,
+        sources=row["sources"],
+        note=row["note"],
+        seeds_to_decide=seeds,
+    )
+
+
+def lines(verdicts: Iterable[Judged]) -> list[str]:
     """A line for each claim: its number, verdict, effect and text; contradicted ones first, without those not run."""
-    rows = card[card["row"] == "claim"].set_index("claim")
-    texts = {claim.number: textwrap.shorten(claim.text, 70) for claim in claims}
-    judged = [number for number in texts if rows.loc[number, "verdict"] != VERDICTS[-1]]
-    judged.sort(key=lambda number: ("contradicted", "undecided", "supported").index(rows.loc[number, "verdict"]))
-    parts = [(number, verdict_words(rows.loc[number]), effect_words(rows.loc[number])) for number in judged]
-    return [f"{number:3}  {verdict:20}  {effect:32}  {texts[number]}" for number, verdict, effect in parts]
+    order = ("contradicted", "undecided", "supported")
+    known = sorted((one for one in verdicts if one.verdict in order), key=lambda one: order.index(one.verdict))
+    return [
+        f"{one.claim.number:3}  {verdict_words(one):20}  {effect_words(one):32}  {textwrap.shorten(one.claim.text, 70)}"
+        for one in known
+    ]
 
 
-def count_words(card: pd.DataFrame) -> str:
+def count_words(verdicts: Iterable[Judged]) -> str:
     """The number of claims with each verdict, in words."""
-    found = Counter(card.loc[card["row"] == "claim", "verdict"])
+    found = Counter(one.verdict for one in verdicts)
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS) + "."
 
 
-def next_steps(card: pd.DataFrame, plan: Plan) -> list[str]:
+def next_steps(verdicts: Iterable[Judged], plan: Plan) -> list[str]:
     """The commands that would settle the claims that are not run, a line for each figure or study."""
-    tests = card[(card["verdict"] == "not run") & (card["row"] == "test")]
-    shown = tests.assign(figure=tests["figure"].str.split()).explode("figure")
-    lines = []
+    claims: dict[str, list[int]] = {}
+    for one in verdicts:
+        lacking = [tested.test for tested in one.counted if tested.outcome.verdict == "not run"]
+        for figure in dict.fromkeys(figure for test in lacking for figure in figures_of(one.claim, test)):
+            claims.setdefault(figure, []).append(one.claim.number)
+    steps = []
     for name in (*FIGURES_OF_THE_PAPER, *STUDIES):
-        claims = shown.loc[shown["figure"] == name.removeprefix("figure_"), "claim"].unique()
         remedy = f"make {name} SCALE={plan.scale}" if name in plan.drawn else f"{name} is not available yet"
-        lines += [f"claims {', '.join(map(str, claims))}: {remedy}"] if len(claims) else []
-    return lines
+        steps += [f"claims {', '.join(map(str, claims[name]))}: {remedy}"] if name in claims else []
+    return steps
 
 
-def verdict_words(row: pd.Series) -> str:
+def verdict_words(one: Judged) -> str:
     """The verdict, marked where it is no evidence or rests on other sources."""
-    scale = f" ({row['scale']})" if row["evidence"] == "no" else ""
-    return f"{row['verdict']}{scale}{'*' if row['sources'] == 'other' else ''}"
+    scale = f" ({one.scale})" if not one.is_evidence and one.verdict != "not run" else ""
+    return f"{one.verdict}{scale}{'*' if one.sources == 'other' else ''}"
 
 
-def effect_words(row: pd.Series) -> str:
+def effect_words(one: Judged) -> str:
     """The effect with its interval and unit; empty without an effect."""
-    if np.isnan(row["effect"]):
+    effect = one.effect
+    if np.isnan(effect.estimate):
         return ""
-    is_relative = row["unit"] == "relative"
-    effect, low, high = (number_words(row[name], is_relative) for name in ("effect", "low95", "high95"))
-    interval = "" if np.isnan(row["low95"]) else f" [{low}, {high}]"
-    return f"{effect}{interval}{'' if is_relative else ' ' + row['unit']}".rstrip()
+    unit = one.counted[0].test.unit
+    estimate, low, high = (
+        number_words(value, unit == "relative") for value in (effect.estimate, effect.low95, effect.high95)
+    )
+    interval = "" if np.isnan(effect.low95) else f" [{low}, {high}]"
+    return f"{estimate}{interval}{'' if unit == 'relative' else ' ' + unit}".rstrip()
 
 
 def number_words(value: float, is_relative: bool = False) -> str:
@@ -107,9 +224,9 @@ def _to_decide(outcome: Outcome) -> str:
         return outcome.note or "no seed has a number"
     if np.isnan(outcome.sample.spread):
         return f"no number of seeds is known, because the seeds show no spread{_because(outcome.note)}"
-    if outcome.seeds_to_decide > MOST_SEEDS:
-        return f"more than {MOST_SEEDS:,} seeds, because the effect lies at the bound"
-    which = "finite seeds" if outcome.note.startswith("left out") else "seeds"
+    if outcome.seeds_to_decide > MAX_SEEDS:
+        return f"more than {MAX_SEEDS:,} seeds, because the effect lies at the bound"
+    which = "finite seeds" if outcome.sample.left_out else "seeds"
     seeds = f"{float(f'{outcome.seeds_to_decide:.2g}'):,.0f} {which}"
     return f"about {seeds}, if the effect stays: then {outcome.would_be}"
 
@@ -118,41 +235,50 @@ def _because(note: str) -> str:
     return f" ({note})" if note else ""
 
 
-def _test_row(claim: Claim, test: MeasuredTest | ComputedTest, outcome: Outcome, plan: Plan) -> dict:
+def figures_of(claim: Claim, test: MeasuredTest | ComputedTest) -> tuple[str, ...]:
+    """The figures and studies whose curves a test compares; an identity is of all figures of its claim."""
+    return claim.figures if isinstance(test, ComputedTest) else tuple(dict.fromkeys(term.figure for term in test.terms))
+
+
+def _test_row(one: Judged, tested: Tested) -> dict:
     """A test's comparison and outcome; a test that is not run has no numbers."""
+    test, outcome = tested.test, tested.outcome
     ran = outcome.verdict != "not run"
     row = {
-        **{"claim": claim.number, "row": "beside" if test.beside else "test", "test": test.label, "scale": plan.scale},
-        **{"plus": "", "minus": "", "metric": "", "unit": "", "to_decide": _to_decide(outcome)},
+        **{"claim": one.claim.number, "row": "beside" if test.beside else "test", "test": test.label},
+        **{"plus": "", "minus": "", "metric": "", "unit": test.unit, "to_decide": tested.to_decide, "scale": one.scale},
         **{name: value for name, value in asdict(outcome).items() if not name.startswith("p_") or ran},
         **asdict(outcome.sample),
         **asdict(outcome.effect),
         "effect": outcome.effect.estimate,
+        "figure": _numbers(figures_of(one.claim, test)),
+        "evidence": ("yes" if one.is_evidence_of(tested) else "no") if ran else "",
     }
     if isinstance(test, ComputedTest):
-        return row | {"figure": _numbers(claim.figures), "expect": "computed", "evidence": "yes"}
+        return row | {"expect": "computed"}
     metric = " against ".join(test.metrics)
     return row | {
-        "figure": _numbers(dict.fromkeys(term.figure for term in test.terms)),
         "plus": side_words(test, test.plus),
         "minus": side_words(test, test.minus),
         "metric": f"({metric}) / {test.over}" if test.over else metric,
-        **{"expect": test.expect, "margin": test.margin, "unit": test.unit},
-        "evidence": ("yes" if plan.scale == published.SCALE else "no") if ran else "",
+        **{"expect": test.expect, "margin": test.margin},
     }
 
 
-def _claim_row(claim: Claim, verdict: str, tests: list[dict], plan: Plan) -> dict:
+def _claim_row(one: Judged) -> dict:
     """The row of a claim; one with a single test also has that test's numbers."""
-    found = Counter(test["verdict"] for test in tests)
-    note = f"{len(tests)} tests: {', '.join(f'{found[name]} {name}' for name in VERDICTS if found[name])}"
-    several = {"claim": claim.number, "expect": claim.combine, "scale": plan.scale, "unit": "", "note": note}
-    evidence = "no" if any(test["evidence"] == "no" for test in tests) else "yes"
-    return (tests[0] if len(tests) == 1 else several) | {
-        **{"row": "claim", "test": "", "figure": _numbers(claim.figures), "verdict": verdict},
-        "evidence": evidence if verdict != "not run" else "",
-        "sources": weakest({test["sources"] for test in tests}),
+    claim = one.claim
+    found = Counter(tested.outcome.verdict for tested in one.counted)
+    note = f"{len(one.counted)} tests: {', '.join(f'{found[name]} {name}' for name in VERDICTS if found[name])}"
+    several = {"claim": claim.number, "expect": claim.combine, "scale": one.scale, "unit": "", "note": note}
+    row = (_test_row(one, one.counted[0]) if len(one.counted) == 1 else several) | {
+        **{"row": "claim", "test": "", "figure": _numbers(claim.figures), "verdict": one.verdict},
+        "evidence": ("yes" if one.is_evidence else "no") if one.verdict != "not run" else "",
+        "sources": one.sources,
     }
+    if one.verdict == "undecided":
+        row |= {"seeds_to_decide": one.seeds_to_decide, "to_decide": one.to_decide}
+    return row
 
 
 def _numbers(figures: Iterable[str]) -> str:

@@ -30,7 +30,7 @@ from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, sc
 from dyna_td.plan.planned import Plan
 from dyna_td.settings import Run
 
-MOST_SEEDS = 10_000  # a test that needs more is not worth its seeds
+MAX_SEEDS = 10_000  # a test that needs more is not worth its seeds
 DISAGREES = "Student's interval says otherwise"  # begins a note
 _LEAST_RANKED = 6  # seeds: with fewer an exact rank test cannot decide
 _LEAST_SECONDS = 1.0  # shorter trainings cannot be timed
@@ -90,7 +90,7 @@ def nearest_decision(claim: Claim, outcomes: list[Outcome]) -> Outcome:
     def seeds(outcome: Outcome) -> float:
         return math.inf if outcome.seeds_to_decide is None else outcome.seeds_to_decide
 
-    single = [outcome for outcome in open_ if outcome.would_be == settles and seeds(outcome) <= MOST_SEEDS]
+    single = [outcome for outcome in open_ if outcome.would_be == settles and seeds(outcome) <= MAX_SEEDS]
     return min(single, key=seeds) if single else max(open_, key=seeds)
 
 
@@ -143,9 +143,9 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     plus, minus = ([np.log(each) for each in side] for side in values) if test.relative else values
     by_seed = sum(plus) - sum(minus)
     sample = by_seed.dropna()
-    left_out = ", ".join(map(str, by_seed.index.difference(sample.index)))
-    described = Sample(str(len(sample)), "paired", _window(test, measured), len(sample))
-    remarks = [f"left out, not finite: seed {left_out}"] if left_out else []
+    left_out = by_seed.index.difference(sample.index)
+    described = Sample(str(len(sample)), "paired", _window(test, measured), len(sample), left_out=len(left_out))
+    remarks = [f"left out, not finite: seed {', '.join(map(str, left_out))}"] if len(left_out) else []
     if sample.empty:
         remarks.append(f"no run has seeds from {test.first_seed} on yet") if test.first_seed else None
         return Outcome("undecided", Effect(), described, 1.0, 1.0, note="; ".join(remarks))

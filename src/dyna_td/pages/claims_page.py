@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Collection
 
 import numpy as np
-import pandas as pd
 
 from dyna_td.evidence import labels, scorecard
 from dyna_td.evidence.claims import ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS
+from dyna_td.evidence.scorecard import Judged, Tested
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 
@@ -48,16 +48,15 @@ def claims(facts: Facts) -> str:
 
 def _claim(facts: Facts, number: int) -> list[str]:
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
-    row = facts.row(number)
-    words = scorecard.verdict_words(row).capitalize()
+    judged = facts.judged[number]
+    words = scorecard.verdict_words(judged).capitalize()
     lines = [f"### Claim {number}", "", f"**{words}.** {escaped(stated.text)} ({stated.place})", ""]
-    if finding and finding["verdict"] == verdict and row["evidence"] == "yes":
+    if finding and finding["verdict"] == verdict and judged.is_evidence:
         texts = {heading: _linked(escaped(one_line(finding[key]))) for key, heading in FINDINGS.items()}
         lines += [*(f"- *{heading}.* {text}" for heading, text in texts.items()), ""]
-    tests = facts.tests(number)
-    beside = (tests["row"] == "beside").sum()
-    summary = f"Tests: {len(tests) - beside}{f', and {beside} beside the claim' if beside else ''}"
-    lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(facts, tests)]
+    counted, beside = len(judged.counted), len(judged.tests) - len(judged.counted)
+    summary = f"Tests: {counted}{f', and {beside} beside the claim' if beside else ''}"
+    lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(judged)]
     for change in stated.history:
         if "text" in change:
             lines.append(f"- *Was {change['verdict']}* as: {escaped(one_line(change['text']))} ([why](#{CHANGES}))")
@@ -65,32 +64,31 @@ def _claim(facts: Facts, number: int) -> list[str]:
     return [*(lines if lines[-1] == "" else [*lines, ""]), "</details>", ""]
 
 
-def _tests(facts: Facts, tests: pd.DataFrame) -> list[str]:
-    rows = [[escaped(cell) for cell in test_cells(facts, test)] for _, test in tests.iterrows()]
+def _tests(judged: Judged) -> list[str]:
+    rows = [[escaped(cell) for cell in test_cells(tested)] for tested in judged.tests]
     return table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
 
 
-def test_cells(facts: Facts, row: pd.Series) -> list[str]:
-    """A line of a claim's table, from a row of the card: curves, the effect with its interval, seeds, verdict."""
-    test = facts.compared[row.name]
+def test_cells(tested: Tested) -> list[str]:
+    """A line of a claim's table: curves, the effect with its interval, seeds, verdict."""
+    test, outcome = tested.test, tested.outcome
     if isinstance(test, ComputedTest):
-        name, effect = test.label.replace("_", " "), f"{float(row['effect']):.3g}: {row['note']}"
-        return [name, effect, "", "-", row["verdict"]]
-    unit = row["unit"].replace("relative", "") if row["effect"] else ""
-    note = row["note"] if row["note"] != row["to_decide"] else ""
-    verdict = f"{row['verdict']}{' (beside)' if test.beside else ''}"
-    decide = f": {row['to_decide']}" if row["to_decide"] and not test.beside else ""
+        effect = f"{outcome.effect.estimate:.3g}: {outcome.note}"
+        return [test.label.replace("_", " "), effect, "", "-", outcome.verdict]
+    note = outcome.note if outcome.note != tested.to_decide else ""
+    verdict = f"{outcome.verdict}{' (beside)' if test.beside else ''}"
+    decide = f": {tested.to_decide}" if tested.to_decide and not test.beside else ""
     return [
-        _compared(test),
-        "; ".join(filter(None, [" ".join(filter(None, [_effect(row), unit])), note])),
-        beside_the_mean(row),
-        row["n"],
+        f"{test.label}{_task(test)}: {compared(test)}".replace("_", " "),
+        "; ".join(filter(None, [effect_words(tested), note])),
+        beside_the_mean(tested),
+        outcome.sample.n,
         f"{verdict}{decide}",
     ]
 
 
-def _compared(test: MeasuredTest) -> str:
-    """The label of a test, its task, the curves that it compares, and its window."""
+def compared(test: MeasuredTest) -> str:
+    """The curves that a test compares, and its window."""
 
     def name(term: Term) -> str:
         place = "" if term.place == test.label else f"{term.place}/"
@@ -101,7 +99,7 @@ def _compared(test: MeasuredTest) -> str:
     words = [f"({each})" if len(sides) > 1 < len(side) else each for each, side in zip(words, sides, strict=True)]
     part = labels.WINDOWS.get(test.window, "")
     ending = f", {part}" if part not in test.label else ""
-    return f"{test.label}{_task(test)}: {' minus '.join(words)}{ending}".replace("_", " ")
+    return f"{' minus '.join(words)}{ending}".replace("_", " ")
 
 
 def _task(test: MeasuredTest) -> str:
@@ -114,12 +112,14 @@ def _task(test: MeasuredTest) -> str:
     return f" ({environments.pop()}, n = {updates.pop()})"
 
 
-def _effect(test: pd.Series) -> str:
-    """An effect as "-22 (-101 to +37)", in per cent if it is relative."""
-    if not test["effect"]:
+def effect_words(tested: Tested) -> str:
+    """An effect as "-22 (-101 to +37) reward", in per cent if it is relative; empty without an effect."""
+    effect, unit = tested.outcome.effect, tested.test.unit
+    if np.isnan(effect.estimate):
         return ""
-    words = [signed(test, key) for key in ("effect", "low95", "high95") if test[key]]
-    return words[0] if len(words) < 3 else f"{words[0]} ({words[1]} to {words[2]})"
+    words, low, high = (signed(tested.test, value) for value in (effect.estimate, effect.low95, effect.high95))
+    interval = "" if np.isnan(effect.low95) else f" ({low} to {high})"
+    return f"{words}{interval}{'' if unit == 'relative' else f' {unit}'}".rstrip()
 
 
 def _linked(text: str) -> str:
@@ -185,29 +185,28 @@ def history(facts: Facts) -> str:
 
 def undecided(facts: Facts) -> str:
     """A line for each undecided claim: the seeds that would decide it, or why none would."""
-    rows = facts.card[(facts.card["row"] == "claim") & (facts.card["verdict"] == "undecided")]
-    lines = [[f"[{row['claim']}](#claim-{row['claim']})", escaped(row["to_decide"])] for _, row in rows.iterrows()]
+    open_ = {number: one for number, one in facts.judged.items() if one.verdict == "undecided"}
+    lines = [[f"[{number}](#claim-{number})", escaped(one.to_decide)] for number, one in open_.items()]
     return table(["claim", "the test on which it depends, and what would decide it"], lines)
 
 
-def beside_the_mean(test: pd.Series) -> str:
+def beside_the_mean(tested: Tested) -> str:
     """The cell beside a test's mean: interquartile mean, 90% interval, chance of improvement, shares of stuck seeds."""
-    parts = []
-    if test["iqm"]:
-        parts.append(f"iqm {signed(test, 'iqm')}")
-    if test["low90"]:
-        parts.append(f"90%: {signed(test, 'low90')} to {signed(test, 'high90')}")
-    if test["improvement"]:
-        parts.append(f"P {float(test['improvement']):.2f}")
-    if test["stuck_plus"]:
-        parts.append(f"stuck {100 * float(test['stuck_plus']):.0f}% and {100 * float(test['stuck_minus']):.0f}%")
+    effect, parts = tested.outcome.effect, []
+    if not np.isnan(effect.iqm):
+        parts.append(f"iqm {signed(tested.test, effect.iqm)}")
+    if not np.isnan(effect.low90):
+        parts.append(f"90%: {signed(tested.test, effect.low90)} to {signed(tested.test, effect.high90)}")
+    if not np.isnan(effect.improvement):
+        parts.append(f"P {effect.improvement:.2f}")
+    if not np.isnan(effect.stuck_plus):
+        parts.append(f"stuck {100 * effect.stuck_plus:.0f}% and {100 * effect.stuck_minus:.0f}%")
     return "; ".join(parts)
 
 
-def signed(test: pd.Series, key: str) -> str:
+def signed(test: MeasuredTest | ComputedTest, value: float) -> str:
     """A number of a test with its sign: in per cent if it is relative, without decimals from 100 on."""
-    value = float(test[key])
-    if test["unit"] == "relative":
+    if test.unit == "relative":
         return f"{100 * value:+.3g}%"
     return f"{value:+,.0f}" if 100 <= abs(value) < np.inf else f"{value:+.3g}"
 

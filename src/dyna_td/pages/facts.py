@@ -1,6 +1,6 @@
 """The published facts, reference/ and experiments/, as the pages and their tables read them."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,8 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import scorecard
-from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, load_claims
+from dyna_td.evidence.claims import Claim, ComputedTest, load_claims
+from dyna_td.evidence.scorecard import Judged
 from dyna_td.evidence.scores import Measured, published_reader
 from dyna_td.plan import costs
 from dyna_td.plan.planned import Figure, Plan
@@ -46,31 +47,19 @@ class Facts:
         return {finding["claim"]: finding for finding in found}
 
     @cached_property
-    def card(self) -> pd.DataFrame:
-        """The rows of claims.csv, empty cells as empty texts; a UserError if they are not of the current claims."""
+    def judged(self) -> dict[int, Judged]:
+        """The verdicts of claims.csv by claim; a UserError if they are not of the current claims."""
         csv, remedy = self.folder / "claims.csv", f"call `make claims SCALE={self.folder.name}`"
         with naming_damage(csv, remedy):
-            card = pd.read_csv(csv, dtype=str, keep_default_na=False)
-        asked = [str(number) for number, claim in self.stated.items() for _ in (claim, *claim.tests)]
-        if list(card.columns) != scorecard.COLUMNS or list(card["claim"]) != asked:
-            raise UserError(f"{csv} is not a table of the claims as they are now: {remedy}.")
-        return card
-
-    @cached_property
-    def compared(self) -> dict[Hashable, MeasuredTest | ComputedTest]:
-        """The test behind each row of `card` but the claims' own, by the row's index."""
-        tests = [test for claim in self.stated.values() for test in claim.tests]
-        return dict(zip(self.card.index[self.card["row"] != "claim"], tests, strict=True))
+            try:
+                return {one.claim.number: one for one in scorecard.read(csv, self.stated.values())}
+            except LookupError as error:
+                raise UserError(f"{csv} is not a table of the claims as they are now: {remedy}.") from error
 
     @cached_property
     def verdicts(self) -> dict[int, str]:
         """Each claim's verdict by its number."""
-        rows = self.card[self.card["row"] == "claim"]
-        return dict(zip(rows["claim"].astype(int), rows["verdict"], strict=True))
-
-    def row(self, number: int) -> pd.Series:
-        """A claim's own row of claims.csv, before those of its tests."""
-        return self.card[(self.card["claim"] == str(number)) & (self.card["row"] == "claim")].iloc[0]
+        return {number: one.verdict for number, one in self.judged.items()}
 
     def changes(self, number: int) -> list[tuple[dict, str]]:
         """The entries of a claim's history, each with the verdict that followed; the published one is the last."""
@@ -96,15 +85,12 @@ class Facts:
     def identities(self) -> list[int]:
         """The supported claims that rest on computed identities alone."""
         supported = [number for number, verdict in self.verdicts.items() if verdict == "supported"]
-        return [number for number in supported if (self.tests(number)["expect"] == "computed").all()]
+        tests = {number: [tested.test for tested in self.judged[number].tests] for number in supported}
+        return [number for number in supported if all(isinstance(test, ComputedTest) for test in tests[number])]
 
     def curves(self, name: str) -> pd.DataFrame:
         """The published curves of a figure or study, by panel, curve and metric."""
         return pd.read_csv(published.curves_csv(name, published.DIRECTORY)).set_index(["panel", "curve", "metric"])
-
-    def tests(self, number: int) -> pd.DataFrame:
-        """The rows of a claim's tests."""
-        return self.card[(self.card["claim"] == str(number)) & (self.card["row"] != "claim")]
 
     @cached_property
     def warm_up_goals(self) -> pd.DataFrame:

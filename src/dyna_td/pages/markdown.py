@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Iterable
 import pandas as pd
 
 from dyna_td.evidence import labels
+from dyna_td.evidence.claims import ComputedTest
 from dyna_td.evidence.outcomes import VERDICTS
+from dyna_td.evidence.scorecard import Tested, figures_of
 from dyna_td.evidence.statistics import half_width
 from dyna_td.pages import claims_page, marked_text, studies
 from dyna_td.pages.facts import Facts
@@ -188,10 +190,10 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     """A table of the paper's statements on a figure, in our words, and our measurements; empty without statements."""
     rows = []
     for claim in claims_page.claims_on(facts, figure.name):
-        tests = facts.tests(claim)
-        of_figure = tests["figure"].str.split().map(lambda shown: figure.name.removeprefix("figure_") in shown)
+        judged = facts.judged[claim]
+        tests = [tested for tested in judged.counted if figure.name in figures_of(judged.claim, tested.test)]
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
-        rows.append([text, escaped(_measured(facts, tests[of_figure & (tests["row"] == "test")]))])
+        rows.append([text, escaped(_measured(tests))])
     for number in read_checked(figure.source, "figure").get("paper", ()):
         panel, _, curve = number["curve"].partition("/")
         curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
@@ -200,26 +202,27 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     return table(["the paper", "here"], rows).split("\n") if rows else []
 
 
-def _measured(facts: Facts, tests: pd.DataFrame) -> str:
+def _measured(tests: list[Tested]) -> str:
     """The effects of up to three tests; of more, the smallest, the largest, and the number of each verdict."""
     if len(tests) <= 3:
-        return "; ".join(_in_short(facts, test) for _, test in tests.iterrows())
-    found = list(tests["verdict"])
+        return "; ".join(_in_short(tested) for tested in tests)
+    found = [tested.outcome.verdict for tested in tests]
     counted = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
-    ordered = tests.iloc[tests["effect"].astype(float).argsort()]
-    ends = " to ".join(claims_page.signed(ordered.iloc[end], "effect") for end in (0, -1))
-    units = set(tests["unit"].replace("relative", ""))
+    ordered = sorted(tests, key=lambda tested: tested.outcome.effect.estimate)
+    ends = " to ".join(claims_page.signed(end.test, end.outcome.effect.estimate) for end in (ordered[0], ordered[-1]))
+    units = {"" if tested.test.unit == "relative" else tested.test.unit for tested in tests}
     return f"{len(tests)} tests{f', {ends} {units.pop()}'.rstrip() if len(units) == 1 else ''}: {counted}"
 
 
-def _in_short(facts: Facts, test: pd.Series) -> str:
+def _in_short(tested: Tested) -> str:
     """A test's effect after its label, or after its curves if the label is a panel."""
-    name, effect, *_ = claims_page.test_cells(facts, test)
-    if test["expect"] == "computed":
-        return f"{test['test'].replace('_', ' ')}: {effect}"
-    panel, _, curves = name.partition(": ")
-    label = f"({panel.partition('/')[2][:1]}) {curves}" if "/" in test["test"] else test["test"]
-    return f"{label}: {effect.partition('; ')[0] or test['verdict']}"
+    test = tested.test
+    if isinstance(test, ComputedTest):
+        name, effect, *_ = claims_page.test_cells(tested)
+        return f"{name}: {effect}"
+    letter = test.terms[0].place.rpartition("/")[2][:1]
+    label = f"({letter}) {claims_page.compared(test)}" if test.is_within_panel else test.label
+    return f"{label}: {claims_page.effect_words(tested) or tested.outcome.verdict}"
 
 
 def deviations(facts: Facts | None = None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from dyna_td.errors import UserError, require_choice
@@ -22,11 +23,20 @@ FIRST_SELECTION_SEED, SELECTION_BLOCK, LAST_SELECTION_SEED = 1000, 100, 999_999
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure: `curves` maps a curve's key to its run; a closed form has none.
+    """One panel of a figure, as a YAML file declares it; all that draws, aggregates or judges takes it from the plan.
 
-    `states` names the `source` (own, buffer, ...) and the `moment` (early, late) of sampled states; `against` the
-    x-axis: `step`, `train_seconds` or `driving_steps`. All curves are compared with `baselines`, seed by seed.
-    The panel shows the first `seeds` seeds of its runs, or all if None.
+    Attributes:
+      metric: what it shows.
+      curves: the run of each curve, by the curve's key; a closed form has none.
+      closed_form: a key of `CLOSED_FORMS`, if nothing is trained.
+      states: the `source` (own, buffer, ...) and the `moment` (early, late) of sampled states, if it shows any.
+      against: the x-axis, `step`, `train_seconds` or `driving_steps`.
+      baselines: all curves are compared with these, seed by seed.
+      seeds: it shows the first ones of its runs; all if None.
+      labels: what the figure calls a curve, by its key; others have their agent's name.
+      key, title: its letter, and the words above it.
+      axes: `x_scale`, `y_scale` and `y_limits`, where they are declared.
+      is_drawn, is_smoothed: False where the YAML file says so.
     """
 
     metric: str
@@ -36,6 +46,17 @@ class Panel:
     against: str = "step"
     baselines: tuple[str, ...] = ()
     seeds: int | None = None
+    labels: dict[str, str] = field(default_factory=dict, kw_only=True)
+    key: str = field(default="", kw_only=True)
+    title: str = field(default="", kw_only=True)
+    axes: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    is_drawn: bool = field(default=True, kw_only=True)
+    is_smoothed: bool = field(default=True, kw_only=True)
+
+    @property
+    def run(self) -> Run:
+        """The run of the first curve, which names the panel's environment; a closed form has none."""
+        return next(iter(self.curves.values()))
 
 
 @dataclass(frozen=True)
@@ -47,6 +68,7 @@ class Figure:
     source: Path  # the YAML file
     panels: dict[str, Panel]
     shows: str = ""  # the panels' contents, in words
+    columns: int | None = None  # of the picture, if it is declared
 
     @property
     def runs(self) -> list[Run]:
@@ -60,12 +82,13 @@ class Figure:
         return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
 
     def as_plain_data(self) -> dict:
-        """The panels as they are drawn, with the names and the last steps of their runs."""
-        shown = {
-            key: {curve: [run.name, run.steps] for curve, run in panel.curves.items()}
+        """What the panels show, with the names and the last steps of their runs; words and axes do not matter."""
+        drawn = {"labels", "key", "title", "axes", "is_drawn", "is_smoothed"}
+        return {
+            key: {name: value for name, value in vars(panel).items() if name not in drawn}
+            | {"curves": {curve: [run.name, run.steps] for curve, run in panel.curves.items()}}
             for key, panel in self.panels.items()
         }
-        return {key: {**vars(panel), "curves": shown[key]} for key, panel in self.panels.items()}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 A panel of a figure names its curves, each a run; or it is a closed form. Curves with equal settings share a run.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
@@ -24,7 +25,7 @@ from dyna_td.registry import (
     require_environment,
     settings_type,
 )
-from dyna_td.settings import FROZEN_SOURCES, LARGEST, ControlSettings, Run, Settings, checked
+from dyna_td.settings import FROZEN_SOURCES, LARGEST, ControlSettings, Run, Settings, checked, is_whole
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 DIRECTORY = ROOT / "experiments"
@@ -71,12 +72,27 @@ def _at(place: str) -> Iterator[None]:
 
 def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
     content = read_checked(path, "figure")
-    most_steps = scale.fewer_steps.get(name, LARGEST)
+    max_steps = scale.fewer_steps.get(name, LARGEST)
     panels = {}
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
-            panels[key] = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, most_steps)
-    return Figure(name, content["title"], path, panels, content.get("shows", ""))
+            read = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, max_steps)
+            shown = {"is_drawn": panel.get("drawn", True), "is_smoothed": panel.get("smoothed", True)}
+            axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
+            title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
+            panels[key] = replace(read, key=key, title=title, axes=axes, **shown)
+    return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("columns"))
+
+
+def _filled(text: str, runs: Collection[Run]) -> str:
+    """A title or label with the value, in `runs`, of each setting that it names, as in "n = {planning_updates}"."""
+
+    def value(named: re.Match) -> str:
+        found = [getattr(run.settings, named[1], None) for run in runs]
+        words = dict.fromkeys(str(int(each) if is_whole(each) else each) for each in found if each is not None)
+        return ", ".join(words) or named[0]
+
+    return re.sub(r"\{(\w+)\}", value, text)
 
 
 def _closed_form(panel: dict) -> Panel:
@@ -85,7 +101,7 @@ def _closed_form(panel: dict) -> Panel:
     return Panel(require_choice(panel["metric"], metrics, f"metric of {form}"), {}, form)
 
 
-def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
+def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     environment = require_environment(panel["environment"])
     extent = scale.extents[kind_of(environment)]
     curves = {}
@@ -95,7 +111,7 @@ def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
             shown = len(run.seeds)
             seeds = tuple(range(max(shown, scale.more_seeds.get(run.name, 0))))
             fewer = (steps for name, steps in scale.fewer_steps.items() if fnmatchcase(run.name, name))
-            steps = min(most_steps, *fewer, run.steps)
+            steps = min(max_steps, *fewer, run.steps)
             curves[key] = replace(run.beginning(steps), seeds=seeds)
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
     against = panel.get("against", "step")
@@ -109,7 +125,9 @@ def _trained(panel: dict, scale: Scale, most_steps: int) -> Panel:
         makers = " and ".join(FROZEN_AGENTS)
         raise UserError(f"states of source {states['source']} exist only for {makers}, and only at the moment late.")
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
-    return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown)
+    named = {key: curve["label"] for key, curve in panel["curves"].items() if curve and "label" in curve}
+    labels = {key: _filled(label, [curves[key]]) for key, label in named.items()}
+    return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown, labels=labels)
 
 
 def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:

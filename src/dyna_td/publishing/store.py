@@ -6,23 +6,25 @@ It also draws the published pictures from the published tables, without TensorFl
 import contextlib
 import json
 import lzma
+import multiprocessing
 import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate
-from dyna_td.plan import finished
+from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.publishing import extract
 from dyna_td.records import provenance, published, results
-from dyna_td.records.files import IMPORTS, ROOT, write_whole
+from dyna_td.records.files import IMPORTS, ROOT, import_figure, write_whole
 from dyna_td.records.policy import load_policy, path_beside
 from dyna_td.settings import Run
 
@@ -61,6 +63,8 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
         _compress(published.states_csv(figure.name, directory), states.encode())
     with write_whole(published.curves_csv(figure.name, directory)) as file:
         file.write(curves)
+    with write_whole(results.scores_csv(published.curves_csv(figure.name, directory))) as file:
+        file.write(aggregate.scores_text(figure, read))
     keep(plan, [plan.all_runs[run.name] for run in made], source, directory)
 
 
@@ -186,23 +190,18 @@ def tell_snakemake(scale: str, runs: Iterable[Run], directory: Path) -> None:
 
 
 def draw_all(figures: Sequence[str]) -> list[Path]:
-    """Draws `figures` where they are published, one process each; returns the PNGs.
-
-    Raises:
-      UserError: if the tables of one are damaged, or its script refuses them.
-    """
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda figure: draw(figure, published.HERE, published.HERE), figures))
+    """Draws `figures` where they are published, several at once; returns the PNGs. Raises UserError as `draw`."""
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(partial(draw, directory=published.HERE, output=published.HERE), figures))
 
 
 def draw(figure: str, directory: Path, output: Path) -> Path:
-    """Draws one figure from its tables in `directory`, PNG and PDF; see `draw_all`."""
+    """Draws one figure from its tables in `directory`, PNG and PDF.
+
+    Raises:
+      UserError: a table is missing or damaged.
+    """
     png, curves = Path(output) / figure / f"{figure}.png", published.curves_csv(figure, directory)
-    tables = ["--curves", str(curves), "--scale", published.SCALE, "--output", str(png)]
-    command = [sys.executable, str(ROOT / "figures" / "draw.py"), figure, *tables]
-    drawn = subprocess.run(command, env=os.environ | IMPORTS, capture_output=True, text=True)
-    if drawn.returncode:
-        said = drawn.stderr.strip().splitlines() or [f"the script ended with status {drawn.returncode}."]
-        fault = said[-1].removeprefix("error: ").partition(";")[0].rstrip(".")
-        raise UserError(f"{figure} cannot be drawn from {directory}: {fault}; {published.again(curves.parent)}.")
+    plan, remedy = plans.load_plan(published.SCALE), published.again(curves.parent)
+    import_figure("draw").draw(plan, figure, curves, png, remedy)
     return png

@@ -3,7 +3,9 @@
 import contextlib
 import errno
 import glob
+import importlib
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,14 @@ ROOT = PACKAGE.parents[1]  # the project's, unless this is an installed wheel
 IS_CHECKOUT = (ROOT / "experiments").is_dir()
 IMPORTS = {"PYTHONPATH": str(ROOT / "src")}  # environment of processes that import this checkout
 LONGEST_FILE_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names
+
+
+def import_figure(script: str) -> Any:
+    """A script of figures/ as a module; a checkout has them, an installed wheel does not."""
+    folder = str(ROOT / "figures")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module(script)
 
 
 @contextlib.contextmanager

@@ -14,8 +14,8 @@ from dyna_td.search.rules import RULES
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
-MOST_ITERATIONS = 4_000  # in a fill, because `Streams` numbers inner steps below 4096
-MOST_ITERATIONS_A_STEP = 10  # per step of `chain_steps`, which bounds restarts that cost no step (ours)
+MAX_ITERATIONS = 4_000  # in a fill, because `Streams` numbers inner steps below 4096
+MAX_ITERATIONS_A_STEP = 10  # per step of `chain_steps`, which bounds restarts that cost no step (ours)
 
 # Counters since training began, named as their metrics (`records.metrics.DYNA_METRICS`).
 COUNTERS = (
@@ -78,7 +78,7 @@ class SearchControl(tf.Module):
         if rule.continues:
             state = tf.where(self.has_begun, self.chain, state)
         last = state  # s tilde, the last accepted state
-        most_iterations = tf.minimum(MOST_ITERATIONS, MOST_ITERATIONS_A_STEP * chain_steps)
+        most_iterations = tf.minimum(MAX_ITERATIONS, MAX_ITERATIONS_A_STEP * chain_steps)
         most = tf.int32.max if self.settings.full_chains else m
         # Alg. 4: c < k and i < k_b. Its k is m here, and its i is `used`; our i also counts restarts that cost no step.
         active = (count < most) & (used < chain_steps)

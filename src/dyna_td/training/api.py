@@ -12,7 +12,7 @@ from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
 from dyna_td.records.provenance import machine
-from dyna_td.settings import MOST_SEEDS, MOST_STEPS, Run, Settings, is_whole
+from dyna_td.settings import MAX_SEEDS, MAX_STEPS, Run, Settings, is_whole
 from dyna_td.training.progress import progress as shown
 
 
@@ -60,11 +60,11 @@ def train(
     agent = own_agents.require_agent(own_agents.adopt(agent) if isinstance(agent, type) else agent, environment)
     seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
     is_good = all(is_whole(seed) and 0 <= seed < 10**6 for seed in seeds)
-    if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MOST_SEEDS:
+    if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MAX_SEEDS:
         raise UserError(f"seeds are {seeds!r}, expected whole numbers from 0 to 999999, each once.")
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
-        if not (is_whole(number) and 0 < number <= MOST_STEPS):
-            raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MOST_STEPS}.")
+        if not (is_whole(number) and 0 < number <= MAX_STEPS):
+            raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MAX_STEPS}.")
     made = plans.make_settings(environment, agent, settings)
     run = Run(environment, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
     import_tensorflow()

@@ -1,0 +1,77 @@
+"""The twelve panels of figures 4 and 12 together, as rliable has it: profiles and probabilities of improvement.
+
+Scores are those of scores.csv, a mean return over learning for each seed, as shares of the range that returns can have.
+Resamples draw seeds with replacement within each panel (Agarwal et al., 2021), from a fixed seed of their own.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dyna_td.evidence.statistics import LEVEL
+from dyna_td.plan.planned import Plan
+from dyna_td.records import published, results
+from dyna_td.records.results import naming_damage
+
+FIGURES = ("figure_4", "figure_12")
+# The lowest and the highest return of an episode.
+RETURNS = {"MountainCar-v0": (-2000, 0), "GridWorld": (-2000, 0), "Acrobot-v1": (-500, 0), "CartPole-v1": (0, 500)}
+RESAMPLES = 1_999
+_SEED = 20_220_802
+
+
+class Interval(NamedTuple):
+    """A number, or several, with the ends of its 95% interval."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def scores(plan: Plan, directory: Path = published.DIRECTORY) -> dict[str, np.ndarray]:
+    """The scores of each curve that all panels have, from 0, the lowest return, to 1, the highest: [panels, seeds].
+
+    Raises:
+      UserError: a table is missing or damaged.
+    """
+    panels: list[pd.DataFrame] = []
+    for name in FIGURES:
+        path = results.scores_csv(published.curves_csv(name, directory))
+        with naming_damage(path, published.again(path)):
+            table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")
+        for key, panel in plan.figure(name).panels.items():
+            low, high = RETURNS[panel.run.environment]
+            panels.append((table.loc[key].dropna(axis="columns") - low) / (high - low))
+    shared = [curve for curve in panels[0] if all(curve in panel for panel in panels)]
+    return {curve: np.stack([panel[curve].to_numpy() for panel in panels]) for curve in shared}
+
+
+def profile(of_curve: np.ndarray, thresholds: np.ndarray) -> Interval:
+    """The share of trainings, [panels, seeds], whose score exceeds each threshold, with its interval: [thresholds]."""
+    above = of_curve[:, :, None] > thresholds  # [panels, seeds, thresholds]
+    shares = np.stack([above[_rows(draw), draw].mean(axis=(0, 1)) for draw in _draws(of_curve.shape)])
+    return _interval(above.mean(axis=(0, 1)), shares)
+
+
+def improvement(plus: np.ndarray, minus: np.ndarray) -> Interval:
+    """The chance that a training of `plus` has a larger score than one of `minus`, the mean over panels."""
+    wins = (np.sign(plus[:, :, None] - minus[:, None, :]) + 1) / 2  # [panels, seeds of plus, seeds of minus]
+    draws = zip(_draws(plus.shape), _draws(minus.shape, 1), strict=True)
+    means = np.stack([wins[_rows(mine)[..., None], mine[:, :, None], theirs[:, None]].mean() for mine, theirs in draws])
+    return _interval(wins.mean(), means)
+
+
+def _draws(shape: tuple[int, ...], stream: int = 0) -> np.ndarray:
+    """The places of the resampled seeds, [resamples, panels, seeds]."""
+    return np.random.default_rng([_SEED, stream]).integers(shape[1], size=(RESAMPLES, *shape))
+
+
+def _rows(draw: np.ndarray) -> np.ndarray:
+    return np.arange(len(draw))[:, None]
+
+
+def _interval(value: np.ndarray, resampled: np.ndarray) -> Interval:
+    low, high = np.quantile(resampled, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
+    return Interval(value, low, high)
