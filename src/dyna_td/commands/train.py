@@ -25,7 +25,7 @@ from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
 from dyna_td.training import outputs
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
-from dyna_td.training.progress import progress
+from dyna_td.training.progress import STEPS, progress
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -159,7 +159,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     from dyna_td.training.tensorboard import Events
     from dyna_td.training.trainer import execute
 
-    with workplace(csv), progress(run.name) as show:
+    with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
         events = Events(folder / csv.stem) if folder else None
 
         def watch(records: pd.DataFrame) -> None:
@@ -197,7 +197,7 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
     import_tensorflow()
     from dyna_td.training.trainer import execute_sweep
 
-    with workplace(csv), progress(run.name) as show:
+    with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
         outcomes = execute_sweep(candidates, show, checkpoint)
     sweep = pd.concat(
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)
