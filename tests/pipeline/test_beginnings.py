@@ -135,7 +135,8 @@ def test_progress_counts_runs_and_the_steps_that_jobs_and_checkpoints_hold(scree
     screen.emit(event("JOB_FINISHED", job_id=0))
     shown = screen.stream.getvalue()
     lines = [line.rpartition(", about ")[0] for line in shown.splitlines()]
-    assert lines == [f"figure_2: {runs} of 2 runs, {share}% of the steps" for runs, share in ((0, 10), (0, 35), (1, 60))]
+    words = ["0 of 2 runs, 10%", "0 of 2 runs, 35%", "1 of 2 runs, 60%"]
+    assert lines == [f"figure_2: {each} of the steps" for each in words]
     assert shown.count(" left\n") == 3 and "chatter" not in shown
 
 

@@ -86,13 +86,16 @@ def _train(options: argparse.Namespace) -> None:
     if run.sweep:
         facts["learning_rate_selection"] = choice = _choose_learning_rate(run, options)
         run = run.with_learning_rate(choice["learning_rate"])
-    outputs.require_own(options.output, run)
-    _train_and_write(run, options.output, facts, options)
+    if outputs.require_own(options.output, run):
+        done = f"{options.output} holds this training, finished; delete it to train again"
+    else:
+        _train_and_write(run, options.output, facts, options)
+        done = f"wrote {options.output}"
     picture = options.output.with_suffix(".png")
     script = os.path.relpath(ROOT / "figures" / "runs.py")
     command = shlex.join(["python", script, str(options.output), "--output", str(picture)])
     draw = f"; next: {command}" if IS_CHECKOUT else ""
-    print(f"wrote {options.output}{draw}")
+    print(f"{done}{draw}")
 
 
 def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:

@@ -101,7 +101,8 @@ class Forecast:
 
     def minutes(self, now: float) -> float:
         """The minutes until the last job ends. Free cores take the longest of the waiting jobs, as Snakemake does."""
-        running, waiting = [], {}
+        running: list[float] = []
+        waiting: dict[str, float] = {}
         common = self._speed.value(1.0)
         for job in self.trainings.values():
             if job.has_ended:

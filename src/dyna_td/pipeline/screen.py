@@ -82,12 +82,14 @@ class Screen(logging.Handler):
     def _hear_an_interruption(self) -> None:
         """Notes Ctrl-C, which ends the jobs, too: then none of them has failed."""
         before = signal.getsignal(signal.SIGINT)
+        if not callable(before):
+            return
 
-        def note(*arguments) -> None:
+        def note(number: int, frame: Any) -> None:
             self.is_stopping = True
-            before(*arguments)
+            before(number, frame)
 
-        if callable(before) and threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, note)
 
     def emit(self, record: Any) -> None:
@@ -172,9 +174,11 @@ class Screen(logging.Handler):
         done = f"{len(self.jobs) - len(self.waiting)} of {len(self.jobs)} runs"
         if not self.waiting:
             return f"{names}: {done}, all trained"
-        minutes = self.forecast.minutes(time.monotonic())
-        left = f"{minutes / 60:.0f} hours" if minutes > 150 else f"{minutes:.0f} minutes" if minutes > 1.5 else "a minute"
-        return f"{names}: {done}, {int(100 * self.forecast.share)}% of the steps, about {left} left"
+        share, minutes = int(100 * self.forecast.share), self.forecast.minutes(time.monotonic())
+        left = (
+            "a minute" if minutes < 1.5 else f"{minutes:.0f} minutes" if minutes < 150 else f"{minutes / 60:.0f} hours"
+        )
+        return f"{names}: {done}, {share}% of the steps, about {left} left"
 
     def _print(self, text: str) -> None:
         self._write(text, end="\n")

@@ -1,4 +1,4 @@
-"""The progress of a training job: a bar on a terminal, a plain line every few seconds elsewhere, a file for programs."""
+"""The progress of a training job: a bar on a terminal, else a plain line every few seconds, and a file for programs."""
 
 import contextlib
 import json
