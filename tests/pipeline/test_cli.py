@@ -18,6 +18,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
 from dyna_td.records import provenance
 from dyna_td.records.files import ROOT
+from dyna_td.registry import AGENTS, LEARNERS
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
@@ -179,6 +180,17 @@ def test_list_shows_only_lines_with_all_words(monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines and all("MazeGridWorld/dyna_" in line and "/n30-" in line and "queuegoals" in line for line in lines)
     assert cli.main(["list", "nosuchword"]) == 2
+
+
+def test_list_explains_every_agent_and_counts_the_runs_of_a_common_one(capsys):
+    assert cli.main(["list"]) == 0
+    explained = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("  "))
+    assert all(len(explained[name]) > 20 for name in [*AGENTS, *LEARNERS])
+    assert explained["dyna_td_long"] != explained["dyna_td"]
+    assert cli.main(["list", "er"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[0] == "er" and len(lines) < 30
+    assert "  figure_4: runs: 8; `list figure_4 er` shows them" in lines
 
 
 def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeypatch):

@@ -47,15 +47,15 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.usage = "%(prog)s --env ID --agent NAME --output CSV [--seeds SEEDS] [--steps N] [--setting X ...]"
     train.formatter_class = argparse.RawDescriptionHelpFormatter
     train.epilog = (
+        f"agents:\n{arguments.agents(registry.AGENTS)}\n"
+        f"agents on {registry.SUPERVISED_TASK}:\n{arguments.agents(registry.LEARNERS)}\n\n"
         "examples:\n"
         "  python -m dyna_td train --env GridWorld --agent dyna_td --seeds 0-4 --steps 20000 --output td.csv\n"
         "  python -m dyna_td train --env LunarLander-v3 --agent er --learning-rate 1e-4 --output lander.csv"
     )
     environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
     train.add_argument("--env", required=True, metavar="ID", help=environments)
-    agents = f"{', '.join(registry.AGENTS)}, or module:Class; "
-    agents += f"on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
-    train.add_argument("--agent", required=True, metavar="NAME", help=agents)
+    train.add_argument("--agent", required=True, metavar="NAME", help="one of those below, or module:Class")
     train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
     train.add_argument("--seeds", type=arguments.seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")
     steps = "environment steps, or mini-batch updates of the supervised task (default: 50000)"

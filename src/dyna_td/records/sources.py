@@ -59,6 +59,15 @@ def file_of(module: str) -> Path | None:
     return path if path.suffix == ".py" and not is_library else None
 
 
+def docstring(path: str) -> str:
+    """The docstring of the class "module:class" of `SCIENCE`, or of the user's own, without an import of its module."""
+    module, _, name = path.partition(":")
+    place = file_of(module)
+    classes = _tree(place).body if place else []
+    found = (ast.get_docstring(node) for node in classes if isinstance(node, ast.ClassDef) and node.name == name)
+    return next(found, None) or ""
+
+
 @cache
 def _imports(name: str, path: Path) -> list[str]:
     """The modules that a file's import statements name, those within functions included."""
