@@ -29,7 +29,7 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     compared = add("compare", _compare, text, parents=[scaled])
     text = "two CSVs of trainings; or figures, figure_1, ... (default: all finished figures)"
     compared.add_argument("names", nargs="*", metavar="CSV or FIGURE", help=text)
-    text = "the picture of two trainings (default: their names joined, in this folder)"
+    text = "the picture of two trainings (default: their names joined, beside the first)"
     compared.add_argument("--output", type=Path, metavar="PNG", help=text)
 
 
@@ -102,7 +102,9 @@ def _compare(options: argparse.Namespace) -> None:
 def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
     print("\n".join(lines))
-    picture = picture or Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
+    own = [csv.parent for csv in csvs if published.DIRECTORY not in csv.resolve().parents]
+    name = f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png"
+    picture = picture or next(iter(own), Path()) / name
     script, paths = str(ROOT / "figures" / "runs.py"), map(str, csvs)
     command = [sys.executable, script, *paths, "--title", f"{lines[0]} {lines[-1]}", "--output", str(picture)]
     done = subprocess.run(command, env=os.environ | IMPORTS, stderr=subprocess.PIPE, text=True)

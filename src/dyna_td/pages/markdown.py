@@ -146,15 +146,19 @@ def results(facts: Facts) -> str:
 
 def figures(facts: Facts) -> str:
     """A line for each figure: its picture, what it shows, the claims on it, and its minutes at the default scale."""
-    quick, rows = load_plan("quick"), []
+    rows = []
     for name, figure in facts.plan.figures.items():
         number = name.removeprefix("figure_")
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
-        minutes = expense.minutes(quick, [quick.figures[name]], 2, expense.estimated)
-        rows.append(
-            [picture, shows, claims_page.verdicts_on(facts, name), f"{minutes:.0f}" if minutes > 0.5 else "< 1"]
-        )
+        rows.append([picture, shows, claims_page.verdicts_on(facts, name), _quick_minutes(name)])
     return table(["figure", "shows", "claims", "minutes"], rows)
+
+
+def _quick_minutes(name: str) -> str:
+    """The minutes of a figure at the default scale on two idle cores."""
+    quick = load_plan("quick")
+    minutes = expense.minutes(quick, [quick.drawn[name]], 2, expense.estimated)
+    return f"{minutes:.0f}" if minutes > 0.5 else "< 1"
 
 
 def gallery(facts: Facts) -> str:
@@ -163,11 +167,10 @@ def gallery(facts: Facts) -> str:
     for name, figure in facts.plan.drawn.items():
         if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
-        cost = _two_digits(facts.jobs([figure])["minutes"].sum())
-        cost = "Trains nothing" if cost == "none" else f"{cost} core-minutes"
-        facts_line = ". ".join(
-            filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), f"`make {name}`", cost])
-        )
+        published_cost = _two_digits(facts.jobs([figure])["minutes"].sum())
+        cost = f"`make {name}`: {_quick_minutes(name)} min on two cores"
+        cost += "" if published_cost == "none" else f"; `SCALE=paper`: {published_cost} core-minutes"
+        facts_line = ". ".join(filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
         lines += [
             f"![{figure.title}](../reference/{name}/{name}.png)",
