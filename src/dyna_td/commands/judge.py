@@ -14,6 +14,7 @@ from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, published, results
 from dyna_td.records.files import IMPORTS, ROOT, write_whole
+from dyna_td.training.progress import counted
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -53,8 +54,9 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = published.HERE / "claims.csv", published_reader()
     else:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
-    card = scorecard.scorecard(stated, plan, read)
-    others = readings.judged(readings.load_readings(plan, stated), plan, read)
+    card = scorecard.scorecard(counted(stated, "claims judged"), plan, read)
+    found = readings.load_readings(plan, stated).items()
+    others = readings.judged(counted(found, "other readings judged"), plan, read)
     _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
     for line in scorecard.lines(card, stated):
         print(line)

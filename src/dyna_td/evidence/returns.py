@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import labels
 from dyna_td.plan import plans
 from dyna_td.records import published
+from dyna_td.settings import Run
 
 
 @dataclass(frozen=True)
@@ -42,16 +44,17 @@ def load_returns(figure: str = "figure_4", seeds: int | None = None) -> Returns:
         raise UserError(f"the panels of {figure} have no curve of returns in common: name another figure.")
     runs = {curve: [panel.curves[curve] for panel in panels] for curve in curves}
     shown = seeds or min(panel.seeds or len(run.seeds) for panel in panels for run in panel.curves.values())
-    tables = {}
-    for curve in curves:
-        tables[curve] = []
-        for run in runs[curve]:
-            records = published.read_records(run.name, last_seed=shown - 1)
-            returns = records[(records["metric"] == "return") & (records["seed"] < shown)]
-            tables[curve].append(returns.pivot(index="seed", columns="step", values="value"))
+    tables = {curve: [_returns(run, shown) for run in runs[curve]] for curve in curves}
     steps = set.intersection(*(set(table.columns) for found in tables.values() for table in found))
     return Returns(
         {curve: np.stack([table[sorted(steps)].to_numpy() for table in found], -1) for curve, found in tables.items()},
         np.array(sorted(steps)),
         [f"{labels.task(run.environment)}, n = {run.settings.planning_updates}" for run in runs[curves[0]]],
     )
+
+
+def _returns(run: Run, seeds: int) -> pd.DataFrame:
+    """The published returns of the first seeds of a run: a row for each seed, a column for each step."""
+    records = published.read_records(run.name, last_seed=seeds - 1)
+    returns = records[(records["metric"] == "return") & (records["seed"] < seeds)]
+    return returns.pivot(index="seed", columns="step", values="value")

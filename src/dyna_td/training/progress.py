@@ -6,9 +6,10 @@ import os
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 from tqdm import tqdm
@@ -17,6 +18,7 @@ SECONDS_BETWEEN_LINES = 5.0
 STEPS = "steps"  # the name of the file in a training's workplace
 
 Progress = Callable[[int, int], None]
+_Item = TypeVar("_Item")
 
 
 class _Shown(ABC):
@@ -107,3 +109,17 @@ def read(file: Path) -> int | None:
         return json.loads(file.read_text())[0]
     except FileNotFoundError:
         return None
+
+
+def counted(items: Collection[_Item], words: str, stream=None) -> Iterator[_Item]:
+    """Yields `items` and shows how many are done: a bar on a terminal, elsewhere a line every few seconds."""
+    stream = stream or sys.stderr
+    if stream.isatty():
+        yield from tqdm(items, desc=words, file=stream, leave=False)
+        return
+    shown = time.monotonic()
+    for done, item in enumerate(items):
+        if time.monotonic() - shown >= SECONDS_BETWEEN_LINES:
+            print(f"{words}: {done} of {len(items)}", file=stream, flush=True)
+            shown = time.monotonic()
+        yield item
