@@ -26,10 +26,12 @@ COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minute
 
 def fill() -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
+    from dyna_td.pages import agents  # it needs this module
+
     facts = Facts()
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
-        "docs/README.md": (answer,),
+        "docs/README.md": (advice, answer),
         "docs/claims.md": (claims_page.overview, claims_page.history, claims_page.undecided, claims_page.claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
@@ -47,6 +49,7 @@ def fill() -> None:
             studies.regression,
         ),
         "docs/figures.md": (gallery,),
+        "docs/agents.md": (agents.agents,),
     }
     for page, parts in pages.items():
         marked_text.replace(ROOT / page, {part.__name__: part(facts) for part in parts})
@@ -194,7 +197,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
         tests = facts.tests(claim)
         of_figure = tests["figure"].str.split().map(lambda shown: figure.name.removeprefix("figure_") in shown)
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
-        rows.append([text, escaped(_measured(facts, tests[of_figure & (tests["row"] == "test")]))])
+        rows.append([text, escaped(measured(facts, tests[of_figure & (tests["row"] == "test")]))])
     for number in read_checked(figure.source, "figure").get("paper", ()):
         panel, _, curve = number["curve"].partition("/")
         curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
@@ -203,7 +206,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     return table(["the paper", "here"], rows).split("\n") if rows else []
 
 
-def _measured(facts: Facts, tests: pd.DataFrame) -> str:
+def measured(facts: Facts, tests: pd.DataFrame) -> str:
     """The effects of up to three tests; of more, the smallest, the largest, and the number of each verdict."""
     if len(tests) <= 3:
         return "; ".join(_in_short(facts, test) for _, test in tests.iterrows())

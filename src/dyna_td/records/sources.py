@@ -60,12 +60,17 @@ def file_of(module: str) -> Path | None:
 
 
 def docstring(path: str) -> str:
-    """The docstring of the class "module:class" of `SCIENCE`, or of the user's own, without an import of its module."""
+    """The docstring of the class "module:class" of `SCIENCE`, or of the user's own, without an import of its module.
+
+    Without a class it is the module's.
+    """
     module, _, name = path.partition(":")
     place = file_of(module)
-    classes = _tree(place).body if place else []
-    found = (ast.get_docstring(node) for node in classes if isinstance(node, ast.ClassDef) and node.name == name)
-    return next(found, None) or ""
+    if not place:
+        return ""
+    tree = _tree(place)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    return next((text for node in (classes if name else [tree]) if (text := ast.get_docstring(node))), "")
 
 
 @cache
