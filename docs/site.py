@@ -34,7 +34,7 @@ def on_page_markdown(markdown, page, config, files):
     def replace(match: re.Match) -> str:
         bang, text, path = match.groups()
         if path.endswith(".png"):
-            return f"{bang}[{text}]({path})"
+            return f"[![{text}]({path})]({path})" if bang else f"[{text}]({path})"  # a click shows it in its own size
         return f"[{text}]({config.repo_url.rstrip('/')}/blob/main/{path})" if config.repo_url else f"{text} (`{path}`)"
 
     if page.file.src_uri == "agents.md":
