@@ -12,7 +12,7 @@ STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' 
 
 .DEFAULT_GOAL := help
 .PHONY: help setup install test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
-	readme gallery compare estimate benchmark benchmark-peers lint archive
+	readme gallery docs compare estimate benchmark benchmark-peers lint archive
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -103,6 +103,10 @@ gallery: setup  ##! draw the published pictures again, from the published tables
 archive: setup  ##! the last commit, code and results, as one file with its checksum: for a release
 	@name=dyna_td-$$($(BIN)/python -c 'import dyna_td; print(dyna_td.__version__)'); mkdir -p dist; \
 	git archive --prefix=$$name/ --output dist/$$name.tar.gz HEAD && cd dist && sha256sum $$name.tar.gz | tee $$name.sha256
+
+docs: setup  ## build the documentation as a site, and serve it at http://127.0.0.1:8000
+	@$(BIN)/python -c 'import material' 2> /dev/null || $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@$(BIN)/mkdocs serve
 
 benchmark: setup  ##! measure the speed of training, on one thread
 	$(BIN)/python benchmarks/speed.py --output results/benchmark/benchmark.csv

@@ -1,17 +1,27 @@
-"""Makes links out of docs/, which work in the repository, work in the site too: pictures go with it."""
+"""Adds the pages of agents and of Python to the site, and makes links out of docs/ work there: pictures go with it."""
 
 import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
 
+from dyna_td.pages import agents, api
+from dyna_td.pages.facts import Facts
+from dyna_td.registry import AGENTS
+
 ROOT = Path(__file__).parents[1]
 _OUTSIDE = re.compile(r"(!?)\[([^\]]*)\]\(\.\./([^)#]+)\)")
 
 
 def on_files(files, config):
-    """Adds the pictures of reference/ that pages show or link to."""
-    pages = [Path(file.abs_src_path).read_text(encoding="utf-8") for file in files.documentation_pages()]
+    """Adds the generated pages, and the pictures of reference/ that pages show or link to."""
+    facts = Facts()
+    generated = {f"agent-{name}.md": agents.page(facts, name) for name in AGENTS} | {"api.md": api.page()}
+    for name, text in generated.items():
+        files.append(File.generated(config, name, content=text))
+    pages = [
+        Path(file.abs_src_path).read_text(encoding="utf-8") for file in files.documentation_pages() if file.abs_src_path
+    ]
     pictures = {path for page in pages for _, _, path in _OUTSIDE.findall(page) if path.endswith(".png")}
     for picture in sorted(pictures):
         files.append(File.generated(config, picture, abs_src_path=str(ROOT / picture)))
@@ -24,7 +34,9 @@ def on_page_markdown(markdown, page, config, files):
     def replace(match: re.Match) -> str:
         bang, text, path = match.groups()
         if path.endswith(".png"):
-            return f"{bang}[{text}]({path})"
+            return f"[![{text}]({path})]({path})" if bang else f"[{text}]({path})"  # a click shows it in its own size
         return f"[{text}]({config.repo_url.rstrip('/')}/blob/main/{path})" if config.repo_url else f"{text} (`{path}`)"
 
+    if page.file.src_uri == "agents.md":
+        markdown = re.sub(r"\[(\w+)\]\(\.\./src[^)]*agents/[^)]*\)", r"[\1](agent-\1.md)", markdown)
     return _OUTSIDE.sub(replace, markdown)

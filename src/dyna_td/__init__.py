@@ -6,7 +6,7 @@ and `registry` list the valid choices, `plan` turns YAML files into runs, `recor
 the claims, `pages` writes reports, `publishing` fills reference/, and `playing` shows trained agents. `cli` and
 `commands` are the command line, and `pipeline` serves the Snakefile.
 
-For Python users: `train`, `Result`, `load_policy`, `Policy` (docs/using.md).
+For Python users: `train`, `Result`, `load_policy`, `Policy`, `load_returns`, `Returns` (docs/using.md).
 """
 
 from pathlib import Path
@@ -19,7 +19,8 @@ if not (_HERE / "envs").is_dir():  # a checkout has the environments at its top 
 
 _PUBLIC = {name: "training.api" for name in ("train", "Result")}
 _PUBLIC |= {name: "records.policy" for name in ("load_policy", "Policy")}
-__all__ = ["Policy", "Result", "load_policy", "train"]
+_PUBLIC |= {name: "evidence.returns" for name in ("load_returns", "Returns")}
+__all__ = ["Policy", "Result", "Returns", "load_policy", "load_returns", "train"]
 
 
 def __getattr__(name: str):

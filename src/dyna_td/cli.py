@@ -42,8 +42,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as signal:
         place = " ".join(getattr(signal, "__notes__", [])) or "the beginning"
-        print(f"stopped at {place}; the same command continues there.", file=sys.stderr)
-        return getattr(signal, "status", 130)
+        status = getattr(signal, "status", 130)
+        what = "stopped" if status == 130 else f"error: {signal} stopped this"  # Ctrl-C is no error
+        print(f"{what} at {place}; the same command continues there.", file=sys.stderr)
+        return status
     return 0
 
 

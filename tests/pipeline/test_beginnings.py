@@ -2,6 +2,8 @@
 
 import io
 import lzma
+import signal
+import time
 from dataclasses import replace
 from types import SimpleNamespace as Facts
 
@@ -9,9 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dyna_td.pipeline.lock import workplace
 from dyna_td.pipeline.screen import Screen
 from dyna_td.plan import plans
 from dyna_td.records import beginnings, provenance, published, results
+from dyna_td.training import progress
+from dyna_td.training.checkpoint import Checkpoint
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
 RUN = QUICK.all_runs["GridWorld/dyna_td/n10-lr0.001"]
@@ -114,19 +119,44 @@ def event(name, **facts):
     return Facts(event=Facts(name=name), levelno=20, getMessage=lambda: "chatter", **facts)
 
 
-def test_progress_counts_runs_and_what_snakemake_says_otherwise_is_not_shown(screen):
+def test_progress_counts_runs_and_the_steps_that_jobs_and_checkpoints_hold(screen):
+    first, second = (results.run_csv("quick", run.name) for run in QUICK.figure("figure_2").runs)
+    total = sum(run.steps for run in QUICK.figure("figure_2").runs)
+    identity = {"source": results.describe(QUICK.figure("figure_2").runs[1])["source_digest"]}
+    Checkpoint(second.with_suffix(".checkpoint"), identity).save({}, {"steps_done": total // 10})
+    Checkpoint(first.with_suffix(".checkpoint"), {"source": "older code"}).save({}, {"steps_done": total // 10})
     screen.start()
     screen.emit(event("JOB_INFO", jobid=0))
     screen.emit(event("RUN_INFO"))
+    with workplace(first) as place, progress.progress("run", io.StringIO(), place / progress.STEPS) as show:
+        show(total // 4, total // 2)
+        screen._read_steps(time.monotonic())
+        screen._show()
     screen.emit(event("JOB_FINISHED", job_id=0))
-    first, second = screen.stream.getvalue().splitlines()
-    assert first.startswith("figure_2: 0 of 2 runs, 0%, ") and second.startswith("figure_2: 1 of 2 runs, ")
-    assert first.endswith(" left") and "chatter" not in first + second
+    shown = screen.stream.getvalue()
+    lines = [line.rpartition(", about ")[0] for line in shown.splitlines()]
+    words = ["0 of 2 runs, 10%", "0 of 2 runs, 35%", "1 of 2 runs, 60%"]
+    assert lines == [f"figure_2: {each} of the steps" for each in words]
+    assert shown.count(" left\n") == 3 and "chatter" not in shown
 
 
 def test_a_failed_job_shows_its_sentence_and_the_place_of_its_log(screen, tmp_path):
     log = tmp_path / "job.log"
     log.write_text("compiling\nerror: no space; free some.\n")
-    screen.emit(event("JOB_ERROR", rule_name="train_run", log=[str(log)]))
+    screen.emit(event("JOB_ERROR", rule_name="train_run", jobid=0, log=[str(log)]))
     screen.stop()
     assert screen.stream.getvalue() == f"error: no space; free some.\n  (log: {log})\n"
+
+
+def test_after_an_interruption_no_job_has_failed_and_each_says_where_it_continues(screen):
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        screen.start()
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    screen.emit(event("JOB_ERROR", rule_name="train_run", jobid=0, log=[]))
+    screen.stop()
+    name = QUICK.figure("figure_2").runs[0].name
+    last = f"Stopped; 0 of 2 runs are done. The same command continues at the beginning of {name}.\n"
+    assert screen.stream.getvalue().endswith(last)

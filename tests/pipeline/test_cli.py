@@ -18,6 +18,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
 from dyna_td.records import provenance
 from dyna_td.records.files import ROOT
+from dyna_td.registry import AGENTS, LEARNERS
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
@@ -112,9 +113,13 @@ def test_temporary_files_are_beside_the_result_and_go_with_its_maker(tmp_path):
     assert not list(tmp_path.iterdir()) and tempfile.gettempdir() == elsewhere
 
 
-def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monkeypatch, capsys):
-    assert cli.main(train("--steps", "20")) == cli.main(train("--steps", "20")) == 0
+def test_a_finished_training_says_so_and_is_replaced_only_by_itself_once_damaged(fake_training, monkeypatch, capsys):
+    assert cli.main(train("--steps", "20")) == cli.main(train("--steps", "20")) == 0 and len(fake_training) == 1
     before = Path("x.csv").read_bytes()
+    wrote, finished = capsys.readouterr().out.splitlines()
+    assert wrote.startswith("wrote x.csv;") and finished.startswith("x.csv holds this training, finished; delete it ")
+    Path("x.csv").write_bytes(before[:-1])
+    assert cli.main(train("--steps", "20")) == 0 and Path("x.csv").read_bytes() == before
     Path("x.checkpoint").touch()  # as from an interrupted repetition
     assert "x.csv holds other results, those of sin/l2/" in error_of(cli.main, train("--steps", "40"), capsys)
     with monkeypatch.context() as patched:
@@ -125,7 +130,7 @@ def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monke
     details = json.loads(Path("x.json").read_text())
     del details["settings"]["examples"]  # as if this setting had been added later
     Path("x.json").write_text(json.dumps(details))
-    assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 3
+    assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 2
 
 
 @pytest.fixture
@@ -177,6 +182,17 @@ def test_list_shows_only_lines_with_all_words(monkeypatch, capsys):
     assert cli.main(["list", "nosuchword"]) == 2
 
 
+def test_list_explains_every_agent_and_counts_the_runs_of_a_common_one(capsys):
+    assert cli.main(["list"]) == 0
+    explained = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith("  "))
+    assert all(len(explained[name]) > 20 for name in [*AGENTS, *LEARNERS])
+    assert explained["dyna_td_long"] != explained["dyna_td"]
+    assert cli.main(["list", "er"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[0] == "er" and len(lines) < 30
+    assert "  figure_4: runs: 8; `list figure_4 er` shows them" in lines
+
+
 def test_training_by_hand_writes_a_csv_and_its_provenance(fake_training, monkeypatch):
     monkeypatch.setattr(provenance, "IS_CHECKOUT", False)
     monkeypatch.setenv("DYNA_TD_COMMIT", "abc")  # as in the container's image
@@ -204,6 +220,7 @@ def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_tr
     assert chosen.seeds == (0, 1, 2) and chosen.settings.learning_rate == 0.001
     assert "  learning rate 0.001: mean test_rmse " in (said := capsys.readouterr().out) and said.count("(chosen)") == 1
     assert json.loads(Path("x.json").read_text())["learning_rate_selection"]["learning_rate"] == 0.001
+    Path("x.csv").unlink()
     assert cli.main(words) == 0 and len(fake_training) == 4, "the finished sweep stands"
     others = train("--learning-rate", "0.1,0.2", "--seeds", "0-2", "--steps", "500")
     assert "x.selection.csv holds other results" in error_of(cli.main, others, capsys) and len(fake_training) == 4

@@ -3,9 +3,11 @@
 Numbers in them and in the findings are those of `reference/`.
 """
 
+import inspect
 import os
 import re
 import shutil
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +16,13 @@ import pytest
 from files import edit, python
 from scipy import stats
 
-from dyna_td import cli
+import dyna_td
+from dyna_td import cli, registry
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.scores import score
 from dyna_td.evidence.statistics import half_width
 from dyna_td.evidence.verdicts import DISAGREES
-from dyna_td.pages import markdown, marked_text, studies
+from dyna_td.pages import agents, api, markdown, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.plan.plans import STUDIES
 from dyna_td.playing import always_slower, walkers
@@ -69,6 +72,23 @@ def test_commands_that_pages_name_exist(page, capsys):
     assert set(re.findall(r"bin/snakemake (\w+)", text)) <= targets | {*STUDIES, "all_figures"}
     for script in re.findall(r"python ((?:figures|tests)/[\w/]+\.py)", text):
         assert (ROOT / script).exists(), script
+
+
+def test_every_agent_has_a_page_with_its_settings_and_the_claims_on_it():
+    listed = read("docs/agents.md")
+    for name, agent in registry.AGENTS.items():
+        text = agents.page(FACTS, name)
+        options = {f"| `--{setting.name.replace('_', '-')}` |" for setting in fields(agent.settings)}
+        assert f"[{name}](" in listed and all(option in text for option in options)
+    text = agents.page(FACTS, "dyna_td_long")
+    assert "(claims.md#claim-22)" in text and "(deviations.md#deviation-45)" in text and "claim-44" not in text
+
+
+def test_the_page_of_python_describes_each_public_name():
+    text = api.page()
+    for name in dyna_td.__all__:
+        assert f"\n## dyna_td.{name}\n" in text and inspect.getdoc(getattr(dyna_td, name)).partition("\n")[0] in text
+    assert "- `evaluate_every`: steps between two evaluations." in text
 
 
 def test_readme_is_short():

@@ -57,7 +57,7 @@ def test_every_figure_is_shown_with_its_caption_or_missing_with_the_command_that
         caption = (ROOT / "figures" / "captions" / f"{figure}.rst").read_text().replace("**", "")
         is_drawn = figure in DRAWN
         assert (" ".join(caption.split()) in words) == is_drawn
-        assert (f"{figure}/{figure}.png, drawn from curves.csv" in words) == is_drawn
+        assert (f"results/smoke/{figure}/{figure}.png, drawn from curves.csv" in words) == is_drawn
         assert (f"Missing here: make {figure} SCALE=smoke" in words) != is_drawn
     assert "Beyond the paper: controls" in words
     shown = re.findall('<img src="data:image/png;base64,([^"]+)"', page)
@@ -67,12 +67,26 @@ def test_every_figure_is_shown_with_its_caption_or_missing_with_the_command_that
 def test_the_page_fetches_nothing_and_its_links_lead_somewhere(folder):
     page = write_report()
     assert not re.search(r"<script|<link|<img (?!src=\"data:image/png;base64,)|[:\s]url\(|@import", page)
+    assert not re.search(r"<image (?!href=\"data:image/png;base64,)", page)
     ids = re.findall('<[^>]* id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     targets = {unescape(target) for target in re.findall('<a [^>]*href="([^"]+)"', page)}
     assert {target[1:] for target in targets if target.startswith("#")} <= set(ids)
     files = {target for target in targets if not target.startswith(("#", "https://arxiv.org/"))}
     assert all((ROOT / target.partition("#")[0].removeprefix("../../")).is_file() for target in files)
+
+
+def test_the_scorecard_leads_to_each_claim_and_a_claim_has_small_pictures_of_its_figures(folder, verdicts):
+    page = write_report()
+    numbers = [row["claim"] for row in csv.DictReader(verdicts["claims.csv"].splitlines()) if row["row"] == "claim"]
+    tiles = re.findall(r'<a class="tile ([\w-]+)[^"]*" href="#claim-(\d+)"', page)
+    assert sorted(number for _, number in tiles) == sorted(numbers) and ("supported", "5") in tiles
+    (section,) = re.findall(r'<h3 id="claim-5">.*?<h3 ', page, re.DOTALL)
+    assert '<use href="#small-figure_7"/>' in section and '<strong class="supported">' in section
+    defined, used = (re.findall(rf'<{each}="#?(small-\w+)"', page) for each in ("symbol id", "use href"))
+    assert sorted(defined) == sorted(set(used)) and set(re.findall(r'href="#(large-\w+)"', page)) <= set(
+        re.findall(r'id="(large-\w+)"', page)
+    )
 
 
 def test_every_claim_and_test_is_there_and_odd_text_is_shown_as_it_is(folder, verdicts):

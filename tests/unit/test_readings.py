@@ -124,7 +124,7 @@ def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
         error = levels.get((run.agent, run.settings.batch_size))
         return error and error * (1 + seed / 1000)
 
-    table = readings.judged(chosen, PLAN, made_up(level, range(20)))
+    table = readings.judged(chosen.items(), PLAN, made_up(level, range(20)))
     rows = table[table["row"] == "claim"]
     verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
     assert verdicts == {"b = 512": "supported", "b = 32": "not run"} and set(rows["claim"]) == {10}

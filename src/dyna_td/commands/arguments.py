@@ -5,7 +5,7 @@ import contextlib
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
 
 from dyna_td import registry
@@ -70,6 +70,11 @@ def adopt_own_agent(words: Sequence[str]) -> None:
     for option, value in itertools.pairwise([part for word in words for part in word.split("=", 1)]):
         if option == "--agent" and ":" in value:
             own_agents.adopt(value)
+
+
+def agents(names: Iterable[str]) -> str:
+    """A line on each agent or learner."""
+    return "\n".join(f"  {name:23} {registry.summary(name)}" for name in names)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

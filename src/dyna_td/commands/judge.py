@@ -11,6 +11,7 @@ from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, published, results
 from dyna_td.records.files import import_figure, write_whole
+from dyna_td.training.progress import counted
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -26,7 +27,7 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     compared = add("compare", _compare, text, parents=[scaled])
     text = "two CSVs of trainings; or figures, figure_1, ... (default: all finished figures)"
     compared.add_argument("names", nargs="*", metavar="CSV or FIGURE", help=text)
-    text = "the picture of two trainings (default: their names joined, in this folder)"
+    text = "the picture of two trainings (default: their names joined, beside the first)"
     compared.add_argument("--output", type=Path, metavar="PNG", help=text)
 
 
@@ -50,8 +51,9 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = published.HERE / "claims.csv", published_reader()
     else:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
-    verdicts = scorecard.judged(stated, plan, read)
-    others = readings.judged(readings.load_readings(plan, stated), plan, read)
+    verdicts = scorecard.judged(counted(stated, "claims judged"), plan, read)
+    found = readings.load_readings(plan, stated).items()
+    others = readings.judged(counted(found, "other readings judged"), plan, read)
     _write_texts(
         {table: scorecard.as_csv(scorecard.as_table(verdicts)), readings.beside(table): scorecard.as_csv(others)}
     )
@@ -101,7 +103,8 @@ def _compare(options: argparse.Namespace) -> None:
 def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
     print("\n".join(lines))
-    picture = picture or Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
+    own = [csv.parent for csv in csvs if published.DIRECTORY not in csv.resolve().parents]
+    picture = picture or next(iter(own), Path()) / f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png"
     import_figure("runs").draw_runs(csvs, picture, title=f"{lines[0]} {lines[-1]}")
     print(f"wrote {picture}")
 

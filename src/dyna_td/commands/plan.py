@@ -1,6 +1,7 @@
 """The commands `list` and `estimate`: the runs of the plan, and their costs."""
 
 import argparse
+import re
 from collections.abc import Callable
 
 from dyna_td import registry
@@ -8,6 +9,8 @@ from dyna_td.commands import arguments
 from dyna_td.errors import UserError
 from dyna_td.plan import costs, plans
 from dyna_td.records import metrics
+
+_MOST_RUNS = 50  # listed one by one
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -24,23 +27,42 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
-    heading = f"figures at scale {plan.scale}; `list figure_4` shows its runs, `list return` explains metrics:"
-    lines, details = [], []
-    for figure in plan.drawn.values():
-        lines.append(f"  {figure.name}: {figure.title} (runs: {len(figure.runs)})")
-        details += [f"  {figure.name} {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)" for run in figure.runs]
-    details += [f"  {name} [{metric.unit}]: {metric.meaning}" for name, metric in metrics.METRICS.items()]
-    lines.append(f"environments: {', '.join(registry.ENVIRONMENTS)}; `train` takes any that Gymnasium can make")
-    lines.append(f"agents: {', '.join(registry.AGENTS)}")
-    lines.append(f"agents on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}")
-    lines.append(f"metrics: {', '.join(metrics.METRICS)}")
+    figures = [f"  {figure.name}: {figure.title} (runs: {len(figure.runs)})" for figure in plan.drawn.values()]
+    agents = [*arguments.agents(registry.AGENTS).split("\n"), f"agents on {registry.SUPERVISED_TASK}:"]
+    agents += arguments.agents(registry.LEARNERS).split("\n")
+    others = [f"environments: {', '.join(registry.ENVIRONMENTS)}; `train` takes any that Gymnasium can make"]
+    others.append(f"metrics: {', '.join(metrics.METRICS)}")
     if not options.words:
-        print("\n".join([heading, *lines]))
+        words = "`list figure_4` shows its runs, `list return` explains metrics:"
+        print("\n".join([f"figures at scale {plan.scale}; {words}", *figures, "agents:", *agents, *others]))
         return
-    found = [line for line in lines + details if all(word.lower() in line.lower() for word in options.words)]
+    explained = [f"  {name} [{metric.unit}]: {metric.meaning}" for name, metric in metrics.METRICS.items()]
+    found = _with(options.words, [*figures, *agents, *others, *explained])
+    shown = {
+        figure.name: [
+            f"  {figure.name} {run.name} ({len(run.seeds)} seeds, {run.steps:,} steps)" for run in figure.runs
+        ]
+        for figure in plan.drawn.values()
+    }
+    runs = _with(options.words, [line for lines in shown.values() for line in lines])
+    if len(runs) > _MOST_RUNS:
+        counts = {name: len(set(lines) & set(runs)) for name, lines in shown.items()}
+        words = " ".join(options.words)
+        runs = [f"  {name}: runs: {n}; `list {name} {words}` shows them" for name, n in counts.items() if n]
+    found += runs
     if not found:
         raise UserError(f"no line has the words {' '.join(options.words)}: call `list` alone for an overview.")
     print("\n".join(found))
+
+
+def _with(words: list[str], lines: list[str]) -> list[str]:
+    """The lines in which each of `words` stands: whole, or as a part of a word if none has it whole."""
+    for word in words:
+        pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+        lines = [line for line in lines if pattern.search(line)] or [
+            line for line in lines if word.lower() in line.lower()
+        ]
+    return lines
 
 
 def _estimate(options: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
 from dyna_td.training import outputs
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
-from dyna_td.training.progress import progress
+from dyna_td.training.progress import STEPS, progress
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -47,15 +47,15 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.usage = "%(prog)s --env ID --agent NAME --output CSV [--seeds SEEDS] [--steps N] [--setting X ...]"
     train.formatter_class = argparse.RawDescriptionHelpFormatter
     train.epilog = (
+        f"agents:\n{arguments.agents(registry.AGENTS)}\n"
+        f"agents on {registry.SUPERVISED_TASK}:\n{arguments.agents(registry.LEARNERS)}\n\n"
         "examples:\n"
         "  python -m dyna_td train --env GridWorld --agent dyna_td --seeds 0-4 --steps 20000 --output td.csv\n"
         "  python -m dyna_td train --env LunarLander-v3 --agent er --learning-rate 1e-4 --output lander.csv"
     )
     environments = f"{', '.join(registry.ENVIRONMENTS)}, any other that Gymnasium can make, or module:id"
     train.add_argument("--env", required=True, metavar="ID", help=environments)
-    agents = f"{', '.join(registry.AGENTS)}, or module:Class; "
-    agents += f"on {registry.SUPERVISED_TASK}: {', '.join(registry.LEARNERS)}"
-    train.add_argument("--agent", required=True, metavar="NAME", help=agents)
+    train.add_argument("--agent", required=True, metavar="NAME", help="one of those below, or module:Class")
     train.add_argument("--output", required=True, type=Path, metavar="CSV", help="the results, a .csv file")
     train.add_argument("--seeds", type=arguments.seeds, default=(0,), help="0-19 or 0,3,7 (default: 0)")
     steps = "environment steps, or mini-batch updates of the supervised task (default: 50000)"
@@ -86,13 +86,16 @@ def _train(options: argparse.Namespace) -> None:
     if run.sweep:
         facts["learning_rate_selection"] = choice = _choose_learning_rate(run, options)
         run = run.with_learning_rate(choice["learning_rate"])
-    outputs.require_own(options.output, run)
-    _train_and_write(run, options.output, facts, options)
+    if outputs.require_own(options.output, run):
+        done = f"{options.output} holds this training, finished; delete it to train again"
+    else:
+        _train_and_write(run, options.output, facts, options)
+        done = f"wrote {options.output}"
     picture = options.output.with_suffix(".png")
     script = os.path.relpath(ROOT / "figures" / "runs.py")
     command = shlex.join(["python", script, str(options.output), "--output", str(picture)])
     draw = f"; next: {command}" if IS_CHECKOUT else ""
-    print(f"wrote {options.output}{draw}")
+    print(f"{done}{draw}")
 
 
 def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
@@ -159,7 +162,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     from dyna_td.training.tensorboard import Events
     from dyna_td.training.trainer import execute
 
-    with workplace(csv), progress(run.name) as show:
+    with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
         events = Events(folder / csv.stem) if folder else None
 
         def watch(records: pd.DataFrame) -> None:
@@ -197,7 +200,7 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
     import_tensorflow()
     from dyna_td.training.trainer import execute_sweep
 
-    with workplace(csv), progress(run.name) as show:
+    with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
         outcomes = execute_sweep(candidates, show, checkpoint)
     sweep = pd.concat(
         outcome.records.assign(learning_rate=candidate.settings.learning_rate)

@@ -6,7 +6,7 @@ A reading replaces a claim's curves by others, or the window `auc` by another; t
 Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,10 +47,9 @@ def beside(claims_csv: Path) -> Path:
     return claims_csv.with_name("readings.csv")
 
 
-def judged(readings: Readings, plan: Plan, read: Read) -> pd.DataFrame:
-    """The rows of `scorecard` for the claims of each reading, after a column with the reading's name."""
-    verdicts = {name: scorecard.judged(claims, plan, read) for name, claims in readings.items()}
-    cards = [scorecard.as_table(of).assign(reading=name) for name, of in verdicts.items()]
+def judged(readings: Iterable[tuple[str, list[Claim]]], plan: Plan, read: Read) -> pd.DataFrame:
+    """The rows of `scorecard` for the claims of each reading, by its name, after a column with that name."""
+    cards = [scorecard.as_table(scorecard.judged(claims, plan, read)).assign(reading=name) for name, claims in readings]
     return pd.concat(cards, ignore_index=True)[COLUMNS]
 
 

@@ -42,11 +42,12 @@ def claims(facts: Facts) -> str:
         lines += [f"## {theme}", "", *([f"Shown in {words}.", ""] if words else [])]
         if 4 in shown:
             lines += [f"![Comparisons of returns](../reference/{labels.DIFFERENCES}.png)", ""]
-        lines += [line for number in numbers for line in _claim(facts, number)]
+        lines += [line for number in numbers for line in claim(facts, number)]
     return "\n".join(lines)
 
 
-def _claim(facts: Facts, number: int) -> list[str]:
+def claim(facts: Facts, number: int) -> list[str]:
+    """The lines of a claim's section: verdict, text, finding, tests, other readings."""
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
     judged = facts.judged[number]
     words = scorecard.verdict_words(judged).capitalize()
@@ -139,8 +140,13 @@ def readings_of(facts: Facts, number: int) -> list[tuple[str, str]]:
 
 def claims_on(facts: Facts, figure: str) -> list[int]:
     """The claims that are about a figure or a study."""
-    shown = {claim.number: {*claim.figures, *(term.figure for term in claim.terms)} for claim in facts.stated.values()}
-    return [number for number, figures in shown.items() if figure in figures]
+    return [number for number in facts.stated if figure in figures_of(facts, number)]
+
+
+def figures_of(facts: Facts, number: int) -> list[str]:
+    """The figures and studies that a claim is about, by name."""
+    claim = facts.stated[number]
+    return list(dict.fromkeys([*claim.figures, *(term.figure for term in claim.terms)]))
 
 
 def verdicts_on(facts: Facts, figure: str, page: str = "") -> str:

@@ -28,10 +28,12 @@ COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minute
 
 def fill() -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
+    from dyna_td.pages import agents  # it needs this module
+
     facts = Facts()
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
-        "docs/README.md": (answer,),
+        "docs/README.md": (advice, answer),
         "docs/claims.md": (claims_page.overview, claims_page.history, claims_page.undecided, claims_page.claims),
         "docs/deviations.md": (deviations,),
         "docs/costs.md": (costs,),
@@ -49,6 +51,7 @@ def fill() -> None:
             studies.regression,
         ),
         "docs/figures.md": (gallery,),
+        "docs/agents.md": (agents.agents,),
     }
     for page, parts in pages.items():
         marked_text.replace(ROOT / page, {part.__name__: part(facts) for part in parts})
@@ -148,15 +151,19 @@ def results(facts: Facts) -> str:
 
 def figures(facts: Facts) -> str:
     """A line for each figure: its picture, what it shows, the claims on it, and its minutes at the default scale."""
-    quick, rows = load_plan("quick"), []
+    rows = []
     for name, figure in facts.plan.figures.items():
         number = name.removeprefix("figure_")
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
-        minutes = expense.minutes(quick, [quick.figures[name]], 2, expense.estimated)
-        rows.append(
-            [picture, shows, claims_page.verdicts_on(facts, name), f"{minutes:.0f}" if minutes > 0.5 else "< 1"]
-        )
+        rows.append([picture, shows, claims_page.verdicts_on(facts, name), _quick_minutes(name)])
     return table(["figure", "shows", "claims", "minutes"], rows)
+
+
+def _quick_minutes(name: str) -> str:
+    """The minutes of a figure at the default scale on two idle cores."""
+    quick = load_plan("quick")
+    minutes = expense.minutes(quick, [quick.drawn[name]], 2, expense.estimated)
+    return f"{minutes:.0f}" if minutes > 0.5 else "< 1"
 
 
 def gallery(facts: Facts) -> str:
@@ -165,11 +172,10 @@ def gallery(facts: Facts) -> str:
     for name, figure in facts.plan.drawn.items():
         if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
-        cost = _two_digits(facts.jobs([figure])["minutes"].sum())
-        cost = "Trains nothing" if cost == "none" else f"{cost} core-minutes"
-        facts_line = ". ".join(
-            filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), f"`make {name}`", cost])
-        )
+        published_cost = _two_digits(facts.jobs([figure])["minutes"].sum())
+        cost = f"`make {name}`: {_quick_minutes(name)} min on two cores"
+        cost += "" if published_cost == "none" else f"; `SCALE=paper`: {published_cost} core-minutes"
+        facts_line = ". ".join(filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
         lines += [
             f"![{figure.title}](../reference/{name}/{name}.png)",
@@ -193,7 +199,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
         judged = facts.judged[claim]
         tests = [tested for tested in judged.counted if figure.name in figures_of(judged.claim, tested.test)]
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
-        rows.append([text, escaped(_measured(tests))])
+        rows.append([text, escaped(measured(tests))])
     for number in read_checked(figure.source, "figure").get("paper", ()):
         panel, _, curve = number["curve"].partition("/")
         curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
@@ -202,7 +208,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     return table(["the paper", "here"], rows).split("\n") if rows else []
 
 
-def _measured(tests: list[Tested]) -> str:
+def measured(tests: list[Tested]) -> str:
     """The effects of up to three tests; of more, the smallest, the largest, and the number of each verdict."""
     if len(tests) <= 3:
         return "; ".join(_in_short(tested) for tested in tests)

@@ -5,6 +5,9 @@ with the command that makes it. `report.html` is the page around it.
 """
 
 import base64
+import contextlib
+import html
+import io
 import itertools
 import json
 import re
@@ -17,8 +20,11 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from PIL import Image
 
+from dyna_td.errors import UserError
 from dyna_td.evidence import labels
+from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.pages import claims_page, markdown
 from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pages.marked_text import table
@@ -29,6 +35,8 @@ from dyna_td.records import beginnings, provenance, published, results
 
 TITLE = "Understanding and Mitigating the Limitations of Prioritized Experience Replay, reproduced"
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
+_MOST_SMALL = 2  # pictures beside a claim
+_SMALL = (400, 600)  # pixels at most
 _PICTURE = re.compile(r"\.\./reference/(?:\w+/)?(\w+)\.png")  # a picture, as pages of docs/ link to it
 
 
@@ -49,18 +57,54 @@ def report(plan: Plan, directory: Path = results.DIRECTORY) -> Report:
     missing += [(_heading(name), f"make {name} SCALE={plan.scale}") for name in shown if not there[name]]
     parts = [f"# {TITLE}", _introduction(plan)]
     if facts:
-        parts += ["## The answer", markdown.answer(facts), claims_page.overview(facts)]
+        parts += ["## The answer", *_advice(facts, folder), markdown.answer(facts), _tiles(facts)]
+    links = " ".join(f"[{name.removeprefix('figure_')}](#{name})" for name in shown)
+    parts += [f"Figures and studies: {links}"]
     if missing:
         parts += ["## Missing", "\n".join(f"- {what}: `{command}`" for what, command in missing)]
-    parts += ["## Figures", " ".join(f"[{name.removeprefix('figure_')}](#{name})" for name in shown)]
-    parts += [part for name in shown for part in _figure(name, plan, facts, folder)]
+    for theme, (numbers, figures) in claims_page.themes(facts.stated if facts else ()).items():
+        names = [each if isinstance(each, str) else f"figure_{each}" for each in figures]
+        parts += [f"## {theme}", *_figures([name for name in names if name in shown], plan, facts, folder)]
+        if facts:
+            parts += [line for number in numbers for line in _claim(facts, number, folder)]
+        shown = [name for name in shown if name not in names]
+    parts += ["## Beyond the paper", *_figures(shown, plan, facts, folder)] if shown else []
     if facts:
-        parts += [claims_page.claims(facts), "## What changed since the first edition", claims_page.history(facts)]
+        parts += ["## What changed since the first edition", claims_page.history(facts)]
     measured = partial(measured_jobs, measured=lambda job: costs.read(_json(plan, directory, job).absolute()))
     parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, measured))]
     parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan, directory))]
     parts += ["## Deviations", markdown.deviations()]
     return Report(_page("\n\n".join(parts), folder), missing)
+
+
+def _advice(facts: Facts, folder: Path) -> list[str]:
+    """The answer of the published runs, if these are their verdicts and all runs behind it are published."""
+    if (folder / "claims.csv").read_bytes() != (published.DIRECTORY / "claims.csv").read_bytes():
+        return []
+    with contextlib.suppress(UserError):
+        return [markdown.advice(facts)]
+    return []
+
+
+def _tiles(facts: Facts) -> str:
+    """The scorecard: a tile for each claim that leads to it; a striped one has another verdict by another reading."""
+    turned = set(facts.turned["claim"])
+    rows = []
+    for theme, (numbers, _) in claims_page.themes(facts.stated).items():
+        tiles = " ".join(
+            f'<a class="tile {_word(facts.verdicts[number])}{" turned" if number in turned else ""}" '
+            f'href="#claim-{number}" title="{_word(facts.verdicts[number])}">'
+            f"{number}<b>{labels.LETTERS[facts.verdicts[number]]}</b></a>"
+            for number in numbers
+        )
+        rows.append(f"<tr><th>{html.escape(theme)}</th><td>{tiles}</td></tr>")
+    key = "S supported, C contradicted, U undecided; striped: another reading gives another verdict"
+    return f'<table class="tiles">{"".join(rows)}</table><p>{key}.</p>'
+
+
+def _word(verdict: str) -> str:
+    return verdict.replace(" ", "-")
 
 
 def _introduction(plan: Plan) -> str:
@@ -82,8 +126,15 @@ def _heading(name: str) -> str:
     return f"Beyond the paper: {name}" if number == name else f"Figure {number}"
 
 
+def _figures(names: Iterable[str], plan: Plan, facts: Facts | None, folder: Path) -> list[str]:
+    """Sections of figures: claims, picture, where the numbers are, caption; figures 4 and 12 with their comparisons."""
+    parts = [part for name in names for part in _figure(name, plan, facts, folder)]
+    if "figure_4" in names and _picture(folder, labels.DIFFERENCES).exists():
+        parts += [_shown(labels.DIFFERENCES, "Comparisons of returns in figures 4 and 12", folder)]
+    return parts
+
+
 def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[str]:
-    """A figure's section: its claims, its picture and where the numbers are, its whole caption."""
     figure, png = plan.drawn[name], _picture(folder, name)
     parts = [f'<a id="{name}"></a>', f"### {_heading(name)}: {figure.title}"]
     if facts and (verdicts := claims_page.verdicts_on(facts, name, "claims.md")):
@@ -93,8 +144,40 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
     tables_there = f"`curves.csv`{' and `states.csv`' if figure.sampled_runs else ''}"
     repeats = beginnings.read(png.with_name("repeats.csv"))
     says = f". {beginnings.sentence(repeats).capitalize()}" if repeats else ""
-    place = f"`{name}/{name}.png`, drawn from {tables_there} beside it{says}."
-    return [*parts, f"![{figure.title}](../reference/{name}/{name}.png)", place, markdown.caption_of(name)]
+    place = f"`{png}`, the published picture" if folder not in png.parents else f"`{png}`"
+    return [
+        *parts,
+        _shown(name, figure.title, folder),
+        f"{place}, drawn from {tables_there} beside it{says}.",
+        markdown.caption_of(name),
+    ]
+
+
+def _shown(name: str, title: str, folder: Path) -> str:
+    """A picture within the page, which a click enlarges to its own size."""
+    data, words = base64.b64encode(_picture(folder, name).read_bytes()).decode("ascii"), html.escape(title)
+    image = f'<img src="data:image/png;base64,{data}" alt="{words}">'
+    close = f'<a class="close" href="#{name}">close</a>'
+    return f'<figure id="large-{name}"><a href="#large-{name}" title="enlarge">{image}</a>{close}</figure>'
+
+
+def _claim(facts: Facts, number: int, folder: Path) -> list[str]:
+    """A claim's section, with small pictures of the figures that it is about."""
+    heading, *lines = claims_page.claim(facts, number)
+    names = [name for name in claims_page.figures_of(facts, number) if _picture(folder, name).exists()]
+    small = "".join(
+        f'<a href="#{name}" title="{_heading(name)}"><svg viewBox="{_box(name, folder)}" role="img" '
+        f'aria-label="{_heading(name)}"><use href="#small-{name}"/></svg></a>'
+        for name in names[:_MOST_SMALL]
+    )
+    return [heading, *([f'<div class="small">{small}</div>'] if small else []), "\n".join(lines)]
+
+
+def _box(name: str, folder: Path) -> str:
+    """The box of a small picture in SVG, 100 units wide."""
+    with Image.open(_picture(folder, name)) as picture:
+        width, height = picture.size
+    return f"0 0 100 {100 * height / width:.1f}"
 
 
 def _picture(folder: Path, name: str) -> Path:
@@ -129,36 +212,59 @@ def _provenance(plan: Plan, directory: Path) -> list[list[str]]:
 
 
 def _page(text: str, folder: Path) -> str:
-    """The HTML of the report's Markdown, with anchors, a list of contents, and pictures within."""
+    """The HTML of the report's Markdown, with anchors, a list of contents, and verdicts in colour."""
     tokens = _MARKDOWN.parse(text)
     contents = []
-    for heading, inline in itertools.pairwise(tokens):
-        if heading.type == "heading_open":
+    for opening, inline in itertools.pairwise(tokens):
+        if opening.type == "heading_open":
             anchor = re.sub(r"\W+", "-", inline.content.lower()).strip("-")
-            heading.attrSet("id", anchor)
-            contents += [f'<li><a href="#{anchor}">{inline.content}</a></li>'] if heading.tag == "h2" else []
-        for child in inline.children or ():
-            _lead(child, folder)
+            opening.attrSet("id", anchor)
+            contents += [f'<li><a href="#{anchor}">{inline.content}</a></li>'] if opening.tag == "h2" else []
+        elif opening.type == "td_open":
+            _colour(opening, inline.content)
+        for child, following in itertools.pairwise(inline.children or ()):
+            if child.type == "strong_open":
+                _colour(child, following.content)
+            _lead(child)
     listed = "\n".join(contents)
     rendered = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
-    body = f'<nav aria-label="Contents"><ul>\n{listed}\n</ul></nav>\n{rendered}'
+    main = f"<main>\n{_small_pictures(text, folder)}{rendered}</main>"
+    body = f'<nav aria-label="Contents"><ul>\n{listed}\n</ul></nav>\n{main}'
     frame = string.Template(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
     return frame.substitute(title=f"{TITLE}: scale {folder.name}", body=body)
 
 
-def _lead(token: Token, folder: Path) -> None:
-    """Redirects a link of docs/ to its target in the report or the repository, and embeds a picture in the page."""
-    if token.type == "image":
-        picture = _PICTURE.fullmatch(str(token.attrs["src"]))
-        png = _picture(folder, picture[1]) if picture else folder
-        content = base64.b64encode(png.read_bytes()).decode("ascii") if png.is_file() else ""
-        token.attrs["src"] = f"data:image/png;base64,{content}"
-    elif token.type == "link_open":
-        href = str(token.attrs["href"])
-        page, _, anchor = href.partition("#")
-        if picture := _PICTURE.fullmatch(href):
-            token.attrs["href"] = f"#{picture[1]}"
-        elif page in ("claims.md", "deviations.md") and anchor:
-            token.attrs["href"] = f"#{anchor}"
-        elif page and "://" not in page:
-            token.attrs["href"] = f"../../docs/{href}"
+def _small_pictures(text: str, folder: Path) -> str:
+    """The small pictures that `text` uses, each once."""
+    parts = []
+    for name in dict.fromkeys(re.findall(r'<use href="#small-(\w+)"/>', text)):
+        with Image.open(_picture(folder, name)) as picture:
+            small = picture.convert("RGB")
+        small.thumbnail(_SMALL)
+        content = io.BytesIO()
+        small.quantize(64).save(content, "png", optimize=True)
+        data = base64.b64encode(content.getvalue()).decode("ascii")
+        image = f'<image href="data:image/png;base64,{data}" width="100" height="{_box(name, folder).split()[-1]}"/>'
+        parts.append(f'<symbol id="small-{name}" viewBox="{_box(name, folder)}">{image}</symbol>')
+    return f'<svg class="defined" aria-hidden="true">{"".join(parts)}</svg>\n' if parts else ""
+
+
+def _colour(token: Token, text: str) -> None:
+    """Gives a cell or words the class of the verdict that they begin with."""
+    word = re.match(r"\w+", text.lower())
+    if word and word[0] in VERDICTS:
+        token.attrSet("class", word[0])
+
+
+def _lead(token: Token) -> None:
+    """Redirects a link of docs/ to its target in the report or the repository."""
+    if token.type != "link_open":
+        return
+    href = str(token.attrs["href"])
+    page, _, anchor = href.partition("#")
+    if picture := _PICTURE.fullmatch(href):
+        token.attrs["href"] = f"#{picture[1]}"
+    elif page in ("claims.md", "deviations.md") and anchor:
+        token.attrs["href"] = f"#{anchor}"
+    elif page and "://" not in page:
+        token.attrs["href"] = f"../../docs/{href}"

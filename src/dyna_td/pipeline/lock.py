@@ -42,16 +42,21 @@ def require_free(path: Path = PATH) -> None:
             _lock(file.fileno(), path, fcntl.LOCK_SH, PIPELINE)
 
 
+def workplace_of(path: Path) -> Path:
+    """The folder that `workplace` makes."""
+    return path.absolute().with_name(f".{path.name}.work")
+
+
 @contextlib.contextmanager
-def workplace(path: Path) -> Iterator[None]:
-    """Locks a folder beside `path` for this process and its temporary files, and deletes it at the end.
+def workplace(path: Path) -> Iterator[Path]:
+    """Locks a folder beside `path` for this process and its temporary files, yields it, and deletes it at the end.
 
     TensorFlow writes the loops that it generates into temporary files. Files of a killed process are deleted first.
 
     Raises:
       UserError: if another process is making `path`.
     """
-    folder = path.absolute().with_name(f".{path.name}.work")
+    folder = workplace_of(path)
     folder.mkdir(exist_ok=True)
     key = folder / "lock"
     hold(key, f"another process is making {path}")
@@ -63,7 +68,7 @@ def workplace(path: Path) -> Iterator[None]:
         str(folder).encode()
         tempfile.tempdir = str(folder)
     try:
-        yield
+        yield folder
     finally:
         tempfile.tempdir = before
         with contextlib.suppress(OSError):  # a folder that has become read-only stays

@@ -4,19 +4,21 @@ They replace Snakemake's own, except in dry runs and with `--verbose`.
 """
 
 import logging
+import signal
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-from dyna_td.plan import costs
+from dyna_td.pipeline.forecast import Forecast, Training
+from dyna_td.pipeline.lock import workplace_of
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, results
+from dyna_td.training import checkpoint, outputs, progress
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
 _SECONDS_BETWEEN_LINES = 30.0  # without a terminal, which can rewrite a line
-_STOPPED = "stopped at "  # begins the last line of the log of a job that Ctrl-C ended
 
 
 class Screen(logging.Handler):
@@ -32,11 +34,10 @@ class Screen(logging.Handler):
         self.plan, self.workflow, self.stream = plan, workflow, stream or sys.stderr
         self.is_terminal = self.stream.isatty()
         self.jobs: dict[int, str] = {}  # all trainings of the target, by Snakemake's number
-        self.begun: dict[int, float] = {}
-        self.seconds: dict[int, float] = {}  # finished trainings
         self.waiting: set[int] = set()
+        self.forecast = Forecast({}, 1)
         self.stopped: list[str] = []
-        self.has_failed = False
+        self.has_failed = self.is_stopping = False
         self._ended = threading.Event()
         self._width = 0
 
@@ -59,20 +60,48 @@ class Screen(logging.Handler):
         ends = {_TRAINING[0]: results.SWEEP}
         self.jobs = {number: job.wildcards.run + ends.get(job.rule.name, "") for number, job in numbers.items()}
         self.waiting = {number for number, job in numbers.items() if dag.needrun(job)}
+        self.forecast = Forecast(
+            {number: Training.of(self.plan, job) for number, job in self.jobs.items()}, self.workflow.cores or 1
+        )
+        for number, training in self.forecast.trainings.items():
+            training.has_ended = number not in self.waiting
+            training.done = self._kept(number)
+        self._hear_an_interruption()
         if self.waiting:
             self._show()
             threading.Thread(target=self._keep_showing, daemon=True).start()
 
+    def _csv(self, number: int) -> Path:
+        return results.run_csv(self.plan.scale, self.jobs[number])
+
+    def _kept(self, number: int) -> int:
+        """The steps in the checkpoint of a job that does not run."""
+        source = results.describe(self.plan.all_runs[self.forecast.trainings[number].name])["source_digest"]
+        return checkpoint.steps_of(outputs.files_of(self._csv(number))["checkpoint"], source)
+
+    def _hear_an_interruption(self) -> None:
+        """Notes Ctrl-C, which ends the jobs, too: then none of them has failed."""
+        before = signal.getsignal(signal.SIGINT)
+        if not callable(before):
+            return
+
+        def note(number: int, frame: Any) -> None:
+            self.is_stopping = True
+            before(number, frame)
+
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, note)
+
     def emit(self, record: Any) -> None:
         """Takes one of Snakemake's messages, a record with attributes of its own."""
         event = getattr(getattr(record, "event", None), "name", "")
-        if event == "JOB_INFO":
-            self.begun[record.jobid] = time.monotonic()
+        if event == "JOB_INFO" and record.jobid in self.waiting:
+            self.forecast.trainings[record.jobid].begun = time.monotonic()
         elif event == "JOB_FINISHED":
             self._finish(record.job_id)
         elif event == "JOB_ERROR":
-            self._fail(record.rule_name, [Path(path) for path in record.log])
-        elif record.levelno >= logging.ERROR and not (self.has_failed or self.stopped):
+            self._fail(record.rule_name, record.jobid, [Path(path) for path in record.log])
+        elif record.levelno >= logging.ERROR and not (self.has_failed or self.is_stopping):
             if not record.getMessage().startswith("RuleException"):  # the job's own error follows, with its log
                 self._print(record.getMessage())
         elif record.getMessage().startswith("Nothing to be done"):
@@ -104,43 +133,52 @@ class Screen(logging.Handler):
     def _finish(self, number: int) -> None:
         if number in self.waiting:
             self.waiting.remove(number)
-            self.seconds[number] = time.monotonic() - self.begun[number]
+            self.forecast.trainings[number].has_ended = True
             self._show()
 
-    def _fail(self, rule: str, logs: list[Path]) -> None:
-        lines = [line for path in logs if path.exists() for line in path.read_text(errors="replace").splitlines()]
-        last = lines[-1] if lines else ""
-        if last.startswith(_STOPPED):
-            self.stopped.append(last.removeprefix(_STOPPED).partition(";")[0])
+    def _fail(self, rule: str, number: int, logs: list[Path]) -> None:
+        if self.is_stopping:
+            if number in self.jobs:
+                done, total = self._kept(number), self.forecast.trainings[number].total
+                place = f"step {done:,} of {total:,}" if done else "the beginning"
+                self.stopped.append(f"{place} of {self.jobs[number]}")
             return
         self.has_failed = True
+        lines = [line for path in logs if path.exists() for line in path.read_text(errors="replace").splitlines()]
         errors = [line for line in lines if line.startswith("error: ")]
         what = errors[-1] if errors else "\n".join([f"error: {rule} failed.", *lines[-20:]])
         self._print(f"{what}\n  (log: {', '.join(map(str, logs))})")
 
     def _keep_showing(self) -> None:
-        while self.waiting and not self._ended.wait(1.0 if self.is_terminal else _SECONDS_BETWEEN_LINES):
-            self._show()
+        shown = time.monotonic()
+        while self.waiting and not self._ended.wait(1.0):
+            now = time.monotonic()
+            self._read_steps(now)
+            if self.is_terminal or now - shown >= _SECONDS_BETWEEN_LINES:
+                self._show()
+                shown = now
+
+    def _read_steps(self, now: float) -> None:
+        for number in list(self.waiting):
+            if self.forecast.trainings[number].begun is not None:
+                done = progress.read(workplace_of(self._csv(number)) / progress.STEPS)
+                if done is not None:
+                    self.forecast.note(number, done, now)
 
     def _show(self) -> None:
         self._write(self.line(), end="" if self.is_terminal and self.waiting else "\n")
 
     def line(self) -> str:
-        """For example "figure_4: 12 of 48 runs, 22%, about 19 minutes left"."""
-        expected = {number: costs.expected(self.plan, job).core_seconds for number, job in self.jobs.items()}
-        now = time.monotonic()
-        pace = sum(self.seconds.values()) / sum(expected[number] for number in self.seconds) if self.seconds else 1.0
-        left = {}
-        for number in self.waiting:
-            passed = (now - self.begun[number]) / pace if number in self.begun else 0.0
-            left[number] = max(expected[number] - passed, 0.05 * expected[number])
-        total, remaining = sum(expected.values()), sum(left.values())
-        minutes = pace * max(remaining / (self.workflow.cores or 1), *left.values(), 0.0) / 60
+        """For example "figure_4: 12 of 48 runs, 22% of the steps, about 19 minutes left"."""
         names = ", ".join(sorted({job.rule.name for job in self.workflow.dag.targetjobs}))
         done = f"{len(self.jobs) - len(self.waiting)} of {len(self.jobs)} runs"
-        time_left = f"about {minutes:.0f} minutes left" if minutes > 1.5 else "about a minute left"
-        time_left = time_left if self.waiting else "all trained"
-        return f"{names}: {done}, {1 - remaining / total:.0%}, {time_left}"
+        if not self.waiting:
+            return f"{names}: {done}, all trained"
+        share, minutes = int(100 * self.forecast.share), self.forecast.minutes(time.monotonic())
+        left = (
+            "a minute" if minutes < 1.5 else f"{minutes:.0f} minutes" if minutes < 150 else f"{minutes / 60:.0f} hours"
+        )
+        return f"{names}: {done}, {share}% of the steps, about {left} left"
 
     def _print(self, text: str) -> None:
         self._write(text, end="\n")

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.records import published, results
 from dyna_td.settings import Run
@@ -42,6 +44,16 @@ class Cost(NamedTuple):
         """The steps of all seeds."""
         return self.seeds * self.steps
 
+    def training(self, done: int, total: int) -> float:
+        """The core-seconds of training the first `done` of `total` steps, of all stacks and rates one after the other.
+
+        Without a clock each step takes the same time.
+        """
+        whole, rest = divmod(done, self.steps)
+        steps, seconds = zip(*self.clock, strict=True) if self.clock else ((0, self.steps), (0.0, 1.0))
+        share = np.interp(rest, steps, seconds) / np.interp(self.steps, steps, seconds)
+        return (whole + share) * self.steps / total * max(0.0, self.core_seconds - START - self.compiling)
+
     def share(self, seeds: int, steps: int) -> float:
         """The share of the training's time that `seeds` seeds take up to `steps`, by the clock if it has these steps.
 
@@ -53,8 +65,12 @@ class Cost(NamedTuple):
 
     def beginning(self, seeds: int, steps: int) -> float:
         """The core-seconds of the same job with these seeds and steps; the time to compile a stack stays the same."""
-        compiling = self.compiling / _stacks(self.seeds) * _stacks(seeds)
+        compiling = self.compiling_of(seeds)
         return START + compiling + max(0.0, self.core_seconds - self.compiling) * self.share(seeds, steps)
+
+    def compiling_of(self, seeds: int) -> float:
+        """The seconds of compilation of the same job with this number of seeds."""
+        return self.compiling / _stacks(self.seeds) * _stacks(seeds)
 
 
 def _stacks(seeds: int) -> int:
@@ -96,7 +112,8 @@ def estimated(plan: Plan, job: str) -> Cost:
     run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
     own = read(PUBLISHED / f"{job}.json")
     if own:
-        return own._replace(core_seconds=own.beginning(seeds, steps), seeds=seeds, steps=steps)
+        seconds, compiling = own.beginning(seeds, steps), own.compiling_of(seeds)
+        return own._replace(core_seconds=seconds, compiling=compiling, seeds=seeds, steps=steps)
     worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's variants have a "-"
     likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)

@@ -27,6 +27,7 @@ from dyna_td.records import provenance, published, results
 from dyna_td.records.files import IMPORTS, ROOT, import_figure, write_whole
 from dyna_td.records.policy import load_policy, path_beside
 from dyna_td.settings import Run
+from dyna_td.training.progress import counted
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def restore(plan: Plan, directory: Path, target: Path) -> Restored:
     """Copies the published runs of `plan` that `target` lacks into it, and registers them with Snakemake."""
     published.require_published(directory)
     back = Restored()
-    for run in plan.all_runs.values():
+    for run in counted(plan.all_runs.values(), "runs read"):
         if published.stored(f"{run.name}.json", directory).exists():
             _restore(plan, run, directory, target, back)
     tell_snakemake(plan.scale, back.runs, target)

@@ -59,6 +59,20 @@ def file_of(module: str) -> Path | None:
     return path if path.suffix == ".py" and not is_library else None
 
 
+def docstring(path: str) -> str:
+    """The docstring of the class "module:class" of `SCIENCE`, or of the user's own, without an import of its module.
+
+    Without a class it is the module's.
+    """
+    module, _, name = path.partition(":")
+    place = file_of(module)
+    if not place:
+        return ""
+    tree = _tree(place)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    return next((text for node in (classes if name else [tree]) if (text := ast.get_docstring(node))), "")
+
+
 @cache
 def _imports(name: str, path: Path) -> list[str]:
     """The modules that a file's import statements name, those within functions included."""

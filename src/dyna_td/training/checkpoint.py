@@ -121,8 +121,18 @@ def records_of(path: Path) -> tuple[pd.DataFrame, dict] | None:
 
 def identity_of(path: Path) -> dict | None:
     """The identity of the training that has a checkpoint at `path`; None without one, or if it cannot be read."""
+    return _facts_of(path).get("identity")
+
+
+def steps_of(path: Path, source: str) -> int:
+    """The steps that a training with this source digest need not repeat, of all its stacks and rates together."""
+    facts = _facts_of(path)
+    return facts.get("steps_done", 0) if facts.get("identity", {}).get("source") == source else 0
+
+
+def _facts_of(path: Path) -> dict:
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return json.loads(archive[_FACTS].tobytes())["identity"]
+            return json.loads(archive[_FACTS].tobytes())
     except UNREADABLE:
-        return None
+        return {}

@@ -24,8 +24,10 @@ def files_of(csv: Path) -> dict[str, Path]:
     }
 
 
-def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
+def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
     """Lets a training replace only its own files: those of the same run, trained with the present code.
+
+    Returns whether the results are there, so that there is nothing to train.
 
     Args:
       csv: the place of the results of `run`.
@@ -53,10 +55,10 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
     if files["json"].exists() and "source_digest" not in found:
         raise UserError(f"{files['json']} was not written by a training: {_REMEDY}.")
     if under_way and not found:  # a kill came between the CSV and its JSON file
-        return
+        return False
     written = [files[kind] for kind in ("csv", "states", "policy", "json") if files[kind].is_file()]
     if not written:
-        return
+        return False
     differing = results.differing(run, found)
     differing += ["source_digest"] if found.get("source_digest") != provenance.run_digest(run) else []
     if differing:
@@ -64,11 +66,12 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> None:
         code = ", trained with an earlier version of the code" if differing == ["source_digest"] else ""
         raise UserError(f"{written[0]} holds other results, {what}{code}: {_REMEDY}.")
     if under_way:  # a kill may have come between the first file of a new writing and its JSON file
-        return
+        return False
     for kind in ("states", "policy"):
         path = files[kind]
         if path.is_file() and results.checksum(path.read_bytes()) != found.get(f"{kind}_sha256"):
             raise UserError(f"{path} was not written by the training of {csv}: {_REMEDY}.")
+    return csv.is_file() and results.checksum(csv.read_bytes()) == found.get("csv_sha256")
 
 
 def settings_of(described: list[dict]) -> list[dict]:

@@ -1,30 +1,48 @@
-"""The progress of a training job: a bar on a terminal, a plain line every few seconds elsewhere."""
+"""The progress of a training job: a bar on a terminal, else a plain line every few seconds, and a file for programs."""
 
+import contextlib
+import json
+import os
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 from tqdm import tqdm
 
 SECONDS_BETWEEN_LINES = 5.0
+STEPS = "steps"  # the name of the file in a training's workplace
 
 Progress = Callable[[int, int], None]
+_Item = TypeVar("_Item")
 
 
 class _Shown(ABC):
-    """A function of (done steps, total steps) that shows them with `latest`, a remark such as a return."""
+    """A function of (done steps, total steps) that shows them with `latest`, a remark such as a return.
+
+    It also keeps them in `file`, if that is set.
+    """
 
     latest = ""
+    file: Path | None = None
 
     def __init__(self, label: str, stream):
         self.label, self.stream = label, stream
         self.last = self.done = self.rate = None  # the first call starts the clock, after compilation
 
+    def __call__(self, done: int, total: int) -> None:
+        if self.file:
+            partial = self.file.with_suffix(".partial")
+            partial.write_text(json.dumps([int(done), int(total)]))
+            os.replace(partial, self.file)
+        self.show(done, total)
+
     @abstractmethod
-    def __call__(self, done: int, total: int) -> None: ...
+    def show(self, done: int, total: int) -> None: ...
 
     def watch(self, records: pd.DataFrame) -> None:
         """Notes the mean of the latest evaluation among `records`: of the return, or of the sine task's error."""
@@ -39,7 +57,7 @@ class _Lines(_Shown):
         super().__init__(label, stream)
         print(f"{label}: compiling", file=stream, flush=True)
 
-    def __call__(self, done: int, total: int) -> None:
+    def show(self, done: int, total: int) -> None:
         now = time.monotonic()
         if self.last is None:
             self.last, self.done = now, done
@@ -59,7 +77,7 @@ class _Bar(_Shown):
         super().__init__(label, stream)
         self.bar = tqdm(desc=f"{label}: compiling", unit="step", unit_scale=True, file=stream, dynamic_ncols=True)
 
-    def __call__(self, done: int, total: int) -> None:
+    def show(self, done: int, total: int) -> None:
         bar = self.bar
         if bar.total is None:
             bar.set_description(self.label, refresh=False)
@@ -70,16 +88,38 @@ class _Bar(_Shown):
 
 
 @contextmanager
-def progress(label: str, stream=None) -> Iterator[_Shown]:
+def progress(label: str, stream=None, file: Path | None = None) -> Iterator[_Shown]:
     """Yields a function of (done steps, total steps) that shows them on `stream`, by default standard error.
 
     Until its first call, which must come when training starts, it says that the training compiles. The steps done by
-    then belong to an earlier training and do not count for the speed.
+    then belong to an earlier training and do not count for the speed. `read` reads the steps from `file`.
     """
     stream = stream or sys.stderr
-    if not stream.isatty():
-        yield _Lines(label, stream)
-        return
-    shown = _Bar(label, stream)
-    with shown.bar:
+    with contextlib.ExitStack() as opened:
+        shown = _Bar(label, stream) if stream.isatty() else _Lines(label, stream)
+        if isinstance(shown, _Bar):
+            opened.enter_context(shown.bar)
+        shown.file = file
         yield shown
+
+
+def read(file: Path) -> int | None:
+    """The steps done by the training that keeps `file`; None before it starts and after it ends."""
+    try:
+        return json.loads(file.read_text())[0]
+    except FileNotFoundError:
+        return None
+
+
+def counted(items: Collection[_Item], words: str, stream=None) -> Iterator[_Item]:
+    """Yields `items` and shows how many are done: a bar on a terminal, elsewhere a line every few seconds."""
+    stream = stream or sys.stderr
+    if stream.isatty():
+        yield from tqdm(items, desc=words, file=stream, leave=False)
+        return
+    shown = time.monotonic()
+    for done, item in enumerate(items):
+        if time.monotonic() - shown >= SECONDS_BETWEEN_LINES:
+            print(f"{words}: {done} of {len(items)}", file=stream, flush=True)
+            shown = time.monotonic()
+        yield item

@@ -193,7 +193,8 @@ class _Training:
         """Saves finished results and the program's arrays, to continue after `done` steps of this run and stack."""
         if not self.checkpoint:
             return
-        facts = {"stack": stack_number, "run": run_number, "done": done, "core_seconds": self.core_seconds}
+        facts = {"stack": stack_number, "run": run_number, "done": done}
+        facts |= {"steps_done": self.done, "core_seconds": self.core_seconds}
         for log_number, log in enumerate(self.logs):
             log.save(arrays, facts, log_number)
         self.checkpoint.save(arrays, facts)

@@ -1,0 +1,105 @@
+"""The pages of the agents: a table of all in docs/agents.md, and a page for each, which only the site has."""
+
+import re
+from dataclasses import fields
+
+from dyna_td import registry
+from dyna_td.evidence import labels
+from dyna_td.evidence.claims import ComputedTest
+from dyna_td.pages import markdown
+from dyna_td.pages.facts import Facts
+from dyna_td.pages.marked_text import escaped, table
+from dyna_td.plan.yaml_files import read_checked
+from dyna_td.records.files import ROOT
+from dyna_td.records.sources import docstring
+from dyna_td.settings import DQNSettings
+
+
+def agents(facts: Facts | None = None) -> str:
+    """A line for each agent and learner, with a link to its code."""
+    names = [*registry.AGENTS, *registry.LEARNERS]
+    rows = [[f"[{name}](../{_source(name)})", escaped(registry.summary(name))] for name in names]
+    return table(["agent", "in short"], rows)
+
+
+def page(facts: Facts, agent: str) -> str:
+    """An agent's page: what it is, its command, its settings, differences from the paper, the claims on it."""
+    entry = registry.AGENTS[agent]
+    environment = entry.on or "GridWorld"
+    command = f"python -m dyna_td train --env {environment} --agent {agent} --seeds 0-3 --steps 20000"
+    in_code = "\n\n".join(filter(None, map(docstring, (entry.path.partition(":")[0], entry.path))))
+    parts = [
+        f"# {labels.CURVES.get(agent, agent)}",
+        f"`{agent}`: {escaped(registry.summary(agent))}",
+        "## Usage",
+        f"```console\n{command} --output results/{agent}.csv\n```",
+        f"## In `{_source(agent)}`",
+        f"```text\n{in_code}\n```",
+    ]
+    if rows := _claims(facts, agent):
+        parts += ["## Beside the paper", table(["the paper", "verdict", "here"], rows)]
+    if rows := _deviations(agent):
+        parts += ["## Differences from the paper", table(["#", "what", "paper", "here"], rows)]
+    parts += ["## Settings", "Those that uniform replay lacks or sets otherwise come first."]
+    parts.append(table(["option", "default", "source", "meaning"], _settings(agent)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _source(agent: str) -> str:
+    path = registry.LEARNERS[agent] if agent in registry.LEARNERS else registry.AGENTS[agent].path
+    return f"src/{path.partition(':')[0].replace('.', '/')}.py"
+
+
+def _own(agent: str) -> list[str]:
+    """The settings that uniform replay lacks or sets otherwise."""
+    common = {setting.name: setting.default for setting in fields(DQNSettings)}
+    of_agent = fields(registry.AGENTS[agent].settings)
+    return [setting.name for setting in of_agent if common.get(setting.name) != setting.default]
+
+
+def _settings(agent: str) -> list[list[str]]:
+    declared, own = fields(registry.AGENTS[agent].settings), _own(agent)
+    ordered = sorted(declared, key=lambda setting: setting.name not in own)
+    return [
+        [
+            f"`--{each.name.replace('_', '-')}`",
+            _text(each.default),
+            each.metadata["source"],
+            escaped(each.metadata["meaning"]),
+        ]
+        for each in ordered
+    ]
+
+
+def _text(default: object) -> str:
+    return "x".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+def _deviations(agent: str) -> list[list[str]]:
+    """The deviations that name the agent or one of its own settings."""
+    words = [f"`{name}`" for name in _own(agent)] + [f"`{agent}`", labels.CURVES.get(agent, agent)]
+    pattern = "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in words)
+    rows = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
+    found = [row for row in rows if re.search(pattern, f"{row['what']} {row['here']} {row['other']}")]
+    return [
+        [
+            f"[{row['number']}](deviations.md#deviation-{row['number']})",
+            *(escaped(row[key]) for key in ("what", "paper", "here")),
+        ]
+        for row in found
+    ]
+
+
+def _claims(facts: Facts, agent: str) -> list[list[str]]:
+    """A line for each claim that compares runs of the agent: the paper's statement, the verdict, our measurements."""
+    rows = []
+    for number, stated in facts.stated.items():
+        own = [tested for tested in facts.judged[number].counted if _compares(tested.test, agent)]
+        if own:
+            text = f"{escaped(stated.text)} [(claim {number})](claims.md#claim-{number})"
+            rows.append([text, facts.verdicts[number], escaped(markdown.measured(own))])
+    return rows
+
+
+def _compares(test, agent: str) -> bool:
+    return not isinstance(test, ComputedTest) and any(term.run and term.run.agent == agent for term in test.terms)
