@@ -261,3 +261,21 @@ def test_a_package_envs_of_the_users_own_breaks_no_training_and_is_found():
     assert done.returncode == 0, done.stderr
     installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     assert {name.partition(".")[0] for name in installed} == {"dyna_td"}
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_commit_is_that_of_the_project_itself(own, tmp_path, monkeypatch):
+    def git(folder, *words):
+        command = ["git", "-C", folder, "-c", "user.name=n", "-c", "user.email=e", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    project = tmp_path / "outer" / "project"
+    project.mkdir(parents=True)
+    for folder in (project.parent, project)[: 1 + own]:
+        git(folder, "init")
+        git(folder, "commit", "--allow-empty", "--message", folder.name)
+    expected = git(project, "rev-parse", "HEAD") if own else None
+    monkeypatch.setenv("GIT_DIR", str(project.parent / ".git"))
+    monkeypatch.setattr(provenance, "ROOT", project)
+    details = provenance.machine()
+    assert (details["git_commit"], details["git_dirty"]) == (expected, False if own else None)
