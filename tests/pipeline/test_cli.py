@@ -128,6 +128,16 @@ def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monke
     assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 3
 
 
+def test_events_of_another_training_are_kept(fake_training, capsys):
+    assert cli.main(train("--output", "a/x.csv", "--tensorboard", "tb")) == 0
+    Path("tb/x/seed-0").mkdir()
+    Path("tb/x/seed-0/events.out.tfevents.dyna_td").write_bytes(b"those of a/x.csv")
+    before = files_of(Path("tb"))
+    assert "holds the events of " in error_of(cli.main, train("--output", "b/x.csv", "--tensorboard", "tb"), capsys)
+    assert files_of(Path("tb")) == before
+    assert cli.main(train("--output", "a/x.csv", "--tensorboard", "tb")) == 0
+
+
 @pytest.fixture
 def killed(monkeypatch):
     """Trains until after the first checkpoint."""

@@ -82,6 +82,8 @@ def _train(options: argparse.Namespace) -> None:
         evaluate_every=options.evaluate_every,
         sweep=sweep,
     )
+    if options.tensorboard:
+        options.tensorboard = outputs.events_of(options.tensorboard, options.output)
     facts = {}
     if run.sweep:
         facts["learning_rate_selection"] = choice = _choose_learning_rate(run, options)
@@ -156,7 +158,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     from dyna_td.training.trainer import execute
 
     with workplace(csv), progress(run.name) as show:
-        events = Events(folder / csv.stem) if folder else None
+        events = Events(folder) if folder else None
 
         def watch(records: pd.DataFrame) -> None:
             show.watch(records)

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 
 class Events:
-    """Writes records (seed, step, metric, value) below a folder, and replaces those of an earlier training."""
+    """Writes records (seed, step, metric, value) below a folder of `outputs.events_of`, and replaces earlier ones."""
 
     def __init__(self, folder: Path):
         self._folder = folder.absolute()  # an environment may change the working directory
