@@ -16,7 +16,7 @@ from files import error_of, files_of, python
 from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
-from dyna_td.records import provenance
+from dyna_td.records import provenance, results
 from dyna_td.records.files import ROOT
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
@@ -124,7 +124,7 @@ def test_a_finished_training_is_overwritten_by_itself_alone(fake_training, monke
     assert Path("x.csv").read_bytes() == before
     details = json.loads(Path("x.json").read_text())
     del details["settings"]["examples"]  # as if this setting had been added later
-    Path("x.json").write_text(json.dumps(details))
+    Path("x.json").write_text(results.sealed(details, json.dumps))
     assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 3
 
 

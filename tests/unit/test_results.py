@@ -107,6 +107,18 @@ def test_a_damaged_csv_and_one_of_another_run_are_refused(csv, damage, changes, 
     assert csv.stem in sentence and "`python -m dyna_td run sin/l2`" in sentence and words in sentence
 
 
+def test_no_changed_byte_of_the_json_file_is_accepted(tmp_path):
+    csv = tmp_path / "x.csv"
+    results.write(csv, records(), results.describe(RUN))
+    whole = results.provenance_json(csv).read_bytes()
+    assert results.read_details(csv, "")["steps"] == 100
+    end = whole.index(b'"json_sha256"')  # without this name the file is that of an earlier version
+    for place in range(0, end, 7):
+        results.provenance_json(csv).write_bytes(whole[:place] + b"7" + whole[place + 1 :])
+        if whole[place] != ord("7"):
+            assert "x.json is damaged" in sentence_of(results.read_details, csv, "x")
+
+
 STATES = pd.DataFrame({"seed": [0, 1], "step": 10, "source": "own", "x": [0.25, 0.5], "y": [1.0, 0.123456789]})
 
 

@@ -55,7 +55,8 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
     card = scorecard.scorecard(stated, plan, read)
     others = readings.judged(readings.load_readings(plan, stated), plan, read)
-    _write_texts({table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)})
+    texts = {table: scorecard.as_csv(card), readings.beside(table): scorecard.as_csv(others)}
+    _write_texts(texts if options.reference else results.as_sealed(texts))  # git guards what is published
     for line in scorecard.lines(card, stated):
         print(line)
     print(f"{table}{_evidence(plan)}: {scorecard.count_words(card)}")

@@ -30,7 +30,8 @@ LESS = "_less_"
 def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> dict[Path, str]:
     """The text of each of a figure's tables, by its path; runs are read from `directory`.
 
-    curves.csv has its curves, repeats.csv how far its runs repeat the published ones, states.csv its states, if any.
+    curves.csv has its curves, repeats.csv how far its runs repeat the published ones, states.csv its states, if any;
+    checksums.json binds them.
     """
     csv = results.curves_csv(scale, figure.name, directory)
     places = {
@@ -42,7 +43,7 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
     texts = {csv: curves_text(figure, read), results.repeats_csv(csv): _csv_text(repeats)}
     if figure.sampled_runs:
         texts[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
-    return texts
+    return results.as_sealed(texts)
 
 
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from dyna_td.plan.planned import Figure, Plan
 from dyna_td.plan.plans import DIRECTORY, load_plan
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
-from dyna_td.records.results import naming_damage
+from dyna_td.records.results import naming_damage, require_intact
 from dyna_td.settings import Run
 
 
@@ -49,6 +49,8 @@ class Facts:
     def card(self) -> pd.DataFrame:
         """The rows of claims.csv, empty cells as empty texts; a UserError if they are not of the current claims."""
         csv, remedy = self.folder / "claims.csv", f"call `make claims SCALE={self.folder.name}`"
+        require_intact(csv, remedy)
+        require_intact(csv.with_name("readings.csv"), remedy)
         with naming_damage(csv, remedy):
             card = pd.read_csv(csv, dtype=str, keep_default_na=False)
         asked = [str(number) for number, claim in self.stated.items() for _ in (claim, *claim.tests)]

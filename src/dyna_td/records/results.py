@@ -7,9 +7,10 @@ import hashlib
 import io
 import json
 import lzma
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ DIRECTORY = Path("results")
 SWEEP = ".selection"  # suffix of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
+CHECKSUMS = "checksums.json"  # beside tables: their checksums
+_OWN, _ZEROS = "json_sha256", "0" * 64  # a JSON file's checksum of itself, and what it covers in its place
 # The errors that reading a damaged file raises.
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, lzma.LZMAError)
 
@@ -94,8 +97,37 @@ def write(
         with write_whole(path) as file:
             file.write(text)
     with write_whole(provenance_json(csv)) as file:
-        json.dump({**details, **checksums}, file, indent=2, allow_nan=False)
-        file.write("\n")
+        file.write(sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False)))
+
+
+def sealed(details: dict, as_text: Callable[[dict], str]) -> str:
+    """The text of a JSON file with `details` and its own checksum: SHA-256 of the text with zeros in its place."""
+    text = f"{as_text({**details, _OWN: _ZEROS})}\n"
+    return text.replace(_ZEROS, checksum(text.encode()))
+
+
+def is_intact(content: bytes) -> bool:
+    """Whether a JSON file of `sealed` is as it was written; those of earlier versions have no checksum of their own."""
+    own = json.loads(content).get(_OWN)
+    return own is None or checksum(content.replace(own.encode(), _ZEROS.encode())) == own
+
+
+def as_sealed(texts: dict[Path, str]) -> dict[Path, str]:
+    """The texts of tables of one folder, by path, and that of the file of their checksums, for `require_intact`."""
+    sums = {path.name: checksum(text.encode()) for path, text in texts.items()}
+    return texts | {next(iter(texts)).with_name(CHECKSUMS): json.dumps(sums, indent=2) + "\n"}
+
+
+def require_intact(table: Path, remedy: str) -> None:
+    """Raises UserError if a table is not as `as_sealed` has it; published tables have git instead."""
+    sums = table.with_name(CHECKSUMS)
+    if not sums.exists():
+        return
+    with naming_damage(sums, remedy):
+        expected = json.loads(sums.read_bytes()).get(table.name)
+    with naming_damage(table, remedy):
+        if checksum(table.read_bytes()) != expected:
+            raise UserError(f"{table} is truncated or was changed after it was written; {remedy}.")
 
 
 def checksum(content: bytes) -> str:
@@ -228,9 +260,12 @@ def read_details(csv: Path, rebuild: str) -> dict:
     """The contents of the JSON file beside `csv`; raises UserError as `read`."""
     path = provenance_json(csv)
     try:
-        details = json.loads(_read_bytes(path, rebuild))
+        content = _read_bytes(path, rebuild)
+        details = json.loads(content)
         details["csv_sha256"].encode()
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if not is_intact(content):
+            raise ValueError("its checksum differs")
+    except DAMAGE as error:
         raise UserError(f"{path} is damaged; rebuild it with `{rebuild}`.") from error
     return details
 
