@@ -59,6 +59,7 @@ container: config.get("container", f"docker-daemon:dyna_td:{__version__}")
 
 
 onstart:
+    in_one_sentence(snakefile.require_cores, workflow.cores)
     in_one_sentence(lock.hold)
     snakefile.remove_old_programs()
     SCREEN.start()
@@ -192,7 +193,7 @@ for figure in PLAN.drawn:
         group:
             "drawing"
         params:
-            script=f"{ROOT}/figures/draw.py",
+            script=lambda wildcards: f"{ROOT}/figures/draw.py",  # a function's text may have braces
             figure=figure,
             scale=SCALE,
             code=files_digest(

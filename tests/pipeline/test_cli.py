@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
 from dyna_td.records import provenance, results
-from dyna_td.records.files import ROOT
+from dyna_td.records.files import IMPORTS, ROOT
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 
@@ -289,3 +290,21 @@ def test_the_commit_is_that_of_the_project_itself(own, tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "ROOT", project)
     details = provenance.machine()
     assert (details["git_commit"], details["git_dirty"]) == (expected, False if own else None)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_a_training_needs_no_open_stream(closed):
+    command = ["python", "-m", "dyna_td", *train("--steps", "20", "--hidden", "4")]
+    shell = f'"$0" {shlex.join(command[1:])} {closed}'
+    done = subprocess.run(["sh", "-c", shell, sys.executable], env=os.environ | IMPORTS)
+    assert done.returncode == 0 and Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("kind", [MemoryError, type("ResourceExhaustedError", (Exception,), {})])
+def test_a_limit_of_memory_is_one_sentence(fake_training, monkeypatch, capsys, kind):
+    def run_out(*given, **named):
+        raise kind("OOM when allocating tensor")
+
+    monkeypatch.setattr(sys.modules["dyna_td.training.trainer"], "execute", run_out)
+    assert cli.main(train()) == 2
+    assert "error: memory ran out: train fewer --seeds" in capsys.readouterr().err
