@@ -43,13 +43,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             drawn.append(run)
         window = min(arguments.window, max(run.records["step"].nunique() for run in drawn))
         draw(axes, drawn, window)
-        axes.set_title(textwrap.fill(arguments.title, 80), fontsize="small")
+        axes.set_title(textwrap.fill(plain(arguments.title), 80), fontsize="small")
         draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
-        save(figure, arguments.output)
+        save(figure, arguments.output, source="figures/runs.py")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def plain(text: str) -> str:
+    """A text with its dollars as such, between which Matplotlib would read mathematics."""
+    return text.replace("$", r"\$")
 
 
 class OwnRun(NamedTuple):
@@ -72,7 +77,7 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     require_choice(metric, found, f"metric of {csv}")
     agent = details["agent"] + "_learned" * (details["settings"].get("model") == "learned")
     seeds = records["seed"].nunique()
-    label = f"{name_of(agent)}, {details['environment']}, {seeds} seed{'s' if seeds > 1 else ''}"
+    label = f"{plain(name_of(agent))}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
     label += " (under way)" if under_way else ""
     return OwnRun(agent, metric, records[records["metric"] == metric], label)
 

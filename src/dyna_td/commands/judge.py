@@ -15,6 +15,8 @@ from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, published, results
 from dyna_td.records.files import IMPORTS, ROOT, write_whole
 
+OWN_PICTURE = b"figures/runs.py"  # what a PNG of this script names as its source
+
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     """Adds the commands by `add(name, function, text)`; `scaled` has the option --scale, see `cli`."""
@@ -102,8 +104,12 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
+    if not picture:
+        picture = Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
+        taken = [path for path in (picture, picture.with_suffix(".pdf")) if path.exists()]
+        if taken and not (picture.exists() and OWN_PICTURE in picture.read_bytes()):
+            raise UserError(f"{taken[0]} is there, and no picture of `compare`: name the picture by --output.")
     print("\n".join(lines))
-    picture = picture or Path(f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png")
     script, paths = str(ROOT / "figures" / "runs.py"), map(str, csvs)
     command = [sys.executable, script, *paths, "--title", f"{lines[0]} {lines[-1]}", "--output", str(picture)]
     done = subprocess.run(command, env=os.environ | IMPORTS, stderr=subprocess.PIPE, text=True)

@@ -5,8 +5,8 @@ with the command that makes it. `report.html` is the page around it.
 """
 
 import base64
+import contextlib
 import itertools
-import json
 import re
 import string
 from collections import Counter
@@ -18,10 +18,11 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from dyna_td.errors import UserError
 from dyna_td.evidence import labels
 from dyna_td.pages import claims_page, markdown
 from dyna_td.pages.facts import Facts, measured_jobs
-from dyna_td.pages.marked_text import table
+from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER
@@ -85,7 +86,8 @@ def _heading(name: str) -> str:
 def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[str]:
     """A figure's section: its claims, its picture and where the numbers are, its whole caption."""
     figure, png = plan.drawn[name], _picture(folder, name)
-    parts = [f'<a id="{name}"></a>', f"### {_heading(name)}: {figure.title}"]
+    title = escaped(figure.title)
+    parts = [f'<a id="{name}"></a>', f"### {_heading(name)}: {title}"]
     if facts and (verdicts := claims_page.verdicts_on(facts, name, "claims.md")):
         parts.append(f"Claims: {verdicts}.")
     if not png.exists():
@@ -94,7 +96,7 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
     repeats = beginnings.read(png.with_name("repeats.csv"))
     says = f". {beginnings.sentence(repeats).capitalize()}" if repeats else ""
     place = f"`{name}/{name}.png`, drawn from {tables_there} beside it{says}."
-    return [*parts, f"![{figure.title}](../reference/{name}/{name}.png)", place, markdown.caption_of(name)]
+    return [*parts, f"![{title}](../reference/{name}/{name}.png)", place, markdown.caption_of(name)]
 
 
 def _picture(folder: Path, name: str) -> Path:
@@ -102,6 +104,14 @@ def _picture(folder: Path, name: str) -> Path:
     below = Path(f"{name}.png") if name == labels.DIFFERENCES else Path(name, f"{name}.png")
     is_evidence = folder.name == published.SCALE
     return published.HERE / below if is_evidence and not (folder / below).exists() else folder / below
+
+
+def _whole(png: Path) -> bytes:
+    """The contents of a picture; a UserError if it is no PNG from its first bytes to its last."""
+    content = png.read_bytes()
+    if not (content.startswith(b"\x89PNG\r\n") and content.endswith(b"IEND\xaeB`\x82")):
+        raise UserError(f"{png} is truncated, or no picture: delete it, then make it again.")
+    return content
 
 
 def _json(plan: Plan, directory: Path, job: str) -> Path:
@@ -112,10 +122,10 @@ def _provenance(plan: Plan, directory: Path) -> list[list[str]]:
     """What made the finished runs: rows of a fact and its values, each with its number of runs."""
     details = []
     for job in plan.all_runs:
-        try:
-            details.append(json.loads(_json(plan, directory, job).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            continue  # not finished; damaged files are refused where their numbers are read
+        with contextlib.suppress(UserError):  # not finished; damaged files are refused where their numbers are read
+            each = results.read_details(results.run_csv(plan.scale, job, directory), "")
+            if isinstance(each.get("versions"), dict) and {"date", "cpu", "git_commit"} <= each.keys():
+                details.append(each)
 
     def counted(values: Iterable[str]) -> str:
         return ", ".join(f"{value} ({count})" for value, count in Counter(values).most_common())
@@ -151,7 +161,7 @@ def _lead(token: Token, folder: Path) -> None:
     if token.type == "image":
         picture = _PICTURE.fullmatch(str(token.attrs["src"]))
         png = _picture(folder, picture[1]) if picture else folder
-        content = base64.b64encode(png.read_bytes()).decode("ascii") if png.is_file() else ""
+        content = base64.b64encode(_whole(png)).decode("ascii") if png.is_file() else ""
         token.attrs["src"] = f"data:image/png;base64,{content}"
     elif token.type == "link_open":
         href = str(token.attrs["href"])

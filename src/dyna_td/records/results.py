@@ -21,11 +21,12 @@ from dyna_td.errors import UserError
 from dyna_td.records import provenance
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy, path_beside
-from dyna_td.settings import Run
+from dyna_td.settings import Run, describes_run
 
 DIRECTORY = Path("results")
 SWEEP = ".selection"  # suffix of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
+_KINDS = {"seed": "iu", "step": "iu", "value": "fiu"}  # of NumPy's types
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
 CHECKSUMS = "checksums.json"  # beside tables: their checksums
 _OWN, _ZEROS = "json_sha256", "0" * 64  # a JSON file's checksum of itself, and what it covers in its place
@@ -61,7 +62,8 @@ def provenance_json(csv: Path) -> Path:
 def to_csv_text(records: pd.DataFrame) -> str:
     """`records` sorted by all columns but `value`, with numbers that survive a round trip.
 
-    Nine digits are enough for a float32. A value that only float64 holds, such as a count beyond 2^24, has more.
+    Nine digits are enough for a float32. A value that only float64 holds, such as a count beyond 2^24, has more, and so
+    has a whole number of more digits.
     """
     keys = [column for column in SWEEP_COLUMNS[:-1] if column in records]
     ordered = records.sort_values(keys, kind="stable")[[*keys, "value"]]
@@ -69,7 +71,7 @@ def to_csv_text(records: pd.DataFrame) -> str:
         ordered = ordered.assign(learning_rate=ordered["learning_rate"].map(lambda rate: repr(float(rate))))
     values = ordered["value"].to_numpy(np.float64)
     with np.errstate(over="ignore"):
-        is_single = values.astype(np.float32) == values
+        is_single = (values.astype(np.float32) == values) & ~((np.abs(values) >= 1e9) & (np.abs(values) < 2.0**53))
     texts = [
         f"{value:.9g}" if single else repr(value).removesuffix(".0")
         for value, single in zip(values.tolist(), is_single, strict=True)
@@ -237,8 +239,11 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
 
 def read_training(csv: Path) -> tuple[pd.DataFrame, dict]:
     """As `read`, of a run that was trained by hand or published; raises UserError for any other file."""
-    records, details = read(csv, "python -m dyna_td train")
-    if list(records.columns) != COLUMNS or not {"environment", "agent", "run", "settings"} <= details.keys():
+    with naming_damage(csv, "name a CSV that `python -m dyna_td train` wrote"):
+        records, details = read(csv, "python -m dyna_td train")
+    is_tidy = list(records.columns) == COLUMNS and not records.duplicated(COLUMNS[:3]).any()
+    is_tidy = is_tidy and all(records[name].dtype.kind in kinds for name, kinds in _KINDS.items())
+    if not is_tidy or not describes_run(details) or not isinstance(details.get("run"), str):
         raise UserError(f"{csv} is not the results of one run: name a CSV that `python -m dyna_td train` wrote.")
     return records, details
 
