@@ -59,6 +59,7 @@ container: config.get("container", f"docker-daemon:dyna_td:{__version__}")
 
 
 onstart:
+    in_one_sentence(snakefile.require_cores, workflow.cores)
     in_one_sentence(lock.hold)
     snakefile.remove_old_programs()
     SCREEN.start()
@@ -141,6 +142,7 @@ rule aggregate_figure:
         curves="results/{scale}/{figure}/curves.csv",
         scores="results/{scale}/{figure}/scores.csv",
         repeats="results/{scale}/{figure}/repeats.csv",
+        checksums="results/{scale}/{figure}/checksums.json",
     log:
         "results/{scale}/logs/{figure}.aggregate.log",
     wildcard_constraints:
@@ -162,6 +164,7 @@ use rule aggregate_figure as aggregate_figure_with_states with:
         curves="results/{scale}/{figure}/curves.csv",
         scores="results/{scale}/{figure}/scores.csv",
         repeats="results/{scale}/{figure}/repeats.csv",
+        checksums="results/{scale}/{figure}/checksums.json",
         states="results/{scale}/{figure}/states.csv",
     wildcard_constraints:
         figure=any_of(PLAN.drawn_with_states),
@@ -182,6 +185,7 @@ for figure in PLAN.drawn:
         input:
             curves=f"results/{SCALE}/{figure}/curves.csv",
             repeats=f"results/{SCALE}/{figure}/repeats.csv",
+            checksums=f"results/{SCALE}/{figure}/checksums.json",
             states=f"results/{SCALE}/{figure}/states.csv" if figure in PLAN.drawn_with_states else [],
         output:
             png=marked(f"results/{SCALE}/{figure}/{figure}.png", f"figures/captions/{figure}.rst"),
@@ -191,7 +195,7 @@ for figure in PLAN.drawn:
         group:
             "drawing"
         params:
-            script=f"{ROOT}/figures/draw.py",
+            script=lambda wildcards: f"{ROOT}/figures/draw.py",  # a function's text may have braces
             figure=figure,
             scale=SCALE,
             code=files_digest(

@@ -4,10 +4,12 @@ Importing this package registers `GridWorld`, `MazeGridWorld` and `roundabout-pa
 neither TensorFlow nor highway-env nor MuJoCo.
 """
 
+import contextlib
 import difflib
 import importlib
 import re
 import warnings
+from collections.abc import Iterator
 
 import gymnasium
 import numpy as np
@@ -60,9 +62,19 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
     try:
         _require_supported(environment, made)
     except UnusableEnvironment:
-        made.close()
-        raise
+        with closed_after(made):
+            raise
     return made
+
+
+@contextlib.contextmanager
+def closed_after(environment: gymnasium.Env) -> Iterator[gymnasium.Env]:
+    """Closes an environment at the block's end, and ignores an error of its `close`, which no longer matters."""
+    try:
+        yield environment
+    finally:
+        with contextlib.suppress(Exception, SystemExit):
+            environment.close()
 
 
 def has_box_actions(environment: str) -> bool:
@@ -71,11 +83,8 @@ def has_box_actions(environment: str) -> bool:
     Raises:
       UnusableEnvironment: see `make`.
     """
-    made = make(environment)
-    try:
+    with closed_after(make(environment)) as made:
         return isinstance(made.action_space, gymnasium.spaces.Box)
-    finally:
-        made.close()
 
 
 def as_declared(action: np.ndarray, space: gymnasium.Space):

@@ -62,10 +62,30 @@ class Dials:
         if not match:
             expected = "".join(f"[-{name}X]" for name in names)
             raise ValueError(f"environment is {environment!r}, expected GridWorld{expected} with a number for each X.")
-        return cls(**{name: float(value) for name, value in zip(names, match.groups(), strict=True) if value})
+        dials = cls(**{name: float(value) for name, value in zip(names, match.groups(), strict=True) if value})
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= (value := getattr(dials, name)) <= most:
+                expected = f"{name} is {value:g}, expected a number from {least:g} to {most:g}"
+                raise ValueError(f"environment is {environment!r}: {expected}.")
+        if environment != dials.environment:
+            raise ValueError(f"environment is {environment!r}: a world has one name, write {dials.environment}.")
+        low = dials.corner - dials.goal
+        x, y = np.meshgrid(*[np.linspace(low, dials.corner, 21)[1:]] * 2)
+        if low < START_HIGH or in_wall(x, y, GRID_WALLS).all():
+            raise ValueError(f"environment is {environment!r}: its goal lies in a wall, or over the start; move it.")
+        return dials
+
+    @property
+    def environment(self) -> str:
+        """The name of the GridWorld with these dials."""
+        numbers = {each.name: getattr(self, each.name) for each in fields(self)}
+        differing = {each.name: numbers[each.name] for each in fields(self) if numbers[each.name] != each.default}
+        texts = [f"-{name}{np.format_float_positional(value, trim='-')}" for name, value in differing.items()]
+        return "".join(["GridWorld", *texts])
 
 
 PAPER = Dials()
+_BOUNDS = {"goal": (0.01, 0.9), "corner": (0.1, 1.0), "rewardnoise": (0.0, 1000.0), "stepnoise": (0.0, 1.0)}
 
 _WHITE, _GREY, _BLUE, _GREEN, _RED = (255, 255, 255), (90, 90, 90), (170, 200, 255), (120, 200, 120), (220, 50, 50)
 _AGENT_RADIUS = 0.015

@@ -54,9 +54,14 @@ def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, tit
         drawn.append(read(csv, drawn[0].metric if drawn else metric))
     window = min(window, max(run.records["step"].nunique() for run in drawn))
     draw(axes, drawn, window)
-    axes.set_title(textwrap.fill(title, 80), fontsize="small")
+    axes.set_title(textwrap.fill(plain(title), 80), fontsize="small")
     draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
-    save(figure, output)
+    save(figure, output, source="figures/runs.py")
+
+
+def plain(text: str) -> str:
+    """A text with its dollars as such, between which Matplotlib would read mathematics."""
+    return text.replace("$", r"\$")
 
 
 class OwnRun(NamedTuple):
@@ -79,7 +84,7 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     require_choice(metric, found, f"metric of {csv}")
     agent = details["agent"] + "_learned" * (details["settings"].get("model") == "learned")
     seeds = records["seed"].nunique()
-    label = f"{name_of(agent)}, {details['environment']}, {seeds} seed{'s' if seeds > 1 else ''}"
+    label = f"{plain(name_of(agent))}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
     label += " (under way)" if under_way else ""
     return OwnRun(agent, metric, records[records["metric"] == metric], label)
 

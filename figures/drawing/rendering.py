@@ -160,13 +160,16 @@ def _describe_divergence(panels: Sequence[Drawing], tables: Tables) -> str:
     return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
 
 
-def save(figure: Figure, output: Path) -> None:
-    """Writes `output`, a PNG, and the PDF of the same stem, without dates inside.
+def save(figure: Figure, output: Path, source: str | None = None) -> None:
+    """Writes `output`, a PNG that may name its `source`, and the PDF of the same stem, without dates inside.
 
     Raises:
       UserError: if the place cannot be written.
     """
-    pictures: dict[Path, Look] = {output: {"Software": None}, output.with_suffix(".pdf"): {"CreationDate": None}}
+    pictures: dict[Path, Look] = {
+        output: {"Software": None, "Source": source},
+        output.with_suffix(".pdf"): {"CreationDate": None},
+    }
     try:
         for path, metadata in pictures.items():
             with write_whole(path, "wb") as file:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from dyna_td.records.results import naming_damage
+from dyna_td.records.results import naming_damage, require_intact
 
 REMEDY = "delete it if it is there, then make the figure again"
 
@@ -24,6 +24,7 @@ class Tables(NamedTuple):
 
 def read_table(path: Path, remedy: str = REMEDY) -> pd.DataFrame:
     """Reads a curves.csv or states.csv; raises UserError if it is missing or damaged."""
+    require_intact(path, remedy)
     with naming_damage(path, remedy):
         return pd.read_csv(path, dtype=dict.fromkeys(("panel", "curve", "metric"), str))
 

@@ -40,6 +40,12 @@ def main(words: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print(f"error: {place}{error.strerror or error}; unfinished files are not written.", file=sys.stderr)
         return 2
+    except Exception as error:
+        if not (isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError"):  # TensorFlow's
+            raise
+        remedy = "train fewer --seeds at once, choose a smaller --buffer-capacity, or raise the limit (ulimit -v)"
+        print(f"error: memory ran out: {remedy}; unfinished files are not written.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt as signal:
         place = " ".join(getattr(signal, "__notes__", [])) or "the beginning"
         status = getattr(signal, "status", 130)

@@ -3,6 +3,7 @@
 An agent is one entry of `AGENTS`. Classes are named as "module:class", so planning imports no TensorFlow.
 """
 
+import contextlib
 import importlib
 import os
 import sys
@@ -136,7 +137,8 @@ def has_box_actions(environment: str) -> bool:
 
     look_in_working_directory()
     try:
-        return envs.has_box_actions(environment)
+        with contextlib.chdir("."):  # an environment may change the folder; this returns to it
+            return envs.has_box_actions(environment)
     except envs.UnusableEnvironment as error:
         raise UserError(str(error)) from error
 

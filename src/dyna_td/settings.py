@@ -66,6 +66,23 @@ def is_whole(value: Any) -> bool:
     return _is_finite(value) and float(value).is_integer()
 
 
+def describes_run(details: Any) -> bool:
+    """Whether plain data, as of a JSON file, has the facts of a run in their types; some may be missing."""
+    if not isinstance(details, dict) or not isinstance(details.get("settings"), dict):
+        return False
+    settings, seeds = details["settings"], details.get("seeds", [0])
+    steps = [details.get(name, 1) for name in ("steps", "evaluate_every")]
+    return (
+        all(isinstance(details.get(name), str) for name in ("environment", "agent"))
+        and all(is_whole(count) and 0 < count <= MAX_STEPS for count in steps)
+        and all(is_whole(settings.get(name, 0)) for name in ("warm_up_steps", "planning_updates"))
+        and _is_finite(settings.get("evaluation_exploration", 0))
+        and isinstance(seeds, list)
+        and all(type(seed) is int and 0 <= seed < 10**6 for seed in seeds)
+        and 0 < len(set(seeds)) == len(seeds)
+    )
+
+
 @dataclass(frozen=True)
 class RegressionSettings:
     """The supervised task of Section 3.3 (figures 1, 9, 10, 11)."""

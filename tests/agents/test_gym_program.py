@@ -1,13 +1,15 @@
 """Training in Gymnasium environments: stored transitions, ends of episodes, and mistakes of environments."""
 
 import json
+import os
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from files import sentence_of
+from files import files_of, sentence_of
 from helpers import register, run_of, stored
 
 from dyna_td import cli
@@ -224,3 +226,32 @@ def test_an_environment_of_the_users_own_module_trains_from_the_command_line(tmp
     records = pd.read_csv(tmp_path / "x.csv")
     assert (records[records["metric"] == "episode_length"]["value"] == 10).all()
     assert json.loads((tmp_path / "x.json").read_text())["environment"] == "my_module:MyEnv-v0"
+
+
+def test_an_environment_that_changes_the_folder_moves_no_file(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x.csv").write_text("another's")
+    monkeypatch.chdir(tmp_path)
+
+    class Wanderer(Counter):
+        metadata = {"render_modes": ["rgb_array"]}
+
+        def __init__(self, render_mode=None):
+            super().__init__()
+            self.render_mode = render_mode
+            os.chdir(elsewhere)
+
+        def render(self):
+            return np.zeros([16, 16, 3], np.uint8)
+
+    name = register(monkeypatch, Wanderer, limit=5)
+    command = (
+        f"train --env {name} --agent er --steps 20 --warm-up-steps 10 --evaluate-every 10 --hidden 4 --output x.csv"
+    )
+    assert cli.main([*command.split(), "--tensorboard", "events", "--checkpoint-every", "0"]) == 0
+    assert cli.main(["play", "x.policy.npz", "--video", "x.gif"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "elsewhere", "events", "x.csv", "x.gif", "x.json", "x.policy.npz"
+    }  # fmt: skip
+    assert files_of(elsewhere) == {Path("x.csv"): b"another's"}

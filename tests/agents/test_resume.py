@@ -80,10 +80,10 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, name):
         assert "return" in at_zero and "distance_uniform" in set(whole.records["metric"]) - at_zero
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, compiled_once, number):
     run, checkpoint = RUNS["sin"], Checkpoint(tmp_path / "run.checkpoint", {}, interval=1e9)
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {each: signal.getsignal(each) for each in interruption._SIGNALS}
     for each in before:
         signal.signal(each, signal.SIG_DFL)  # a shell's background jobs ignore SIGINT, nohup's SIGHUP
     interruption.listen()

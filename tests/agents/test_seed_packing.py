@@ -16,7 +16,7 @@ import pytest
 import tensorflow as tf
 from helpers import run_of
 
-from dyna_td.training.log import diverged_seeds
+from dyna_td.records.metrics import diverged_seeds
 from dyna_td.training.program import make_program
 from dyna_td.training.stacks import LARGEST_STACK, stacks_of
 from dyna_td.training.trainer import execute

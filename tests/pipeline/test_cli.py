@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,8 @@ from files import error_of, files_of, python
 from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
-from dyna_td.records import provenance
-from dyna_td.records.files import ROOT
+from dyna_td.records import provenance, results
+from dyna_td.records.files import IMPORTS, ROOT
 from dyna_td.registry import AGENTS, LEARNERS
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
@@ -129,8 +130,18 @@ def test_a_finished_training_says_so_and_is_replaced_only_by_itself_once_damaged
     assert Path("x.csv").read_bytes() == before
     details = json.loads(Path("x.json").read_text())
     del details["settings"]["examples"]  # as if this setting had been added later
-    Path("x.json").write_text(json.dumps(details))
+    Path("x.json").write_text(results.sealed(details, json.dumps))
     assert cli.main(train("--steps", "20")) == 0 and len(fake_training) == 2
+
+
+def test_events_of_another_training_are_kept(fake_training, capsys):
+    assert cli.main(train("--output", "a/x.csv", "--tensorboard", "tb")) == 0
+    Path("tb/x/seed-0").mkdir()
+    Path("tb/x/seed-0/events.out.tfevents.dyna_td").write_bytes(b"those of a/x.csv")
+    before = files_of(Path("tb"))
+    assert "holds the events of " in error_of(cli.main, train("--output", "b/x.csv", "--tensorboard", "tb"), capsys)
+    assert files_of(Path("tb")) == before
+    assert cli.main(train("--output", "a/x.csv", "--tensorboard", "tb")) == 0
 
 
 @pytest.fixture
@@ -278,3 +289,39 @@ def test_a_package_envs_of_the_users_own_breaks_no_training_and_is_found():
     assert done.returncode == 0, done.stderr
     installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     assert {name.partition(".")[0] for name in installed} == {"dyna_td"}
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_commit_is_that_of_the_project_itself(own, tmp_path, monkeypatch):
+    def git(folder, *words):
+        command = ["git", "-C", folder, "-c", "user.name=n", "-c", "user.email=e", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    project = tmp_path / "outer" / "project"
+    project.mkdir(parents=True)
+    for folder in (project.parent, project)[: 1 + own]:
+        git(folder, "init")
+        git(folder, "commit", "--allow-empty", "--message", folder.name)
+    expected = git(project, "rev-parse", "HEAD") if own else None
+    monkeypatch.setenv("GIT_DIR", str(project.parent / ".git"))
+    monkeypatch.setattr(provenance, "ROOT", project)
+    details = provenance.machine()
+    assert (details["git_commit"], details["git_dirty"]) == (expected, False if own else None)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_a_training_needs_no_open_stream(closed):
+    command = ["python", "-m", "dyna_td", *train("--steps", "20", "--hidden", "4")]
+    shell = f'"$0" {shlex.join(command[1:])} {closed}'
+    done = subprocess.run(["sh", "-c", shell, sys.executable], env=os.environ | IMPORTS)
+    assert done.returncode == 0 and Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("kind", [MemoryError, type("ResourceExhaustedError", (Exception,), {})])
+def test_a_limit_of_memory_is_one_sentence(fake_training, monkeypatch, capsys, kind):
+    def run_out(*given, **named):
+        raise kind("OOM when allocating tensor")
+
+    monkeypatch.setattr(sys.modules["dyna_td.training.trainer"], "execute", run_out)
+    assert cli.main(train()) == 2
+    assert "error: memory ran out: train fewer --seeds" in capsys.readouterr().err

@@ -334,3 +334,11 @@ def test_a_mistake_in_drawing_ones_own_runs_is_one_sentence(csv, monkeypatch, tm
     with open("foreign.checkpoint", "wb") as file:
         np.savez(file, facts=np.frombuffer(b"{}", np.uint8))
     assert words in error_of(runs.main, [str(csv), *arguments], capsys)
+
+
+@pytest.mark.parametrize("file", ["curves.csv", "repeats.csv"])
+def test_a_table_cut_after_it_was_written_is_refused(file, smoke_runs, capsys):
+    path = results.curves_csv("smoke", "figure_9").with_name(file)
+    path.write_bytes(path.read_bytes()[:200])
+    words = [*options("figure_9", path.parent)[:3], "--scale", "smoke", "--output", "x.png"]
+    assert f"{path} is truncated or was changed" in error_of(draw.main, words, capsys)

@@ -177,7 +177,7 @@ def stored(tmp_path, finish):
     policy = Policy(about | {"settings": {"activation": "relu"}}, weights).as_bytes()
     path_beside(csv).write_bytes(policy)
     details = json.loads(results.provenance_json(csv).read_text()) | {"policy_sha256": results.checksum(policy)}
-    results.provenance_json(csv).write_text(json.dumps(details))
+    results.provenance_json(csv).write_text(results.sealed(details, json.dumps))
     assert set(store.keep(PLAN, PLAN.all_runs.values(), source, directory)) == set(RUNS)
     return source, directory
 
@@ -194,6 +194,7 @@ def test_runs_come_back_with_all_that_figures_show_and_snakemake_records_them(st
             mine, theirs = (json.loads(content) for content in (found[path], expected[path]))
             changed = {name for name in theirs if mine[name] != theirs[name]}
             checksums = {"csv_sha256"} if results.SWEEP in path.name else {"states_sha256", "policy_sha256"}
+            checksums.add("json_sha256")
             assert changed <= checksums, path
         elif path.name.endswith((".states.csv", f"{results.SWEEP}.csv")):
             unused = b",return," if results.SWEEP in path.name else b",buffer,"  # no figure shows this agent's buffer
@@ -221,16 +222,27 @@ def test_a_published_run_keeps_the_metrics_that_something_uses(run, kept):
     assert {line.split(",")[2] for line in left.splitlines()[1:]} == kept and left.startswith("seed,")
 
 
-def test_what_is_there_is_not_overwritten(stored, recorded, tmp_path):
+def test_a_damaged_run_comes_back_and_what_was_there_is_kept(stored, recorded, tmp_path):
     source, directory = stored
-    results.run_csv("paper", SWEPT.name, source).write_text("mine")
-    assert not store.restore(PLAN, directory, source).runs
-    assert results.run_csv("paper", SWEPT.name, source).read_text() == "mine"
+    assert not store.restore(PLAN, directory, source).runs  # all are there
+    csv, other = (results.run_csv("paper", run.name, source) for run in (SWEPT, UNSAMPLED))
+    whole, sweep = csv.read_bytes(), results.run_csv("paper", SWEPT.name + results.SWEEP, source)
+    csv.write_text("mine")
+    results.provenance_json(sweep).unlink()
+    results.provenance_json(other).unlink()
+    back = store.restore(PLAN, directory, source)
+    assert set(back.runs) == {SWEPT, UNSAMPLED} and csv.read_bytes() == whole
+    assert csv.with_name(f"{csv.name}.damaged") in back.aside and b"mine" in [path.read_bytes() for path in back.aside]
+
+
+def test_results_of_other_settings_are_not_overwritten(stored, recorded, tmp_path):
+    _, directory = stored
     sweep = results.run_csv("paper", SWEPT.name + results.SWEEP, tmp_path / "again")
-    sweep.parent.mkdir(parents=True)
-    sweep.write_text("mine")
+    results.write(sweep, pd.DataFrame({"seed": [0], "step": 0, "metric": "test_rmse", "value": 1.0}), {"run": "mine"})
+    before = files_of(tmp_path / "again")
     back = store.restore(PLAN, directory, tmp_path / "again")
-    assert len(back.left_out) == 1 and sweep.read_text() == "mine"
+    assert len(back.left_out) == 1 and SWEPT not in back.runs
+    assert before.items() <= files_of(tmp_path / "again").items()
     assert not results.run_csv("paper", SWEPT.name, tmp_path / "again").exists()
 
 

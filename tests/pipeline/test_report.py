@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import csv
+import dataclasses
 import re
 from html import unescape
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from files import error_of
 
 from dyna_td import cli
+from dyna_td.plan import plans
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER
 
 ROOT = Path(__file__).parents[2]
@@ -120,3 +122,12 @@ def test_damaged_verdicts_are_one_sentence_and_the_old_page_stays(folder, capsys
     message = error_of(cli.main, ["report", "--scale", "smoke"], capsys)
     assert message.startswith("error: results/smoke/claims.csv ") and command in message
     assert Path("results/smoke/report.html").read_text(encoding="utf-8") == before
+
+
+def test_an_empty_picture_is_refused_and_a_title_is_shown_as_it_is(folder, monkeypatch, capsys):
+    plan = plans.load_plan("smoke")
+    plan.studies["controls"] = dataclasses.replace(plan.studies["controls"], title=ODD)
+    monkeypatch.setattr(plans, "load_plan", lambda scale: plan)
+    assert ODD in words_of(write_report())
+    (folder / "figure_7" / "figure_7.png").write_bytes(b"")
+    assert "figure_7.png is truncated" in error_of(cli.main, ["report", "--scale", "smoke"], capsys)

@@ -55,6 +55,7 @@ def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was
     ("arguments", "sentence"),
     [
         (["figure_99"], r"^error: unknown figure 'figure_99': .*choose one of figure_1, .*\.$"),
+        (["figure_8", "--cores", "0", "--config", "scale=smoke"], r"^error: --cores is 0, .*\.$"),
         (["figure_1", "--config", "scael=paper"], r"^error: unknown key .* 'scael': did you mean 'scale'\? .*\.$"),
     ],
 )
@@ -67,8 +68,8 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
 
 
 @pytest.mark.slow(10)
-def test_in_a_folder_with_a_space_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_its_command(tmp_path):
-    clone = tmp_path / "a clone"
+def test_in_a_folder_with_odd_signs_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_its_command(tmp_path):
+    clone = tmp_path / "a {clone}"
     clone.mkdir()
     for name in ("Snakefile", "src", "envs", "experiments", "figures", "profiles"):
         (clone / name).symlink_to(ROOT / name)

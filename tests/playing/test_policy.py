@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 from files import error_of, python, sentence_of
+from gymnasium.envs.classic_control import CartPoleEnv
 from helpers import run_of
 from PIL import Image
 
@@ -102,6 +103,15 @@ def test_a_mistake_is_one_sentence(random_policy, monkeypatch, tmp_path, capsys,
     whole = random_policy("GridWorld").read_bytes()
     Path("cut.npz").write_bytes(whole[:-200])
     assert words in error_of(cli.main, ["play", *arguments], capsys)
+
+
+def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(random_policy, monkeypatch, capsys):
+    path = str(random_policy("CartPole-v1"))
+    assert cli.main(["play", path, "--episodes", "2"]) == 0 and "warning" not in capsys.readouterr().err
+    reset, chance = CartPoleEnv.reset, iter(range(100))
+    monkeypatch.setattr(CartPoleEnv, "reset", lambda self, *, seed=None, options=None: reset(self, seed=next(chance)))
+    assert cli.main(["play", path, "--episodes", "2"]) == 0
+    assert "CartPole-v1: the first episode, repeated, gave other numbers" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("agent", ["dyna_td", pytest.param("dyna_frequency", marks=pytest.mark.thorough)])

@@ -10,6 +10,7 @@ from files import rows_of, sentence_of
 
 from dyna_td.records import results
 from dyna_td.records.files import write_whole
+from dyna_td.records.policy import Policy, load_policy
 from dyna_td.settings import RegressionSettings, Run
 
 RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)
@@ -36,7 +37,7 @@ def test_a_run_csv_has_one_sorted_row_a_number(csv):
 
 def test_every_float32_survives_the_file_in_nine_digits(tmp_path):
     values = np.random.default_rng(0).integers(0, 2**32, size=20_000, dtype=np.uint32).view(np.float32)
-    values = values[np.isfinite(values)]
+    values = values[np.isfinite(values) & ~((np.abs(values) >= 1e9) & (np.abs(values) < 2.0**53))]  # these have more
     frame = pd.DataFrame({"seed": 0, "step": np.arange(len(values)), "metric": "return", "value": values.astype(float)})
     results.write(tmp_path / "x.csv", frame, {})
     read, _ = results.read(tmp_path / "x.csv", "")
@@ -46,10 +47,10 @@ def test_every_float32_survives_the_file_in_nine_digits(tmp_path):
 
 
 def test_a_number_that_only_float64_holds_keeps_its_digits():
-    values = [2.0**24 + 1, 17_514_887.0, 1e12 + 1, 16_777_217.25, 1.5e300]
-    frame = pd.DataFrame({"seed": range(5), "step": 0, "metric": "return", "value": values})
+    values = [2.0**24 + 1, 17_514_887.0, 1e12 + 1, 16_777_217.25, 1.5e300, 2.0**40]
+    frame = pd.DataFrame({"seed": range(6), "step": 0, "metric": "return", "value": values})
     written = [line.rsplit(",")[-1] for line in results.to_csv_text(frame).splitlines()[1:]]
-    assert written == ["16777217", "17514887", "1000000000001", "16777217.25", "1.5e+300"]
+    assert written == ["16777217", "17514887", "1000000000001", "16777217.25", "1.5e+300", "1099511627776"]
 
 
 def test_reading_gives_what_was_written_even_values_that_are_not_finite(tmp_path):
@@ -89,6 +90,27 @@ def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
     assert sorted(path.name for path in csv.parent.iterdir()) == ["l2.csv", "l2.json"]
 
 
+def test_what_a_link_leads_to_is_written_and_the_link_stays(tmp_path):
+    link, there = tmp_path / "link.csv", tmp_path / "there.csv"
+    link.symlink_to(there)
+    with write_whole(link) as file:
+        file.write("new")
+    assert link.is_symlink() and there.read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"settings": None}, {"seeds": ["a"]}, {"seeds": []}, {"steps": -5}, {"settings": {"warm_up_steps": "x"}}]
+)
+def test_facts_of_a_wrong_type_are_no_training(tmp_path, wrong):
+    csv = tmp_path / "x.csv"
+    details = {"environment": "sin", "agent": "l2", "run": "sin/l2", "settings": {}} | wrong
+    results.write(csv, records(), details)
+    assert "is not the results of one run" in sentence_of(results.read_training, csv)
+    policy = Policy(details, {"q.kernel0": np.zeros([1, 2, 2]), "q.bias0": np.zeros([1, 2])})
+    policy.save(tmp_path / "x.npz")
+    assert "is damaged or no policy file" in sentence_of(load_policy, tmp_path / "x.npz")
+
+
 @pytest.mark.parametrize(
     ("damage", "changes", "words"),
     [
@@ -105,6 +127,18 @@ def test_a_damaged_csv_and_one_of_another_run_are_refused(csv, damage, changes, 
     damage(csv)
     sentence = sentence_of(results.read_run, csv, replace(RUN, **changes), "python -m dyna_td run sin/l2")
     assert csv.stem in sentence and "`python -m dyna_td run sin/l2`" in sentence and words in sentence
+
+
+def test_no_changed_byte_of_the_json_file_is_accepted(tmp_path):
+    csv = tmp_path / "x.csv"
+    results.write(csv, records(), results.describe(RUN))
+    whole = results.provenance_json(csv).read_bytes()
+    assert results.read_details(csv, "")["steps"] == 100
+    end = whole.index(b'"json_sha256"')  # without this name the file is that of an earlier version
+    for place in range(0, end, 7):
+        results.provenance_json(csv).write_bytes(whole[:place] + b"7" + whole[place + 1 :])
+        if whole[place] != ord("7"):
+            assert "x.json is damaged" in sentence_of(results.read_details, csv, "x")
 
 
 STATES = pd.DataFrame({"seed": [0, 1], "step": 10, "source": "own", "x": [0.25, 0.5], "y": [1.0, 0.123456789]})

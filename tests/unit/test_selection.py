@@ -1,10 +1,11 @@
 """The choice of a learning rate from a sweep."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from files import rows_of, sentence_of
 
-from dyna_td.plan.selection import select_learning_rate
+from dyna_td.plan.selection import in_words, select_learning_rate
 from dyna_td.settings import DQNSettings, RegressionSettings, Run
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
@@ -34,6 +35,15 @@ def test_a_rate_that_diverged_once_comes_last(run, metric, bad):
     frame.loc[frame["learning_rate"].eq(0.1).idxmax(), "value"] = bad
     choice = select_learning_rate(run, frame)
     assert choice["learning_rate"] == 0.01 and choice["scores"]["0.1"] is None
+
+
+def test_a_diverged_rate_comes_last_and_ties_are_said():
+    frame, flags = sweep("return", {1000: -2000, 0.001: -2000, 0.0010000001: -2000}), sweep("diverged", {1000: 1})
+    choice = select_learning_rate(CONTROL, pd.concat([frame, flags]))
+    assert choice["learning_rate"] == 0.0010000001 and len(choice["scores"]) == 3
+    lines = in_words(choice, pd.concat([frame, flags]))
+    assert lines[0] == "learning rate 0.001: mean return -2000" and lines[1].endswith("(chosen, the largest of equals)")
+    assert lines[2] == "learning rate 1000: mean return -2000, 2 seeds diverged"
 
 
 def test_a_sweep_in_which_every_rate_diverged_is_refused():

@@ -13,6 +13,8 @@ from dyna_td.records import beginnings, published, results
 from dyna_td.records.files import import_figure, write_whole
 from dyna_td.training.progress import counted
 
+OWN_PICTURE = b"figures/runs.py"  # what a PNG of this script names as its source
+
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     """Adds the commands by `add(name, function, text)`; `scaled` has the option --scale, see `cli`."""
@@ -54,9 +56,8 @@ def _claims(options: argparse.Namespace) -> None:
     verdicts = scorecard.judged(counted(stated, "claims judged"), plan, read)
     found = readings.load_readings(plan, stated).items()
     others = readings.judged(counted(found, "other readings judged"), plan, read)
-    _write_texts(
-        {table: scorecard.as_csv(scorecard.as_table(verdicts)), readings.beside(table): scorecard.as_csv(others)}
-    )
+    texts = {table: scorecard.as_csv(scorecard.as_table(verdicts)), readings.beside(table): scorecard.as_csv(others)}
+    _write_texts(texts if options.reference else results.as_sealed(texts))  # git guards what is published
     for line in scorecard.lines(verdicts):
         print(line)
     print(f"{table}{_evidence(plan)}: {scorecard.count_words(verdicts)}")
@@ -102,9 +103,13 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
+    if not picture:
+        own = [csv.parent for csv in csvs if published.DIRECTORY not in csv.resolve().parents]
+        picture = next(iter(own), Path()) / f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png"
+        taken = [path for path in (picture, picture.with_suffix(".pdf")) if path.exists()]
+        if taken and not (picture.exists() and OWN_PICTURE in picture.read_bytes()):
+            raise UserError(f"{taken[0]} is there, and no picture of `compare`: name the picture by --output.")
     print("\n".join(lines))
-    own = [csv.parent for csv in csvs if published.DIRECTORY not in csv.resolve().parents]
-    picture = picture or next(iter(own), Path()) / f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png"
     import_figure("runs").draw_runs(csvs, picture, title=f"{lines[0]} {lines[-1]}")
     print(f"wrote {picture}")
 

@@ -1,8 +1,8 @@
 """The command `play`: evaluates a trained policy, or shows it."""
 
 import argparse
+import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +46,7 @@ def _play(options: argparse.Namespace) -> None:
 
 
 def _evaluate(policy: Policy, seeds: tuple[int, ...], options: argparse.Namespace) -> None:
+    from dyna_td.envs import closed_after
     from dyna_td.playing import episodes  # imported here: only playing needs Gymnasium
 
     epsilon = policy.epsilon if options.epsilon is None else options.epsilon
@@ -54,8 +55,11 @@ def _evaluate(policy: Policy, seeds: tuple[int, ...], options: argparse.Namespac
     means = []
     for seed in seeds:
         # Each seed has its own environment: state that one keeps must not alter another seed's numbers.
-        with closing(episodes.make_environment(policy.environment)) as environment:
+        with closed_after(episodes.make_environment(policy.environment)) as environment:
             played = [episodes.play(policy, environment, seed, number, epsilon) for number in range(count)]
+            if seed == seeds[0] and episodes.play(policy, environment, seed, 0, epsilon) != played[0]:
+                words = "the first episode, repeated, gave other numbers; so another call will give others, too"
+                print(f"warning: environment {policy.environment}: {words}.", file=sys.stderr)
         means.append(np.mean([episode.total for episode in played]))
         length = np.mean([episode.length for episode in played])
         print(f"  seed {seed}: mean return {means[-1]:,.2f}, mean length {length:,.1f} steps", flush=True)
@@ -64,13 +68,14 @@ def _evaluate(policy: Policy, seeds: tuple[int, ...], options: argparse.Namespac
 
 
 def _show(policy: Policy, seed: int, options: argparse.Namespace) -> None:
+    from dyna_td.envs import closed_after
     from dyna_td.playing import episodes
     from dyna_td.playing.video import Video
 
     video = Video(options.video)
     require_writable(options.video)
     epsilon = policy.epsilon if options.epsilon is None else options.epsilon
-    with closing(episodes.make_environment(policy.environment, pictures=True)) as environment:
+    with closed_after(episodes.make_environment(policy.environment, pictures=True)) as environment:
         for number in range(options.episodes or 1):
             episode = episodes.play(policy, environment, seed, number, epsilon, video.add)
             print(f"seed {seed}, episode {number}: return {episode.total:,.2f}, {episode.length:,} steps", flush=True)

@@ -48,6 +48,8 @@ def _restore(options: argparse.Namespace) -> None:
     back = store.restore(plan, published.HERE, results.DIRECTORY)
     for sentence in back.left_out:
         print(f"left out: {sentence}")
+    if back.aside:
+        print(f"{len(back.aside)} damaged files are replaced and kept, for example {back.aside[0]}.")
     print(f"{len(back.runs)} runs are back in {results.DIRECTORY / plan.scale}.")
     print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
     if changed := provenance.changed_sources(plan.all_runs.values()):

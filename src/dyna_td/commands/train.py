@@ -18,7 +18,7 @@ from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, own_agents, plans
 from dyna_td.plan.planned import Plan, selection_runs
 from dyna_td.plan.quiet_import import import_tensorflow
-from dyna_td.plan.selection import select_learning_rate
+from dyna_td.plan.selection import in_words, select_learning_rate
 from dyna_td.records import beginnings, provenance, published, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.records.policy import Policy
@@ -82,6 +82,8 @@ def _train(options: argparse.Namespace) -> None:
         evaluate_every=options.evaluate_every,
         sweep=sweep,
     )
+    if options.tensorboard:
+        options.tensorboard = outputs.events_of(options.tensorboard, options.output)
     facts = {}
     if run.sweep:
         facts["learning_rate_selection"] = choice = _choose_learning_rate(run, options)
@@ -118,11 +120,7 @@ def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
         raise refused[0]
     if not results.provenance_json(csv).exists():
         _sweep_and_write(tried, candidates, csv, options)
-    _, details = results.read(csv, "the same command, once it is deleted")
-    for rate, score in details["scores"].items():
-        words = "not finite" if score is None else f"{score:.4g}"
-        chosen = " (chosen)" if float(rate) == details["learning_rate"] else ""
-        print(f"  learning rate {rate}: mean {details['metric']} {words}{chosen}")
+    details = _print_choice(csv)
     return {key: details[key] for key in _CHOICE}
 
 
@@ -163,7 +161,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     from dyna_td.training.trainer import execute
 
     with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
-        events = Events(folder / csv.stem) if folder else None
+        events = Events(folder) if folder else None
 
         def watch(records: pd.DataFrame) -> None:
             show.watch(records)
@@ -190,6 +188,15 @@ def _select(options: argparse.Namespace) -> None:
         raise UserError(f"{run.name} has one learning rate: there is nothing to select.")
     csv = results.run_csv(plan.scale, run.name + results.SWEEP)
     _sweep_and_write(replace(run, seeds=candidates[0].seeds), candidates, csv, options)
+    _print_choice(csv)
+
+
+def _print_choice(csv: Path) -> dict:
+    """Prints a sweep's choice, with the score of each rate; returns the JSON file's contents."""
+    sweep, details = results.read(csv, "the same command, once it is deleted")
+    for line in in_words(details, sweep):
+        print(f"  {line}")
+    return details
 
 
 def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argparse.Namespace) -> None:

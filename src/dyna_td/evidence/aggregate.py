@@ -31,7 +31,7 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
     """The text of each of a figure's tables, by its path; runs are read from `directory`.
 
     curves.csv has its curves, scores.csv a number for each seed, repeats.csv how far its runs repeat the published
-    ones, states.csv its states, if any.
+    ones, states.csv its states, if any; checksums.json binds them.
     """
     csv = results.curves_csv(scale, figure.name, directory)
     places = {
@@ -44,7 +44,7 @@ def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> d
     texts[results.repeats_csv(csv)] = _csv_text(repeats)
     if figure.sampled_runs:
         texts[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
-    return texts
+    return results.as_sealed(texts)
 
 
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:

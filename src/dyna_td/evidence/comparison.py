@@ -10,6 +10,7 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import statistics
 from dyna_td.evidence.scorecard import number_words
 from dyna_td.records import results
+from dyna_td.records.metrics import diverged_seeds
 from dyna_td.registry import is_supervised
 
 ENDINGS = (".csv", ".csv.xz")  # endings of files with records, finished here or published
@@ -27,6 +28,8 @@ def compare(csvs: Sequence[Path]) -> list[str]:
         fewer than two finite seeds.
     """
     trainings = [results.read_training(csv) for csv in csvs]
+    if csvs[0].resolve() == csvs[1].resolve():
+        raise UserError(f"{csvs[0]} is named twice: name two trainings.")
     environment, other = (details["environment"] for _, details in trainings)
     names, runs = (tuple(details[key] for _, details in trainings) for key in ("agent", "run"))
     if environment != other:
@@ -41,9 +44,15 @@ def compare(csvs: Sequence[Path]) -> list[str]:
         raise UserError(f"{both} have no evaluation in common from step {begin:,} on, where learning begins.")
     if names[0] == names[1]:
         names = tuple(csv.name.removesuffix(".xz").removesuffix(".csv") for csv in csvs)
+    if names[0] == names[1]:
+        names = tuple(map(str, csvs))
     scores = [table[steps].where(np.isfinite(table[steps])).mean(axis="columns", skipna=False) for table in tables]
-    lines = [f"mean {metric} on {environment}, evaluations from step {steps[0]:,} to {steps[-1]:,}:"]
-    lines += [f"  {name}: {_one(each)} ({run})" for name, each, run in zip(names, scores, runs, strict=True)]
+    extent = f"evaluations from step {steps[0]:,} to {steps[-1]:,}"
+    lines = [f"mean {metric} on {environment} ± half of its 95% interval, {extent}:"]
+    diverged = [len(diverged_seeds(records)) for records, _ in trainings]
+    for name, each, run, count in zip(names, scores, runs, diverged, strict=True):
+        warning = f"; {count} of {len(each)} seeds diverged" if count else ""
+        lines.append(f"  {name}: {_one(each)}{warning} ({run})")
     return [*lines, _difference(names, [each.dropna() for each in scores], is_error=metric == "test_rmse")]
 
 
@@ -63,10 +72,15 @@ def _difference(names: Sequence[str], scores: list[pd.Series], is_error: bool) -
     counts = [len(each) for each in scores]
     if min(counts) < 2:
         raise UserError(
-            f"{names[0]} and {names[1]} have {counts[0]} and {counts[1]} finite seeds: train two or more of each."
+            f"{names[0]} and {names[1]} have {counts[0]} and {counts[1]} seeds whose numbers are finite: train two or "
+            "more of each; at a smaller learning rate, if seeds diverged."
         )
     is_paired = len(common) >= statistics.FEW
     plus, minus = ([each[common] for each in scores]) if is_paired else scores
+    spread = plus - minus if is_paired else pd.concat([plus - plus.iloc[0], minus - minus.iloc[0]])
+    if spread.nunique() == 1:
+        effect = number_words(float(plus.mean() - minus.mean()))
+        return f"{names[0]} - {names[1]}: {effect} for every seed, so there is no interval"
     found = statistics.estimate(plus - minus) if is_paired else statistics.estimate_few([plus], [minus])
     low, high = (float(end) for end in found.interval())
     how = f"{len(common)} seeds, paired" if is_paired else f"{counts[0]} and {counts[1]} seeds, not paired"

@@ -9,7 +9,6 @@ import contextlib
 import html
 import io
 import itertools
-import json
 import re
 import string
 from collections import Counter
@@ -27,7 +26,7 @@ from dyna_td.evidence import labels
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.pages import claims_page, markdown
 from dyna_td.pages.facts import Facts, measured_jobs
-from dyna_td.pages.marked_text import table
+from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER
@@ -136,7 +135,8 @@ def _figures(names: Iterable[str], plan: Plan, facts: Facts | None, folder: Path
 
 def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[str]:
     figure, png = plan.drawn[name], _picture(folder, name)
-    parts = [f'<a id="{name}"></a>', f"### {_heading(name)}: {figure.title}"]
+    title = escaped(figure.title)
+    parts = [f'<a id="{name}"></a>', f"### {_heading(name)}: {title}"]
     if facts and (verdicts := claims_page.verdicts_on(facts, name, "claims.md")):
         parts.append(f"Claims: {verdicts}.")
     if not png.exists():
@@ -155,7 +155,7 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
 
 def _shown(name: str, title: str, folder: Path) -> str:
     """A picture within the page, which a click enlarges to its own size."""
-    data, words = base64.b64encode(_picture(folder, name).read_bytes()).decode("ascii"), html.escape(title)
+    data, words = base64.b64encode(_whole(_picture(folder, name))).decode("ascii"), html.escape(title)
     image = f'<img src="data:image/png;base64,{data}" alt="{words}">'
     close = f'<a class="close" href="#{name}">close</a>'
     return f'<figure id="large-{name}"><a href="#large-{name}" title="enlarge">{image}</a>{close}</figure>'
@@ -187,6 +187,14 @@ def _picture(folder: Path, name: str) -> Path:
     return published.HERE / below if is_evidence and not (folder / below).exists() else folder / below
 
 
+def _whole(png: Path) -> bytes:
+    """The contents of a picture; a UserError if it is no PNG from its first bytes to its last."""
+    content = png.read_bytes()
+    if not (content.startswith(b"\x89PNG\r\n") and content.endswith(b"IEND\xaeB`\x82")):
+        raise UserError(f"{png} is truncated, or no picture: delete it, then make it again.")
+    return content
+
+
 def _json(plan: Plan, directory: Path, job: str) -> Path:
     return results.provenance_json(results.run_csv(plan.scale, job, directory))
 
@@ -195,10 +203,10 @@ def _provenance(plan: Plan, directory: Path) -> list[list[str]]:
     """What made the finished runs: rows of a fact and its values, each with its number of runs."""
     details = []
     for job in plan.all_runs:
-        try:
-            details.append(json.loads(_json(plan, directory, job).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            continue  # not finished; damaged files are refused where their numbers are read
+        with contextlib.suppress(UserError):  # not finished; damaged files are refused where their numbers are read
+            each = results.read_details(results.run_csv(plan.scale, job, directory), "")
+            if isinstance(each.get("versions"), dict) and {"date", "cpu", "git_commit"} <= each.keys():
+                details.append(each)
 
     def counted(values: Iterable[str]) -> str:
         return ", ".join(f"{value} ({count})" for value, count in Counter(values).most_common())

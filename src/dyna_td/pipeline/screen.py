@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from dyna_td.errors import UserError
 from dyna_td.pipeline.forecast import Forecast, Training
 from dyna_td.pipeline.lock import workplace_of
 from dyna_td.plan.planned import Plan
@@ -115,7 +116,12 @@ class Screen(logging.Handler):
             picture = curves.with_name(f"{figure}.png")
             if picture.exists():
                 self._print(f"{figure}: {picture}")
-            if self.plan.drawn[figure].runs and (repeats := beginnings.read(results.repeats_csv(curves))):
+            try:
+                repeats = beginnings.read(results.repeats_csv(curves)) if self.plan.drawn[figure].runs else []
+            except UserError as error:
+                self._print(f"error: {error}")
+                continue
+            if repeats:
                 self._print("\n".join(beginnings.lines(figure, repeats)))
 
     def stop(self) -> None:

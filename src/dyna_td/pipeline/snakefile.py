@@ -43,6 +43,12 @@ def in_one_sentence(function: Callable, *arguments):
         sys.exit(f"error: {error}")
 
 
+def require_cores(cores: int | None) -> None:
+    """Raises UserError for `--cores 0`, with which Snakemake would wait forever; None: a cluster has its own cores."""
+    if cores == 0:
+        raise UserError("--cores is 0, so no job could begin: expected 1 or more.")
+
+
 def environment() -> dict[str, str]:
     """The variables with which jobs use this Python, this code, and each other's compiled programs."""
     return {

@@ -39,7 +39,7 @@ def read_sweep(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> Tab
     tried = (set(table.records["learning_rate"]), set(table.records["seed"]))
     choice = select_learning_rate(run, table.records)
     # Scores are not compared: they were computed before the values were rounded to the file's nine digits.
-    same = all(table.details.get(key) == choice[key] for key in ("learning_rate", "metric", "rule"))
+    same = all(table.details.get(key) == choice[key] for key in ("learning_rate", "metric"))
     if tried != (set(run.sweep), set(on_seeds.seeds)) or not same:
         raise UserError(f"{table.csv} is not the sweep that the plan asks for; rebuild it with `{rebuild}`.")
     return table

@@ -1,5 +1,6 @@
 """Agents of the user's own: how they enter the registry."""
 
+import contextlib
 import reprlib
 from dataclasses import fields
 from typing import Any
@@ -50,7 +51,8 @@ def adopt(agent: str | type) -> str:
     from dyna_td.agents.er import ER
 
     try:
-        own = agent if isinstance(agent, type) else registry.load(agent)
+        with contextlib.chdir("."):  # a foreign module may change the folder; this returns to it
+            own = agent if isinstance(agent, type) else registry.load(agent)
     except (Exception, SystemExit) as error:  # a foreign module may raise anything
         words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
+from dyna_td.records.metrics import diverged_seeds
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 
 SELECTION_RULE = (
     "mean of {metric} over the selection seeds and over all evaluations, the {best} wins; "
-    "a rate with a value that is not finite comes last; of equal rates the larger wins"
+    "a rate with a diverged seed comes last, one with a value that is not finite never wins; "
+    "of equal rates the larger wins"
 )
 
 
@@ -28,14 +30,31 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
     """
     metric, higher = ("test_rmse", False) if is_supervised(run.environment) else ("return", True)
     values = sweep[sweep["metric"] == metric].groupby("learning_rate")["value"]
-    scores = {rate: float(np.mean(group.to_numpy())) for rate, group in values}
+    scores = {float(rate): float(np.mean(group.to_numpy())) for rate, group in values}
     finite = {rate: score for rate, score in scores.items() if np.isfinite(score)}
     if not finite:
         raise UserError(f"no learning rate of {run.name} trains without diverging: extend its sweep to smaller rates.")
-    winner = max(finite, key=lambda rate: (finite[rate] if higher else -finite[rate], rate))
+    sound = [rate for rate in finite if not diverged_seeds(sweep[sweep["learning_rate"] == rate])]
+    winner = max(sound or finite, key=lambda rate: (finite[rate] if higher else -finite[rate], rate))
     return {
         "learning_rate": winner,
-        "scores": {f"{rate:g}": finite.get(rate) for rate in scores},
+        "scores": {repr(rate).removesuffix(".0"): finite.get(rate) for rate in scores},
         "metric": metric,
         "rule": SELECTION_RULE.format(metric=metric, best="highest" if higher else "lowest"),
     }
+
+
+def in_words(details: dict, sweep: pd.DataFrame) -> list[str]:
+    """A line for each rate of a sweep with `details`: its score, its diverged seeds, and whether it is chosen."""
+    scores = {float(rate): score for rate, score in details["scores"].items()}
+    diverged = {rate: len(diverged_seeds(rows)) for rate, rows in sweep.groupby("learning_rate")}
+    lines = []
+    for name, (rate, score) in zip(details["scores"], scores.items(), strict=True):
+        words = "not finite" if score is None else f"{score:.4g}"
+        if count := diverged[rate]:
+            words += f", {count} seed{'s' if count > 1 else ''} diverged"
+        if rate == details["learning_rate"]:
+            equals = [other for other in scores if scores[other] == score and bool(diverged[other]) == bool(count)]
+            words += " (chosen, the largest of equals)" if len(equals) > 1 else " (chosen)"
+        lines.append(f"learning rate {name}: mean {details['metric']} {words}")
+    return lines

@@ -75,6 +75,8 @@ def play(
             rendered.after_step(ended)
     except UserError:
         raise
+    except NotImplementedError as error:
+        raise UserError(f"environment {policy.environment} does not implement `render`, or another method.") from error
     except Exception as error:  # a foreign environment may raise anything
         words = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error

@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
 from dyna_td.plan.own_agents import require_agent
+from dyna_td.plan.plans import make_settings
 from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.records.policy import Policy
 from dyna_td.settings import Run
@@ -64,12 +64,11 @@ def run_of(policy: Policy, seed: int) -> Run:
         raise UserError(
             f"--explain shows Dyna agents on {', '.join(PLANES)}, but this policy is that of {agent} on {environment}."
         )
-    kind = registry.settings_type(environment, agent)
-    numbers: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in about["settings"].items()
-    }
-    known = {setting.name for setting in fields(kind)}
-    settings = kind(**{name: value for name, value in numbers.items() if name in known})
+    if not {"steps", "evaluate_every"} <= about.keys():
+        raise UserError("--explain trains the policy again, but its file has no steps: name one that `train` wrote.")
+    known = {setting.name for setting in fields(registry.settings_type(environment, agent))}
+    numbers = {name: value for name, value in about["settings"].items() if name in known}
+    settings = make_settings(environment, agent, numbers)
     return Run(environment, agent, settings, (seed,), about["steps"], about["evaluate_every"])
 
 

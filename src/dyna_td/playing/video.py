@@ -23,7 +23,7 @@ class Video:
     """
 
     def __init__(self, path: Path, widest: int = WIDEST):
-        self.path, self._widest = path, widest
+        self.path, self._widest = path.absolute(), widest  # an environment may change the working directory
         self._pictures: list[Image.Image] = []
         self._size: tuple[int, int] | None = None  # pixels of the first picture, width and height
         if path.suffix not in (".gif", ".mp4"):

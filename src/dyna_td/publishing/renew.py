@@ -10,7 +10,6 @@ This file goes when all published runs are portable.
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -77,7 +76,8 @@ def _joined(new: dict, there: dict) -> dict:
         sums[key] = new[key] | {seed: fact for seed, fact in there.get(key, {}).items() if int(seed) in later}
     parts = [_part(new, 0, count - 1)]
     for line in there.get("joined", [_part(there, 0, len(there["seeds"]) - 1)]):
-        first, last, rest = re.fullmatch(r"seeds (\d+) to (\d+): (.*)", line).groups()
+        seeds, _, rest = line.partition(": ")
+        _, first, _, last = seeds.split()  # seeds 20 to 99
         if int(last) >= count:
             parts.append(f"seeds {max(int(first), count)} to {last}: {rest}")
     return {

@@ -37,6 +37,7 @@ class Restored:
     runs: list[Run] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # these do not fit the plan, or the files that are there
+    aside: list[Path] = field(default_factory=list)  # damaged files, under their new names
 
 
 def require_committed() -> None:
@@ -110,13 +111,13 @@ def _store(contents: dict[str, bytes], directory: Path) -> None:
             job = name.removesuffix(".json")
             kinds = [kind for kind in ("csv", "states.csv", "policy.npz") if f"{job}.{kind}" in contents]
             sums = {f"{kind.partition('.')[0]}_sha256": results.checksum(contents[f"{job}.{kind}"]) for kind in kinds}
-            content = f"{_as_json(json.loads(content) | sums)}\n".encode()
+            content = results.sealed(json.loads(content) | sums, _as_json).encode()
         with write_whole(at, "wb") as file:
             file.write(content)
 
 
 def restore(plan: Plan, directory: Path, target: Path) -> Restored:
-    """Copies the published runs of `plan` that `target` lacks into it, and registers them with Snakemake."""
+    """Copies the published runs of `plan` that `target` lacks, or has damaged; registers them with Snakemake."""
     published.require_published(directory)
     back = Restored()
     for run in counted(plan.all_runs.values(), "runs read"):
@@ -127,28 +128,49 @@ def restore(plan: Plan, directory: Path, target: Path) -> Restored:
 
 
 def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored) -> None:
-    """Restores one run unless it is there, and notes the result in `back`."""
-    files = {name: path for name, path in _files(plan, run, target).items() if not path.exists()}
-    if f"{run.name}.csv" not in files:
+    """Restores what one run lacks, or has damaged, and notes the result in `back`; damaged files are set aside."""
+    jobs = [run.name, *([f"{run.name}{results.SWEEP}"] if run.sweep else [])]
+    broken = [job for job in jobs if not _is_intact(plan, job, target)]
+    if not broken:
         return
+    sweeps = f"{run.name}{results.SWEEP}."
+    files = {name: path for name, path in _files(plan, run, target).items() if jobs[name.startswith(sweeps)] in broken}
     policy = f"{run.name}.policy.npz"
-    if published.stored(policy, directory).exists():
+    if run.name in broken and published.stored(policy, directory).exists():
         files = {policy: path_beside(files[f"{run.name}.csv"]), **files}
     try:
         bound = {name: published.read(name, directory) for name in files if not name.endswith(".json")}
     except UserError as error:
         back.damaged.append(str(error))
         return
+    aside = {path: path.with_name(f"{path.name}.damaged") for path in files.values() if path.exists()}
+    for path, other in aside.items():
+        os.replace(path, other)
     try:
         for name, path in files.items():
             with write_whole(path, "wb") as file:
                 file.write(bound[name] if name in bound else published.stored(name, directory).read_bytes())
         finished.read(plan, run, target)
         back.runs.append(run)
+        back.aside.extend(aside.values())
     except UserError as error:
         back.left_out.append(str(error))
         for path in files.values():
             path.unlink(missing_ok=True)
+        for path, other in aside.items():
+            os.replace(other, path)
+
+
+def _is_intact(plan: Plan, job: str, folder: Path) -> bool:
+    """Whether the files of a run or sweep are all there and as they were written, whatever they hold."""
+    csv = results.run_csv(plan.scale, job, folder)
+    try:
+        results.read_bytes(csv, results.read_details(csv, "")["csv_sha256"], "")
+        if job in plan.sampled_runs:
+            results.read_states(csv, "")
+    except UserError:
+        return False
+    return True
 
 
 def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:

@@ -116,8 +116,11 @@ def read(path: Path) -> list[Repeat]:
     """The rows of a table that `as_table` made; none if there is no such file."""
     if not path.exists():
         return []
-    table = pd.read_csv(path, keep_default_na=False)
-    return [Repeat(**row) for row in table.to_dict("records")]
+    remedy = f"delete the folder {path.parent}, then make the figure again"
+    results.require_intact(path, remedy)
+    with results.naming_damage(path, remedy):
+        table = pd.read_csv(path, keep_default_na=False)
+        return [Repeat(**row) for row in table.to_dict("records")]
 
 
 def sentence(repeats: list[Repeat]) -> str:

@@ -31,6 +31,7 @@ def import_figure(script: str) -> Any:
 @contextlib.contextmanager
 def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
     """Opens `path` for writing text (w) or bytes (wb): its old contents stay until the block ends without exception."""
+    path = _followed(path)
     as_text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     path.parent.mkdir(parents=True, exist_ok=True)
     # No result has this suffix, so nobody mistakes the file for a result.
@@ -49,6 +50,11 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
         raise
 
 
+def _followed(path: Path) -> Path:
+    """The place of the file that `path` leads to, if it is a link, which then stays."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 def remove_partial(path: Path) -> None:
     """Deletes the partial files of `path` that killed processes left."""
     for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
@@ -61,6 +67,7 @@ def require_writable(path: Path) -> None:
     Raises:
       UserError: if nothing can be written at `path`, or its name is too long.
     """
+    path = _followed(path)
     length = len(os.fsencode(path.name))
     if length > LONGEST_FILE_NAME:
         raise UserError(

@@ -1,7 +1,10 @@
-"""The glossary of metrics: each word of the `metric` column with its unit and meaning."""
+"""The glossary of metrics: each word of the `metric` column with its unit and meaning; and which seeds diverged."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
 
 from dyna_td.errors import require_choice
 from dyna_td.registry import (
@@ -162,3 +165,13 @@ def require_metric(metric: object, environment: str, agents: Iterable[str]) -> s
         and (name not in FROZEN_METRICS or set(agents) <= set(FROZEN_AGENTS))
     }
     return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")
+
+
+def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
+    """By diverged seed, the first step at which a parameter was not finite (in the supervised task: an error).
+
+    Other NaNs do not count: if all TD errors of a healthy seed are 0, there is no p* to compare with.
+    """
+    is_flag = records["metric"] == "diverged"
+    is_bad = is_flag & (records["value"] > 0) if is_flag.any() else ~np.isfinite(records["value"])
+    return {str(seed): int(step) for seed, step in records[is_bad].groupby("seed")["step"].min().items()}

@@ -15,6 +15,7 @@ import numpy as np
 
 from dyna_td.errors import UserError
 from dyna_td.records.files import write_whole
+from dyna_td.settings import describes_run
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
 _ABOUT = "about"
@@ -106,6 +107,8 @@ def load_policy(path: str | Path) -> Policy:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         policy = Policy(json.loads(str(arrays.pop(_ABOUT))), arrays)
+        if not describes_run(policy.about):
+            raise ValueError
         rows = {len(array) for array in arrays.values()}
         if rows != {len(policy.seeds)} or not all(np.isreal(array).all() for array in arrays.values()):
             raise ValueError

@@ -134,8 +134,11 @@ def _git(*arguments: str) -> str | None:
     if not IS_CHECKOUT:  # a wheel may be installed within another repository
         return None
     command = ["git", "-C", str(ROOT), *arguments]
+    # Neither the repository of a hook that runs this, nor one around the project's folder, is the project's.
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own["GIT_CEILING_DIRECTORIES"] = str(ROOT.parent)
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        answer = subprocess.run(command, env=own, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

@@ -60,8 +60,8 @@ def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
 def _read_json(path: Path, time: int) -> dict:
     with naming_damage(path, again(path)):
         details = json.loads(path.read_bytes())
-        if not isinstance(details["settings"], dict):
-            raise ValueError("no settings")
+        if not isinstance(details["settings"], dict) or not results.is_intact(path.read_bytes()):
+            raise ValueError("no settings, or changed")
         return details
 
 

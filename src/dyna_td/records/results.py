@@ -7,9 +7,10 @@ import hashlib
 import io
 import json
 import lzma
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,15 @@ from dyna_td.errors import UserError
 from dyna_td.records import provenance
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy, path_beside
-from dyna_td.settings import Run
+from dyna_td.settings import Run, describes_run
 
 DIRECTORY = Path("results")
 SWEEP = ".selection"  # suffix of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
+_KINDS = {"seed": "iu", "step": "iu", "value": "fiu"}  # of NumPy's types
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
+CHECKSUMS = "checksums.json"  # beside tables: their checksums
+_OWN, _ZEROS = "json_sha256", "0" * 64  # a JSON file's checksum of itself, and what it covers in its place
 # The errors that reading a damaged file raises.
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, lzma.LZMAError)
 
@@ -63,7 +67,8 @@ def provenance_json(csv: Path) -> Path:
 def to_csv_text(records: pd.DataFrame) -> str:
     """`records` sorted by all columns but `value`, with numbers that survive a round trip.
 
-    Nine digits are enough for a float32. A value that only float64 holds, such as a count beyond 2^24, has more.
+    Nine digits are enough for a float32. A value that only float64 holds, such as a count beyond 2^24, has more, and so
+    has a whole number of more digits.
     """
     keys = [column for column in SWEEP_COLUMNS[:-1] if column in records]
     ordered = records.sort_values(keys, kind="stable")[[*keys, "value"]]
@@ -71,7 +76,7 @@ def to_csv_text(records: pd.DataFrame) -> str:
         ordered = ordered.assign(learning_rate=ordered["learning_rate"].map(lambda rate: repr(float(rate))))
     values = ordered["value"].to_numpy(np.float64)
     with np.errstate(over="ignore"):
-        is_single = values.astype(np.float32) == values
+        is_single = (values.astype(np.float32) == values) & ~((np.abs(values) >= 1e9) & (np.abs(values) < 2.0**53))
     texts = [
         f"{value:.9g}" if single else repr(value).removesuffix(".0")
         for value, single in zip(values.tolist(), is_single, strict=True)
@@ -99,8 +104,37 @@ def write(
         with write_whole(path) as file:
             file.write(text)
     with write_whole(provenance_json(csv)) as file:
-        json.dump({**details, **checksums}, file, indent=2, allow_nan=False)
-        file.write("\n")
+        file.write(sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False)))
+
+
+def sealed(details: dict, as_text: Callable[[dict], str]) -> str:
+    """The text of a JSON file with `details` and its own checksum: SHA-256 of the text with zeros in its place."""
+    text = f"{as_text({**details, _OWN: _ZEROS})}\n"
+    return text.replace(_ZEROS, checksum(text.encode()))
+
+
+def is_intact(content: bytes) -> bool:
+    """Whether a JSON file of `sealed` is as it was written; those of earlier versions have no checksum of their own."""
+    own = json.loads(content).get(_OWN)
+    return own is None or checksum(content.replace(own.encode(), _ZEROS.encode())) == own
+
+
+def as_sealed(texts: dict[Path, str]) -> dict[Path, str]:
+    """The texts of tables of one folder, by path, and that of the file of their checksums, for `require_intact`."""
+    sums = {path.name: checksum(text.encode()) for path, text in texts.items()}
+    return texts | {next(iter(texts)).with_name(CHECKSUMS): json.dumps(sums, indent=2) + "\n"}
+
+
+def require_intact(table: Path, remedy: str) -> None:
+    """Raises UserError if a table is not as `as_sealed` has it; published tables have git instead."""
+    sums = table.with_name(CHECKSUMS)
+    if not sums.exists():
+        return
+    with naming_damage(sums, remedy):
+        expected = json.loads(sums.read_bytes()).get(table.name)
+    with naming_damage(table, remedy):
+        if checksum(table.read_bytes()) != expected:
+            raise UserError(f"{table} is truncated or was changed after it was written; {remedy}.")
 
 
 def checksum(content: bytes) -> str:
@@ -210,8 +244,11 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
 
 def read_training(csv: Path) -> tuple[pd.DataFrame, dict]:
     """As `read`, of a run that was trained by hand or published; raises UserError for any other file."""
-    records, details = read(csv, "python -m dyna_td train")
-    if list(records.columns) != COLUMNS or not {"environment", "agent", "run", "settings"} <= details.keys():
+    with naming_damage(csv, "name a CSV that `python -m dyna_td train` wrote"):
+        records, details = read(csv, "python -m dyna_td train")
+    is_tidy = list(records.columns) == COLUMNS and not records.duplicated(COLUMNS[:3]).any()
+    is_tidy = is_tidy and all(records[name].dtype.kind in kinds for name, kinds in _KINDS.items())
+    if not is_tidy or not describes_run(details) or not isinstance(details.get("run"), str):
         raise UserError(f"{csv} is not the results of one run: name a CSV that `python -m dyna_td train` wrote.")
     return records, details
 
@@ -233,9 +270,12 @@ def read_details(csv: Path, rebuild: str) -> dict:
     """The contents of the JSON file beside `csv`; raises UserError as `read`."""
     path = provenance_json(csv)
     try:
-        details = json.loads(_read_bytes(path, rebuild))
+        content = _read_bytes(path, rebuild)
+        details = json.loads(content)
         details["csv_sha256"].encode()
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if not is_intact(content):
+            raise ValueError("its checksum differs")
+    except DAMAGE as error:
         raise UserError(f"{path} is damaged; rebuild it with `{rebuild}`.") from error
     return details
 

@@ -34,7 +34,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path, identity: dict, interval: float = INTERVAL):
-        self.path = path
+        self.path = path.absolute()  # an environment may change the working directory
         # Through JSON and back, so that it equals what `load` reads.
         self.identity = json.loads(json.dumps(identity))
         self._interval = interval

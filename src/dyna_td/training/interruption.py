@@ -5,7 +5,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# The last three warn of a limit: Slurm's of time, as `--signal` chooses it, and `ulimit -t`.
+_SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in ("INT", "TERM", "HUP", "USR1", "USR2", "XCPU"))
 
 
 class Interrupted(KeyboardInterrupt):

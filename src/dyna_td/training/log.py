@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from dyna_td.records.metrics import diverged_seeds
 from dyna_td.registry import is_supervised
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import pack, unpack
@@ -126,16 +127,6 @@ class Log:
     def _of_run(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
         table = pd.concat(frames)
         return table[table["seed"].isin(self.run.seeds)]
-
-
-def diverged_seeds(records: pd.DataFrame) -> dict[str, int]:
-    """By diverged seed, the first step at which a parameter was not finite (in the supervised task: an error).
-
-    Other NaNs do not count: if all TD errors of a healthy seed are 0, there is no p* to compare with.
-    """
-    is_flag = records["metric"] == "diverged"
-    is_bad = is_flag & (records["value"] > 0) if is_flag.any() else ~np.isfinite(records["value"])
-    return {str(seed): int(step) for seed, step in records[is_bad].groupby("seed")["step"].min().items()}
 
 
 def peak_memory_bytes() -> int:

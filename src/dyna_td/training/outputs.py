@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dyna_td.errors import UserError
 from dyna_td.records import provenance, results
+from dyna_td.records.files import write_whole
 from dyna_td.records.policy import path_beside
 from dyna_td.settings import Run
 from dyna_td.training.checkpoint import identity_of
@@ -72,6 +73,22 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
         if path.is_file() and results.checksum(path.read_bytes()) != found.get(f"{kind}_sha256"):
             raise UserError(f"{path} was not written by the training of {csv}: {_REMEDY}.")
     return csv.is_file() and results.checksum(csv.read_bytes()) == found.get("csv_sha256")
+
+
+def events_of(folder: Path, csv: Path) -> Path:
+    """The folder below `folder` for the events of the training of `csv`; it names the CSV in the file `training`.
+
+    Raises:
+      UserError: it holds those of another CSV's training.
+    """
+    place, owner = folder / csv.stem, str(csv.absolute())
+    note = place / "training"
+    found = note.read_text(encoding="utf-8", errors="replace") if note.is_file() else "another training"
+    if found != owner and any(place.glob("*/events*")):
+        raise UserError(f"{place} holds the events of {found}: name another --tensorboard, or delete it first.")
+    with write_whole(note) as file:
+        file.write(owner)
+    return place
 
 
 def settings_of(described: list[dict]) -> list[dict]:

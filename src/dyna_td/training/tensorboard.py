@@ -11,10 +11,10 @@ import tensorflow as tf
 
 
 class Events:
-    """Writes records (seed, step, metric, value) below a folder, and replaces those of an earlier training."""
+    """Writes records (seed, step, metric, value) below a folder of `outputs.events_of`, and replaces earlier ones."""
 
     def __init__(self, folder: Path):
-        self._folder = folder
+        self._folder = folder.absolute()  # an environment may change the working directory
         for earlier in folder.glob("seed-*/events.out.tfevents.dyna_td"):
             earlier.unlink()
         self._files: dict[int, tf.io.TFRecordWriter] = {}

@@ -86,8 +86,15 @@ class _Training:
         return self.earlier_core_seconds + time.process_time()
 
     def outcomes(self) -> list[Outcome]:
-        """Trains all that the checkpoint does not hold yet; an interruption carries the step as a note."""
-        trial.require_sound(self.runs[0])
+        """Trains all that the checkpoint does not hold yet; an interruption carries the step as a note.
+
+        An environment may change the working directory. It is as before at the end.
+        """
+        with contextlib.chdir("."):
+            trial.require_sound(self.runs[0])
+            return self._outcomes()
+
+    def _outcomes(self) -> list[Outcome]:
         try:
             try:
                 return self._train_from(self.checkpoint)

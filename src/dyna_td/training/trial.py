@@ -213,7 +213,7 @@ def _space(environment: str) -> Space:
     """The space of an environment; its twin, if it has one."""
     if has_twin(environment):
         return make_twin(environment)
-    with contextlib.closing(envs.make(environment)) as made:
+    with envs.closed_after(envs.make(environment)) as made:
         return GymSpace(environment, made)
 
 
