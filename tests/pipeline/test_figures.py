@@ -242,7 +242,7 @@ def test_figure_9_marks_the_first_third_and_figure_13_a_policy_that_always_slows
 
 def test_the_footer_says_whose_clock_it_was_where_times_are_not_published(tmp_path, monkeypatch):
     figures = []
-    monkeypatch.setattr(draw, "save", lambda figure, output: figures.append(figure.get_supxlabel()))
+    monkeypatch.setattr(draw, "save", lambda figure, *place, **of: figures.append(figure.get_supxlabel()))
     path = write_tables("figure_3", tmp_path)
     for scale in ("quick", "paper"):
         draw.draw(load_plan(scale), "figure_3", path, tmp_path / "x.png")
@@ -301,7 +301,9 @@ def csv(tmp_path):
 
 def test_the_first_run_of_an_agent_has_its_look_and_the_window_is_no_longer_than_the_runs(csv, tmp_path, monkeypatch):
     pictures, save = [], runs.save
-    monkeypatch.setattr(runs, "save", lambda figure, output: pictures.append(figure) or save(figure, output))
+    monkeypatch.setattr(
+        runs, "save", lambda figure, *place, **of: pictures.append(figure) or save(figure, *place, **of)
+    )
     words = [str(csv), str(csv), "--metric", "speed", "--window", "30", "--output", str(tmp_path / "x.png")]
     assert runs.main(words) == 0
     assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
