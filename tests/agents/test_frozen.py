@@ -111,7 +111,7 @@ class SmoothQ(Smooth, FrozenQ):
 class SmoothLongChains(Smooth, LongChains):
     """Metropolis's acceptance gives these chains the whole density, whatever they climb."""
 
-    kinds = {kind: LONG_KINDS[kind] for kind in ("adjusted", "adjusted_uniform")}
+    kinds = {kind: LONG_KINDS[kind] for kind in ("adjusted", "adjusted_uniform", "walk", "tenth", "tenth_uniform")}
 
     def height(self, columns):
         return 1.5 * tf.cos(3.0 * columns[:, 0]) * tf.cos(2.0 * columns[:, 1])
@@ -127,11 +127,13 @@ def chains_of(measures, probe_steps):
 
 def test_chains_with_acceptance_have_the_density_itself_from_wherever_they_start():
     metrics, visits, _ = chains_of(SmoothLongChains, 16_000)
-    for kind in ("adjusted", "adjusted_uniform"):
+    for kind in ("adjusted", "adjusted_uniform", "walk"):
         np.testing.assert_allclose(metrics[f"beta_{kind}"], 1.0, atol=0.1)
         assert (metrics[f"variation_{kind}"] < 0.06).all()
         np.testing.assert_array_equal(visits[kind].numpy().sum(axis=1), LongChains.chains * 16_000)
     assert (visits["adjusted"] != visits["adjusted_uniform"]).numpy().any()
+    for kind in ("tenth", "tenth_uniform"):  # without acceptance they have the density that they climb, the root
+        np.testing.assert_allclose(metrics[f"beta_{kind}"], 0.5, atol=0.2)
 
 
 @pytest.mark.thorough
@@ -158,8 +160,10 @@ def test_exponents_and_distances_by_hand():
     visits = {"released": [[0.0, 0.0], [30.0, 10.0]], "algorithm_4": [[20.0, 20.0]] * 2}
     metrics = chain_metrics({kind: np.array(counts) for kind, counts in visits.items()}, error, np.ones((2, 2)))
     np.testing.assert_allclose(metrics["beta_released"], [np.nan, -1.0], atol=1e-4)
-    np.testing.assert_allclose(metrics["variation_released"], [np.nan, 0.5])  # no chain of seed 0 stays in the space
+    np.testing.assert_allclose(metrics["variation_released"], [1.0, 0.5])  # no chain of seed 0 stays in the space
     np.testing.assert_allclose(metrics["variation_fitted_released"], [np.nan, 0.0], atol=1e-4)
+    diverged = chain_metrics({"released": np.zeros((1, 2))}, np.array([[np.nan, 1.0]]), np.ones((1, 2)))
+    assert np.isnan(diverged["variation_released"]).all()  # a Q that is not finite has no distance
     np.testing.assert_allclose(metrics["variation_uniform"], 0.25)
     np.testing.assert_allclose(metrics["variation_algorithm_4"], 0.0)  # its own TD error is the same everywhere
 
@@ -270,8 +274,9 @@ def test_the_two_models_are_compared_outcome_by_outcome():
 
 def test_a_program_measures_its_q_at_the_last_step_alone_and_remarks_chains_without_a_state(monkeypatch):
     def measure(step):
-        metrics = {f"variation_{kind}": np.full(2, 0.5) for kind in ("uniform", *frozen_q.KINDS)}
-        metrics["variation_algorithm_4"][1] = np.nan  # seed 9 has no number
+        metrics = {f"beta_{kind}": np.full(2, 0.5) for kind in frozen_q.KINDS}
+        metrics |= {f"variation_{kind}": np.full(2, 0.5) for kind in ("uniform", *frozen_q.KINDS)}
+        metrics["beta_algorithm_4"][1] = np.nan  # seed 9 has no number
         return metrics, {"langevin": tf.fill([2, 3, 2], float(step))}
 
     sampled = {"entropy_10": tf.ones([2])}, {"own": "states"}

@@ -270,7 +270,8 @@ class FrozenQ(tf.Module):
 def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error: np.ndarray) -> dict[str, np.ndarray]:
     """How closely visits [S, cells] follow |delta|: `online_error` for `algorithm_4`, `error` for the rest; each [S].
 
-    NaN where no state counts, because the chain starts anew at every step.
+    A chain that leaves the square at every step has no state in it. Its exponent is NaN. Its total variation is 1: it
+    shares no cell with |delta|.
     """
     metrics = {"variation_uniform": densities.total_variation(1.0 / error.shape[1], densities.power_density(error))}
     for kind, counts in visits.items():
@@ -278,9 +279,11 @@ def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error
         with np.errstate(invalid="ignore"):
             shares = counts / counts.sum(axis=1, keepdims=True)
         beta = densities.fitted_exponent(shares, climbed)
+        variation = densities.total_variation(shares, densities.power_density(climbed))
+        is_outside = (counts.sum(axis=1) == 0) & np.isfinite(climbed).all(axis=1)
         metrics |= {
             f"beta_{kind}": beta,
-            f"variation_{kind}": densities.total_variation(shares, densities.power_density(climbed)),
+            f"variation_{kind}": np.where(is_outside, 1.0, variation),
             f"variation_fitted_{kind}": densities.total_variation(shares, densities.power_density(climbed, beta)),
         }
     return metrics

@@ -1,7 +1,9 @@
 """Chains that are long enough to mix, on the final Q of a training (claims 45 and 46).
 
 They start from two kinds of states; the distance between their visits shows whether they have mixed. Metropolis's
-acceptance removes the error of finite steps, so adjusted chains miss |delta| only if they are too short.
+acceptance makes |delta| the stationary law by construction, whatever is proposed: adjusted chains and random walks miss
+it only if they are too short. The paper has no such step. Its own is judged by chains without acceptance, with
+Langevin steps a, a / 10 and a / 100.
 """
 
 from collections.abc import Callable
@@ -15,12 +17,21 @@ from dyna_td.measures.frozen_q import KINDS, FrozenQ, chain_metrics
 from dyna_td.search.rules import LANGEVIN_STEP
 from dyna_td.theory import densities
 
+WALK = 0.1  # standard deviation of a random walk's proposal, two cells; our choice
+
+# As `KINDS`. A random walk needs no gradient; its step is the standard deviation of a proposal.
 LONG_KINDS = {
     "adjusted": KINDS["langevin"],
     "adjusted_uniform": KINDS["langevin"],
     "longer": KINDS["langevin"],
     "longer_uniform": KINDS["langevin"],
     "longer_constant_y": KINDS["langevin_constant_y"],
+    "tenth": ("langevin", LANGEVIN_STEP / 10, True),
+    "tenth_uniform": ("langevin", LANGEVIN_STEP / 10, True),
+    "hundredth": KINDS["langevin_small_steps"],
+    "hundredth_uniform": KINDS["langevin_small_steps"],
+    "walk": ("metropolis", WALK, False),
+    "walk_uniform": ("metropolis", WALK, False),
 }
 ACCEPTANCE = 100  # added to a kind's number in the draws of acceptance
 # The two kinds of chains that a metric compares, by the end of its name.
@@ -28,11 +39,14 @@ PAIRS = {
     "adjusted": ("adjusted", "adjusted_uniform"),
     "longer": ("longer", "longer_uniform"),
     "constant_y": ("longer", "longer_constant_y"),
+    "tenth": ("tenth", "tenth_uniform"),
+    "hundredth": ("hundredth", "hundredth_uniform"),
+    "walk": ("walk", "walk_uniform"),
 }
 
 
 class LongChains(FrozenQ):
-    """Measures Langevin chains from states of B_er and from uniform ones; see `FrozenQ`."""
+    """Measures Langevin chains and random walks from states of B_er and from uniform ones; see `FrozenQ`."""
 
     kinds = LONG_KINDS
     chains = 16
@@ -54,29 +68,46 @@ class LongChains(FrozenQ):
         return super()._starts(t, number)
 
     def _chain(self, kind: str, number: int) -> Callable:
+        if kind.startswith("walk"):
+            return self._walk(number)
         return self._adjusted(number) if kind.startswith("adjusted") else super()._chain(kind, number)
 
-    def _adjusted(self, number: int) -> Callable:
-        """The Metropolis-adjusted Langevin algorithm in the square, whose sides have length 1; see `FrozenQ._chain`.
+    def _walk(self, number: int) -> Callable:
+        """Random-walk Metropolis in the square, which needs no gradient; see `_adjusted`."""
 
-        A proposal outside the square is rejected, and the chain stays where it is. Every state counts, old or new.
-        """
+        def advance(state, t):
+            noise = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, state.shape[1:], step=t, inner=number)
+            proposed = state + WALK * noise
+            gain = self.height(as_columns(proposed)) - self.height(as_columns(state))
+            return self._accept_or_stay(state, proposed, gain, t, number)
+
+        return advance
+
+    def _adjusted(self, number: int) -> Callable:
+        """The Metropolis-adjusted Langevin algorithm in the square, whose sides have length 1; see `FrozenQ._chain`."""
         a, d = LANGEVIN_STEP, self.twin.state_dim
 
         def advance(state, t):
             noise = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (self.chains, d), step=t, inner=number)
-            chance = self.streams.uniform(Purpose.FROZEN_CHAIN_NOISE, (self.chains,), t, number + ACCEPTANCE)
             h, slope = self._h_and_slope(state)
             proposed = state + a * slope + (2.0 * a) ** 0.5 * noise
             h_there, slope_there = self._h_and_slope(proposed)
             # log q(s' | s) and log q(s | s'): both are normal, with variance 2 a around a step along the gradient.
             there = -_squared_length(noise) / 2.0
             back = -_squared_length(state - proposed - a * slope_there) / (4.0 * a)
-            is_inside = tf.reduce_all((proposed >= 0.0) & (proposed <= 1.0), axis=-1)
-            accepted = is_inside & (tf.math.log(chance) < h_there - h + back - there)
-            return tf.where(accepted[..., None], proposed, state), tf.ones(state.shape[:2], tf.bool)
+            return self._accept_or_stay(state, proposed, h_there - h + back - there, t, number)
 
         return advance
+
+    def _accept_or_stay(self, state, proposed, log_ratio, t, number: int) -> tuple[tf.Tensor, tf.Tensor]:
+        """The next states [S, C, d], old or new, and that all of them count, bool [S, C].
+
+        A proposal outside the square is rejected. Others are accepted with probability min(1, exp(log_ratio)), [S, C].
+        """
+        chance = self.streams.uniform(Purpose.FROZEN_CHAIN_NOISE, (self.chains,), t, number + ACCEPTANCE)
+        is_inside = tf.reduce_all((proposed >= 0.0) & (proposed <= 1.0), axis=-1)
+        accepted = is_inside & (tf.math.log(chance) < log_ratio)
+        return tf.where(accepted[..., None], proposed, state), tf.ones(state.shape[:2], tf.bool)
 
     def _h_and_slope(self, state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """h and its gradient through y: [S, C, d] -> [S, C] and [S, C, d]; parts that are not finite become 0."""

@@ -112,6 +112,12 @@ _KINDS = {
     "longer": "chains long enough to mix, Langevin rule, from B_er",
     "longer_uniform": "chains long enough to mix, Langevin rule, from uniform states",
     "longer_constant_y": "chains long enough to mix, Langevin rule with y constant in the gradient, from B_er",
+    "tenth": "chains long enough to mix, Langevin rule with a tenth of the step, from B_er",
+    "tenth_uniform": "chains long enough to mix, Langevin rule with a tenth of the step, from uniform states",
+    "hundredth": "chains long enough to mix, Langevin rule with a hundredth of the step, from B_er",
+    "hundredth_uniform": "chains long enough to mix, Langevin rule with a hundredth of the step, from uniform states",
+    "walk": "random-walk Metropolis, from B_er",
+    "walk_uniform": "random-walk Metropolis, from uniform states",
     "ideal": "as many independent draws from |delta| itself: in expectation, no sampler fits better",
 }
 _PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
@@ -135,6 +141,13 @@ FROZEN_METRICS = {
 FROZEN_METRICS |= {
     "variation_between_adjusted": Metric("total variation", "between adjusted chains from B_er and from uniform ones"),
     "variation_between_longer": Metric("total variation", "between longer chains from B_er and from uniform ones"),
+    "variation_between_tenth": Metric(
+        "total variation", "between chains with tenth steps from B_er and from uniform ones"
+    ),
+    "variation_between_hundredth": Metric(
+        "total variation", "between chains with hundredth steps from B_er and from uniform ones"
+    ),
+    "variation_between_walk": Metric("total variation", "between random walks from B_er and from uniform ones"),
     "variation_between_constant_y": Metric("total variation", "between longer chains with y constant and without"),
     "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|"),
     "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|"),

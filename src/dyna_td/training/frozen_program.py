@@ -28,7 +28,7 @@ class FrozenProgram(TwinProgram):
         numbers, visited = probe.measure(self.step.read_value())
         is_trained = np.isfinite(numbers["variation_uniform"])
         for kind in probe.kinds:
-            for place in (is_trained & np.isnan(numbers[f"variation_{kind}"])).nonzero()[0]:
+            for place in (is_trained & np.isnan(numbers[f"beta_{kind}"])).nonzero()[0]:
                 self.restless.setdefault(self.seeds[place], []).append(kind)
         return metrics | {name: tf.constant(value, tf.float32) for name, value in numbers.items()}, states | visited
 
