@@ -9,6 +9,7 @@ seed where the runs have the same seeds. It is positive where the claim is true.
     equivalent    between -margin and margin
     more_often    more seeds of plus than of minus are stuck: their final score misses the panel's best agent by more
                   than the share `margin` of what that agent has gained (`scores.stuck_below`)
+    rarely        fewer than the share `margin` of the seeds of plus, one curve, are stuck: by more than a tenth
     share_below   minus saves less than the share `margin` of the training seconds of plus
 
 A pair of curves stands for the absolute difference of their scores. With `relative`, means over seeds are compared by
@@ -34,7 +35,7 @@ from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records.metrics import METRICS, require_metric
 from dyna_td.settings import Run
 
-_NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often")
+_NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often", "rarely")
 _TWO_CURVES = ("more_often", "share_below")
 # Keys of a test that are also fields of `MeasuredTest`.
 _AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "beside", "first_seed")
@@ -112,7 +113,7 @@ class MeasuredTest:
     @property
     def unit(self) -> str:
         """The unit of effect, interval and margin."""
-        if self.expect in _TWO_CURVES or (self.over and self.above is None):
+        if self.expect in (*_TWO_CURVES, "rarely") or (self.over and self.above is None):
             return "share"
         if self.above is not None:
             return "trainings"
@@ -185,6 +186,8 @@ def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
         raise UserError(f"`{expect}` needs a margin.")
     if expect in _TWO_CURVES and not len(content["plus"]) == len(content.get("minus", ())) == 1:
         raise UserError(f"`{expect}` compares two curves: give one in plus and one in minus.")
+    if expect == "rarely" and not (len(content["plus"]) == 1 and "minus" not in content):
+        raise UserError("`rarely` counts the seeds of one curve: give it in plus.")
     if ("panels" in content) == ("label" in content):
         raise UserError("a test needs either panels, or a label and curves with their panels, as figure_4/a/dyna_td.")
     return [_test(content, panel, plan) for panel in content.get("panels", [""])]

@@ -22,7 +22,7 @@ from dyna_td.plan.yaml_files import read_checked
 from dyna_td.settings import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
-_WITHOUT_MEAN = ("share_below", "more_often")  # tests that compare no means over seeds
+_WITHOUT_MEAN = ("share_below", "more_often", "rarely")  # tests that compare no means over seeds
 Readings = Mapping[str, list[Claim]]  # by the reading's name: the changed claims
 
 

@@ -218,6 +218,8 @@ def _to_decide(outcome: Outcome) -> str:
     """How many seeds are expected to decide an undecided test, or why none would, in words; "" for other tests."""
     if outcome.verdict != "undecided":
         return ""
+    if outcome.p_supported is None and outcome.sample.window == "exact":
+        return "it depends on a choice that the paper leaves open"
     if outcome.seeds_to_decide is None:
         return "longer trainings would, not more seeds"
     if not outcome.sample.fewest:

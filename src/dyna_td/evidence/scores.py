@@ -63,6 +63,10 @@ class Measured:
             raise UserError(f"{self.run.name} was trained without noting {name}; rebuild it with `{self.rebuild}`.")
         return self.details[name]
 
+    def has(self, metric: str) -> bool:
+        """Whether the run has `metric`; one that was declared after the training is missing."""
+        return bool((metric in STATES_METRICS and self.read_states) or (self.records["metric"] == metric).any())
+
     def values(self, metric: str) -> pd.DataFrame:
         """`metric` by seed (rows) and step (columns); a UserError if the run does not have it."""
         if metric not in self.tables:

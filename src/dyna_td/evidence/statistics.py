@@ -296,6 +296,18 @@ def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -
     return first - second, float(first - second - below), float(first - second + above)
 
 
+def proportion(hits: int, of: int) -> tuple[float, float, float]:
+    """hits / of with Wilson's 95% interval: (share, low, high)."""
+    low, high = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
+    return hits / of, float(low), float(high)
+
+
+def binomial(hits: int, of: int, share: float) -> tuple[float, float]:
+    """The exact binomial test of a proportion: one-sided p-values that it lies below `share`, and above."""
+    below, above = (scipy.stats.binomtest(hits, of, share, side).pvalue for side in ("less", "greater"))
+    return float(below), float(above)
+
+
 def holm(p_values: ArrayLike) -> np.ndarray:
     """Holm's adjusted p-values (1979), in the given order; those at most a level may all be rejected at that level."""
     p = np.asarray(p_values, np.float64)

@@ -113,12 +113,14 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
     """The outcome of `test`, with uncorrected p-values."""
     if isinstance(test, ComputedTest):
         check = IDENTITIES[test.label](plan)
-        verdict = "supported" if check.holds else "contradicted"
+        verdict = {True: "supported", False: "contradicted", None: "undecided"}[check.holds]
         return Outcome(verdict, Effect(check.effect), Sample(window="exact"), sources="current", note=check.note)
     if absent := _absent(test, read):
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
     measured = {term: found for term in test.terms if term.run and (found := read(term.run))}
-    if test.expect == "more_often":
+    if test.expect == "rarely":
+        outcome = _share_outcome(test, measured, read)
+    elif test.expect == "more_often":
         outcome = _proportion_outcome(test, measured, read)
     elif test.expect == "share_below":
         outcome = _cost_outcome(test, measured)
@@ -129,12 +131,21 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
 
 
 def _absent(test: MeasuredTest, read: Read) -> str:
-    """The figures or runs that a test lacks, in words; empty if all are there."""
+    """The figures, runs or metrics that a test lacks, in words; empty if all are there."""
     figures = sorted({term.figure for term in test.terms if term.run is None})
     if figures:
         return f"{', '.join(figures)} is not available yet"
     runs = dict.fromkeys(term.run.name for term in test.terms if term.run and read(term.run) is None)
-    return f"missing: {', '.join(runs)}" if runs else ""
+    if runs:
+        return f"missing: {', '.join(runs)}"
+    metrics = [
+        name
+        for term in test.terms
+        if term.run and (found := read(term.run))
+        for name in term.metric.split("+")
+        if not found.has(name)
+    ]
+    return f"trained without {', '.join(dict.fromkeys(metrics))}" if metrics else ""
 
 
 def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
@@ -269,6 +280,23 @@ def _proportion_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Out
         p_supported=p,
         p_contradicted=q,
         note=f"{hits} of {of} against {others} of {of_others} below {bound:.4g}",
+    )
+
+
+def _share_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
+    """The outcome of an exact binomial test: is the share of stuck seeds of plus below the margin?"""
+    ((term,),) = test.plus
+    hits, of, bound = _stuck(term, measured[term], term.metric, read)
+    share, low, high = statistics.proportion(hits, of)
+    p, q = map(_doubled, statistics.binomial(hits, of, test.margin))
+    spread = math.sqrt(share * (1 - share)) or np.nan
+    return Outcome(
+        "undecided",
+        Effect(share, low, high),
+        Sample(str(of), "one curve", _window(test, measured), of, test.margin - share, spread),
+        p_supported=p,
+        p_contradicted=q,
+        note=f"{hits} of {of} below {bound:.4g}",
     )
 
 

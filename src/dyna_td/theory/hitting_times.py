@@ -145,20 +145,26 @@ def figure_8b() -> pd.DataFrame:
     return _panel("absolute_derivative", {"square": (x, 2.0 * x), "cubic": (x, 3.0 * x**2)})
 
 
-def figure_8c() -> pd.DataFrame:
-    """Ratio of the hitting times against the start x_0, a curve for each target x_t; metric `hitting_time_ratio`."""
+def figure_8c(scale: float = 1.0) -> pd.DataFrame:
+    """Ratio of the hitting times against the start x_0, a curve for each target x_t; metric `hitting_time_ratio`.
+
+    `scale` multiplies the targets.
+    """
     curves = {}
-    for target in TARGETS:
+    for target in (scale * target for target in TARGETS):
         starts = np.linspace(target, FARTHEST_START, POINTS + 1)[1:]
         curves[target_curve(target)] = (starts, hitting_time_ratio(starts, target))
     return _panel("hitting_time_ratio", curves)
 
 
-def figure_8d() -> pd.DataFrame:
-    """Ratio of the hitting times against the target x_t, a curve for each start x_0; metric `hitting_time_ratio`."""
+def figure_8d(scale: float = 1.0) -> pd.DataFrame:
+    """Ratio of the hitting times against the target x_t, a curve for each start x_0; metric `hitting_time_ratio`.
+
+    `scale` multiplies the nearest target.
+    """
     curves = {}
     for start in STARTS:
-        targets = np.geomspace(NEAREST_TARGET, start, POINTS + 1)[:-1]
+        targets = np.geomspace(scale * NEAREST_TARGET, start, POINTS + 1)[:-1]
         curves[start_curve(start)] = (targets, hitting_time_ratio(start, targets))
     return _panel("hitting_time_ratio", curves)
 
@@ -174,7 +180,7 @@ def start_curve(start: float) -> str:
 
 
 # Each returns a tidy frame: curve, step (the x-axis), metric and mean (the y-axis).
-CLOSED_FORMS: dict[str, Callable[[], pd.DataFrame]] = {
+CLOSED_FORMS: dict[str, Callable[..., pd.DataFrame]] = {
     "figure_7a": figure_7a,
     "figure_8a": figure_8a,
     "figure_8b": figure_8b,
