@@ -40,6 +40,7 @@ def fill() -> None:
         "docs/beyond-the-paper.md": (
             studies.what_to_use,
             studies.multiplicity,
+            studies.paid,
             studies.controls,
             studies.coin,
             studies.goal,

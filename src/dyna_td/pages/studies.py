@@ -50,6 +50,7 @@ _REPLACES = {
 }
 RANGES = {environment: high - low for environment, (low, high) in RETURNS.items()}  # the width of returns
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
+_WITH_BEST = ("er", "prioritized_er", "cubic_dqn", "pal")  # agents of `when` whose best seed bounds a world's returns
 _COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
 
 
@@ -133,8 +134,9 @@ def when(facts: Facts) -> str:
     panels = {key: facts.plan.studies["when"].panels[key] for key in worlds(facts)}
     goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
     changes = ["", *(_difference(_with_interval(change)) for change in changes_of_the_lead(facts).values())]
-    columns = {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}
-    return _minus_er(facts, list(panels), "world", columns, {"change of `prioritized_er`'s lead": changes})
+    shares = ["", *(_share(change) for change in changes_of_the_share(facts).values())]
+    after = {"change of `prioritized_er`'s lead": changes, "change of its share of the gap": shares}
+    return _minus_er(facts, list(panels), "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}, after)
 
 
 def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
@@ -142,6 +144,44 @@ def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
     panels = facts.plan.studies["when"].panels
     base, *others = {key: lead(facts, panels[key], "prioritized_er", "er") for key in worlds(facts)}.items()
     return {key: of_key - base[1] for key, of_key in others}
+
+
+def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
+    """The same as a share of the gap between ER and the best return: by panel, the change and its 95% interval.
+
+    The share is a ratio of means over seeds. The best return is the highest of any seed and agent of the world, in the
+    last 20 evaluations. Seeds are drawn again 5,000 times, the same ones in both worlds.
+    """
+    panels = facts.plan.studies["when"].panels
+    parts = {key: _lead_and_gap(facts, panels[key]) for key in worlds(facts)}
+    base, *others = parts
+    seeds = len(parts[base][0])
+    drawn = np.random.default_rng(0).integers(seeds, size=(5_000, seeds))
+
+    def share(key: str, chosen: np.ndarray) -> np.ndarray:
+        own, gap = parts[key]
+        return own[chosen].mean(axis=-1) / gap[chosen].mean(axis=-1)
+
+    found = {}
+    for key in others:
+        change, again = (share(key, chosen) - share(base, chosen) for chosen in (np.arange(seeds), drawn))
+        low, high = np.percentile(again, [2.5, 97.5])
+        found[key] = float(change), float(low), float(high)
+    return found
+
+
+def _lead_and_gap(facts: Facts, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
+    """PrioritizedER's lead over ER, and the best return minus ER's, for each seed that the panel shows."""
+    shown = [facts.read(run) for curve, run in panel.curves.items() if curve in _WITH_BEST]
+    best = max(score(measured, "return", "final")[: panel.seeds].max() for measured in shown)
+    own = mean_returns(facts, panel.curves["er"])[: panel.seeds]
+    return lead(facts, panel, "prioritized_er", "er").to_numpy(), (best - own).to_numpy()
+
+
+def _share(change: tuple[float, float, float]) -> str:
+    """A change of a share with its interval; bold if the interval excludes 0."""
+    mean, low, high = (f"{each:+.2f}" for each in change)
+    return f"{f'**{mean}**' if change[1] > 0 or change[2] < 0 else mean} ({low} to {high})"
 
 
 def worlds(facts: Facts) -> list[str]:
@@ -250,6 +290,38 @@ def multiplicity(facts: Facts) -> str:
     return table(["won, lost", *(cell for head in heads for cell in (head, "Holm"))], rows)
 
 
+def paid(facts: Facts) -> str:
+    """PrioritizedER's lead over ER in per cent of the range, at one rate and at swept ones, and its mean over n."""
+    panels = facts.plan.studies["what_to_use"].panels
+    found: dict[tuple[str, str], list[pd.Series]] = {}
+    rows = []
+    for key in (key for key in panels if key not in benchmarks(facts)):
+        run = panels[key].curves["er_swept"]
+        cells = []
+        for end in ("", "_swept"):
+            if f"er{end}" not in panels[key].curves:
+                cells += ["", ""]
+                continue
+            in_percent = 100 * lead(facts, panels[key], f"prioritized_er{end}", f"er{end}") / RANGES[run.environment]
+            found.setdefault((run.environment, end), []).append(in_percent)
+            cells += [str(len(in_percent)), _in_percent(in_percent)]
+        rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", *cells])
+    for environment in dict.fromkeys(environment for environment, _ in found):
+        cells = []
+        for end in ("", "_swept"):
+            each = found.get((environment, end), [])
+            over_n = (sum(each) / len(each)).dropna() if each else pd.Series(dtype=float)
+            cells += [str(len(over_n)), _in_percent(over_n)] if each else ["", ""]
+        rows.append([f"{labels.task(environment)}, mean over n", *cells])
+    return table(["panel", "seeds", "at one rate", "seeds", "at swept rates"], rows)
+
+
+def _in_percent(values: pd.Series) -> str:
+    """A mean in per cent with Student's interval; bold if the interval excludes 0."""
+    mean, half = values.mean(), half_width(values)
+    return f"{f'**{mean:+.1f}**' if abs(mean) > half else f'{mean:+.1f}'} ({mean - half:+.1f} to {mean + half:+.1f})"
+
+
 def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
     """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; empty without panels."""
     panels = [panel for panel in benchmarks(facts).values() if curve in panel.curves]
@@ -287,7 +359,7 @@ def mean_returns(facts: Facts, run: Run) -> pd.Series:
 def lead(facts: Facts, panel: Panel, curve: str, other: str) -> pd.Series:
     """A curve's mean return over learning minus another's, for each seed that the panel shows."""
     mine, theirs = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in (curve, other))
-    return mine - theirs
+    return (mine - theirs).dropna()  # of two runs with other numbers of seeds
 
 
 def _interval(values: pd.Series, sign: bool = False) -> str:

@@ -1,0 +1,257 @@
+"""Numbers in sentences, recomputed from the published runs with pandas and SciPy alone.
+
+Nothing here imports the package, so an error of its statistics cannot hide. A failing test prints the sentence as the
+runs have it.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+ROOT = Path(__file__).parents[2]
+RANGES = {"MountainCar-v0": 2000, "GridWorld": 2000, "Acrobot-v1": 500, "CartPole-v1": 500}
+BASE = "GridWorld/{}/n10-lr0.001"
+LARGER_OR_NEARER = [
+    f"GridWorld-{dial}/{{}}/n10-lr0.001" for dial in ("goal0.1", "goal0.2", "goal0.4", "corner0.45", "corner0.25")
+]
+WORLDS = [BASE, *LARGER_OR_NEARER]
+WORLDS += [
+    f"GridWorld-{dial}/{{}}/n10-lr0.001" for dial in ("rewardnoise0.5", "rewardnoise2", "stepnoise0", "stepnoise0.05")
+]
+WORLDS += [f"GridWorld/{{}}/{n}" for n in ("n1-lr0.001", "n5-lr0.001", "n30-lr0.001")]
+WORLDS += [f"{BASE}-net8x8", f"{BASE}-buffer5000"]
+OTHERS = [f"{environment}/{{}}/n{n}-lr0.001" for environment in RANGES if environment != "GridWorld" for n in (5, 10)]
+WARM_UP = "{environment}/{agent}_warm_up/n{n}-lr0.001{shows}"
+
+
+@cache
+def table(run, metric):
+    """A metric of a published run by seed and step."""
+    records = pd.read_csv(ROOT / "reference" / "runs" / f"{run}.csv.xz")
+    return records[records["metric"] == metric].pivot(index="seed", columns="step", values="value")
+
+
+def returns(run, seeds=20):
+    """Each seed's mean return from step 5,000 on, of the first seeds."""
+    values = table(run, "return")
+    return values.loc[:, values.columns >= 5_000].mean(axis="columns")[:seeds]
+
+
+def minus(world, agent, other="er", seeds=20):
+    return (returns(world.format(agent), seeds) - returns(world.format(other), seeds)).dropna()
+
+
+def interval(sample, level=0.95):
+    half = stats.t.ppf((1 + level) / 2, len(sample) - 1) * sample.sem()
+    return sample.mean(), sample.mean() - half, sample.mean() + half
+
+
+def words(sample, level=0.95, digits=0):
+    """A mean and its interval, as in 409 (171 to 646): without a sign if the interval has one sign, else with it."""
+    numbers = np.array(interval(sample, level))
+    if numbers.max() < 0:
+        numbers = -numbers[[0, 2, 1]]
+    mean, low, high = (f"{number:.{digits}f}" for number in numbers)
+    return f"{mean} ({low} to {high})" if numbers.min() > 0 else f"{float(mean):+g} ({low} to +{high})"
+
+
+def again(statistic, *shape, draws=20_000):
+    """The 2.5th, 5th and 97.5th percentile of a statistic of seeds (and worlds) that are drawn again."""
+    rng = np.random.default_rng(1)
+    found = [statistic(*(rng.integers(size, size=size) for size in shape)) for _ in range(draws)]
+    return np.percentile(found, [2.5, 5, 97.5])
+
+
+def holm(differences):
+    """How many of several differences are above 0, and below 0, by Holm's method."""
+    tests = [stats.ttest_1samp(each, 0.0) for each in differences]
+    ordered = sorted((test.pvalue, test.statistic > 0) for test in tests)
+    sure = []
+    for place, (p, wins) in enumerate(ordered):
+        if p * (len(ordered) - place) > 0.05:
+            break
+        sure.append(wins)
+    return sum(sure), len(sure) - sum(sure)
+
+
+def warm_up(environment, n, shows, agent="prioritized_er"):
+    return returns(
+        WARM_UP.format(environment=environment, agent=agent, n=n, shows=f"-warmupgoal{shows}" if shows else "")
+    )
+
+
+def lead_after(environment, n, shows):
+    return warm_up(environment, n, shows, "dyna_td") - warm_up(environment, n, shows)
+
+
+def share_of_the_loss():
+    leads = {agent: np.array([minus(world, agent) for world in WORLDS]) for agent in ("cubic_dqn", "prioritized_er")}
+    own, whole = leads["cubic_dqn"], leads["prioritized_er"]
+    low, _, high = again(lambda seeds: own[:, seeds].sum() / whole[:, seeds].sum(), 20)
+    least, _, most = again(lambda i, j: own[j][:, i].sum() / whole[j][:, i].sum(), 20, len(WORLDS))
+    total = own.sum() / whole.sum()
+    both = f"{low:.0%} to {high:.0%} over seeds, {least:.0%} to {most:.0%} over settings, too"
+    return f"{total:.0%} of PrioritizedER's ({both})"
+
+
+def loss_elsewhere():
+    percent = sum(100 * minus(world, "cubic_dqn") / RANGES[world.partition("/")[0]] for world in OTHERS) / len(OTHERS)
+    return f"*loses* {words(percent, digits=1).replace(' (', '% of the range on average (')}"
+
+
+def small_network():
+    own, base = (minus(world, "prioritized_er").to_numpy() for world in (f"{BASE}-net8x8", BASE))
+    low, _, high = again(lambda seeds: own[seeds].mean() / base[seeds].mean(), 20)
+    return f"8 units bring {own.mean() / base.mean():.1f} times the lead ({low:.1f} to {high:.1f})"
+
+
+def corrected():
+    cubic = holm([minus(world, "cubic_dqn") for world in WORLDS])[0]
+    rest = holm([minus(world, "prioritized_er", "cubic_dqn") for world in WORLDS])[0]
+    rest = ("no", "one", "two", "three")[rest]
+    return f"in 12 settings, {cubic} after Holm's correction. PrioritizedER leads it in eight, {rest}"
+
+
+def flattened_losses():
+    worlds = [f"{environment}/{{}}/n{n}-lr0.001" for environment in RANGES for n in (5, 10)]
+    lost = [holm([minus(world, agent) for world in worlds])[1] for agent in ("lap", "pal")]
+    return "LAP in {} and PAL in {}".format(*(["none", "five", "six", "seven"][max(0, each - 4)] for each in lost))
+
+
+def lead_of_nearer_goals():
+    mean = sum(minus(world, "prioritized_er") for world in LARGER_OR_NEARER) / len(LARGER_OR_NEARER)
+    base = minus(BASE, "prioritized_er")
+    assert -interval(mean - base)[1] < base.mean() / 3
+    return f"the lead changes by {words(mean - base)}, from {base.mean():.0f}"
+
+
+def left_of_the_lead(n):
+    hidden, last = (lead_after("MountainCar-v0", n, shows) for shows in ("", "last"))
+    return interval(last)[2] / hidden.mean()
+
+
+def kept_by_the_coin(environment):
+    er, own, whole = (
+        f"{environment}/{name}" for name in ("er/n10-lrselected", "random_sign/n10-lr0.001", "dyna_td/n10-lr0.001")
+    )
+    gains = pd.DataFrame(
+        {"coin": returns(own, 100) - returns(er, 100), "whole": returns(whole, 100) - returns(er, 100)}
+    )
+    coin, gain = gains.dropna().to_numpy().T
+    return again(lambda seeds: coin[seeds].mean() / gain[seeds].mean(), len(gain))[1]
+
+
+def in_the_roundabout():
+    values = table("roundabout-paper-v0/prioritized_er/n10-lrselected-b64-net64x64", "return")
+    slow = pd.read_csv(ROOT / "reference" / "always_slower.csv").set_index("exploration").loc[0.05, "return"]
+    mean, low, high = interval(values.iloc[:, -20:].mean(axis="columns") - slow)
+    return f"{-mean:.2f} below it ({-high:.2f} to {-low:.2f})"
+
+
+def coin(environment, level=0.9):
+    return words(
+        (
+            returns(f"{environment}/random_sign/n10-lr0.001", 100) - returns(f"{environment}/dyna_td/n10-lr0.001", 100)
+        ).dropna(),
+        level,
+    )
+
+
+def benchmark(environment, agent, n, other="er", rate="0.001"):
+    return words(minus(f"{environment}/{{}}/n{n}-lr{rate}", agent, other))
+
+
+GRID, CAR = "GridWorld", "MountainCar-v0"
+BEYOND = "docs/beyond-the-paper.md"
+SENTENCES = [  # page, sentence, what fills it
+    (
+        BEYOND,
+        "PrioritizedER leads ER on GridWorld alone: by {} with n = 5, and by {} with n = 30",
+        lambda: [benchmark(GRID, "prioritized_er", 5), benchmark(GRID, "prioritized_er", 30)],
+    ),
+    (
+        BEYOND,
+        "CartPole with n = 30, by {}",
+        lambda: [
+            words(
+                returns("CartPole-v1/laber/n30-lr0.001-importanceweightsFalse")
+                - returns("CartPole-v1/prioritized_er/n30-lr0.001")
+            )
+        ],
+    ),
+    (BEYOND, "the cubic loss's leads add up to {}", lambda: [share_of_the_loss()]),
+    (BEYOND, "It leads ER {}", lambda: [corrected()]),
+    (BEYOND, "the same loss {}", lambda: [loss_elsewhere()]),
+    (BEYOND, "{}", lambda: [lead_of_nearer_goals()]),
+    (BEYOND, "{}", lambda: [small_network()]),
+    (
+        BEYOND,
+        "n = 5 adds {}, and step noise 0.05 takes {}",
+        lambda: [
+            words(minus(world, "prioritized_er") - minus(BASE, "prioritized_er"))
+            for world in ("GridWorld/{}/n5-lr0.001", "GridWorld-stepnoise0.05/{}/n10-lr0.001")
+        ],
+    ),
+    (BEYOND, "corrected, {}", lambda: [flattened_losses()]),
+    (BEYOND, "gains on CartPole with n = 10, by {}", lambda: [benchmark("CartPole-v1", "cubic_dqn", 10)]),
+    (
+        BEYOND,
+        "with n = 1, 3 and 10: by {}, {} and {}",
+        lambda: [
+            words(minus(f"{CAR}/{{}}/n{n}-lrselected-net16x16-buffer10000", "prioritized_er", seeds=100)[:30])
+            for n in (1, 3, 10)
+        ],
+    ),
+    (
+        BEYOND,
+        "PrioritizedER leads with n = 5, by {} on GridWorld and {} on MountainCar",
+        lambda: [words(lead_after(environment, 5, "shown")) for environment in (GRID, CAR)],
+    ),
+    (
+        BEYOND,
+        "lifts PrioritizedER by {} with n = 5 and {} with n = 10",
+        lambda: [words(warm_up(GRID, n, "last") - warm_up(GRID, n, "")) for n in (5, 10)],
+    ),
+    (BEYOND, "leads Dyna-TD by {} and {}", lambda: [words(lead_after(GRID, n, "last")) for n in (5, 10)]),
+    (
+        BEYOND,
+        "lead *changes* by {} and {}",
+        lambda: [words(lead_after(CAR, n, "last") - lead_after(CAR, n, "")) for n in (5, 10)],
+    ),
+    (BEYOND, "at most {:.0%} (n = 5) and {:.0%} (n = 10) of it can be left", lambda: map(left_of_the_lead, (5, 10))),
+    (BEYOND, "With n = 5 the path adds {}", lambda: [words(warm_up(CAR, 5, "shown") - warm_up(CAR, 5, "last"))]),
+    (BEYOND, "it is {} behind on MountainCar and {} ahead on Acrobot", lambda: [coin(CAR), coin("Acrobot-v1")]),
+    (
+        BEYOND,
+        "at least {:.0%} of the gain over ER on MountainCar, {:.0%} on GridWorld and {:.0%} on CartPole",
+        lambda: map(kept_by_the_coin, (CAR, GRID, "CartPole-v1")),
+    ),
+    (
+        BEYOND,
+        "A coin for every step costs {} on MountainCar and {} on GridWorld",
+        lambda: [benchmark(environment, "random_sign_each_step", 10, "dyna_td") for environment in (CAR, GRID)],
+    ),
+    (
+        BEYOND,
+        "lead Dyna-TD on GridWorld by {}, and uniform states by {}",
+        lambda: [benchmark(GRID, "ideal_states", 10, other) for other in ("dyna_td", "uniform_states")],
+    ),
+    (
+        BEYOND,
+        "chains without noise do better, by {}",
+        lambda: [
+            words(returns("GridWorld/dyna_td/n10-lr0.001-chainnoise0.0") - returns("GridWorld/dyna_td/n10-lr0.001"))
+        ],
+    ),
+    ("experiments/findings.yaml", "PrioritizedER ends {}", lambda: [in_the_roundabout()]),
+]
+
+
+@pytest.mark.parametrize(("page", "sentence", "numbers"), SENTENCES, ids=lambda value: str(value)[:40])
+def test_the_numbers_of_a_sentence_are_those_of_the_runs(page, sentence, numbers):
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert sentence.format(*numbers()) in text
