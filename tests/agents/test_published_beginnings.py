@@ -15,10 +15,8 @@ from dyna_td.training.trainer import execute
 
 PLAN = plans.load_plan("paper")
 QUICK = (
-    "sin/prioritized_l2/t4000-sigma0.5-b128-lrselected",
-    "GridWorld/dyna_td/n10-lr0.001",
-    "CartPole-v1/dyna_td/n10-lr0.001-learned",
-    "Hopper-v4/prioritized_er/n5-lr0.001",
+    "GridWorld/dyna_td/n10-lr0.001-learned-chain30",
+    "GridWorld/prioritized_er/n10-lrselected",
 )
 
 

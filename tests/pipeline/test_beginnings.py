@@ -28,8 +28,8 @@ def test_every_quick_run_is_the_beginning_of_a_published_one():
         whole = PAPER.all_runs[name]
         assert (run.settings, run.sweep, run.length) == (whole.settings, whole.sweep, whole.steps)
         assert run.seeds == whole.seeds[: len(run.seeds)] and len(run.seeds) in (4, 5) and run.steps <= whole.steps
-        assert published.read_details(name), "published, so that it can be compared"
-        assert not QUICK.is_swept(run), "it takes the published learning rate"
+        if published.read_details(name):  # others were declared, and are not yet trained
+            assert not QUICK.is_swept(run), "it takes the published learning rate"
 
 
 def test_a_run_that_two_figures_show_is_as_long_as_the_longer_one_asks():
