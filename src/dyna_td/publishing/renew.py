@@ -66,12 +66,8 @@ def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
 def _joined(new: dict, there: dict) -> dict:
     """The JSON file's contents of new first seeds and of the later seeds that are published."""
     count, later = len(new["seeds"]), there["seeds"][len(new["seeds"]) :]
-    share = len(later) / len(there["seeds"])
-    sums = {key: round(new[key] + share * there[key], 3) for key in _ADDED}
-    clock = dict(map(tuple, there["train_seconds_at"]))
-    sums["train_seconds_at"] = [
-        [step, round(s + share * clock.get(step, 0.0), 3)] for step, s in new["train_seconds_at"]
-    ]
+    # The clock stays that of the older training, which had its core alone: figure 3 (c) and claims 26, 27 show seconds.
+    sums = {key: there[key] for key in (*_ADDED, "train_seconds_at")}
     for key in ("diverged_seeds", "remarks"):
         sums[key] = new[key] | {seed: fact for seed, fact in there.get(key, {}).items() if int(seed) in later}
     parts = [_part(new, 0, count - 1)]
