@@ -52,6 +52,9 @@ def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
     if run.name in plan.sampled_runs:
         content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
         contents[f"{run.name}.states.csv"] = content
+    if there:
+        # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
+        details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")} | {"clock_of": there["git_commit"]}
     if there and len(there["seeds"]) > len(details["seeds"]):
         new = set(details["seeds"])
         details = _joined(details, there)
@@ -66,8 +69,7 @@ def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
 def _joined(new: dict, there: dict) -> dict:
     """The JSON file's contents of new first seeds and of the later seeds that are published."""
     count, later = len(new["seeds"]), there["seeds"][len(new["seeds"]) :]
-    # The clock stays that of the older training, which had its core alone: figure 3 (c) and claims 26, 27 show seconds.
-    sums = {key: there[key] for key in (*_ADDED, "train_seconds_at")}
+    sums: dict = {}
     for key in ("diverged_seeds", "remarks"):
         sums[key] = new[key] | {seed: fact for seed, fact in there.get(key, {}).items() if int(seed) in later}
     parts = [_part(new, 0, count - 1)]
