@@ -12,3 +12,9 @@ def test_arrays_that_cannot_fit_are_refused_and_smaller_ones_are_not():
         with pytest.raises(UserError, match="GiB are free"):
             memory.require_memory(run_of("Pendulum-v1", "er", (0,), 60_000_000, **numbers), 2_000)
     memory.require_memory(run_of("Pendulum-v1", "er", (0,), 1_000_000, buffer_capacity=50_000), 20)
+
+
+def test_too_few_addresses_are_refused(monkeypatch):
+    monkeypatch.setattr(memory.resource, "getrlimit", lambda kind: (2 * 2**30, 2**40))
+    with pytest.raises(UserError, match=r"`ulimit -v` leaves 2\.0 GiB"):
+        memory.require_memory(run_of("CartPole-v1", "er"), 2)
