@@ -172,8 +172,11 @@ def cholesky(matrix: tf.Tensor) -> tf.Tensor:
     rest = matrix
     for j in range(d):
         pivot = rest[:, j, j]
-        scale = tf.where(pivot > 1.0e-7 * matrix[:, j, j], tf.math.rsqrt(tf.maximum(pivot, 1.0e-30)), 0.0)
-        column = rest[:, :, j] * scale[:, None] * tf.cast(tf.range(d) >= j, matrix.dtype)
+        is_positive = pivot > 1.0e-7 * matrix[:, j, j]
+        # Not rsqrt, nor a division by sqrt alone, which XLA makes an rsqrt: CPUs estimate it differently.
+        root = tf.where(is_positive, tf.sqrt(tf.maximum(pivot, 1.0e-30)), 1.0)
+        column = tf.where(is_positive[:, None], rest[:, :, j] / root[:, None], 0.0)
+        column *= tf.cast(tf.range(d) >= j, matrix.dtype)
         columns.append(column)
         rest -= column[:, :, None] * column[:, None, :]
     return tf.stack(columns, axis=-1)
