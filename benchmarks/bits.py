@@ -5,8 +5,8 @@
     python benchmarks/bits.py compare FILE [CASE ...]    # the same on another CPU: what differs, and from which step
 
 A case is `environment:agent`, with settings that differ from the agent's: `GridWorld:er:hidden=64x64`. Without cases,
-all of `CASES`. `benchmarks/digests.json` has the digests of this version. Every variable with a seed axis and every
-metric must agree to the last bit. The status is 1 if any differs.
+all of `CASES`, or all of the file. `benchmarks/digests.json` has the digests of this version. Every variable with a
+seed axis and every metric must agree to the last bit. The status is 1 if any differs.
 """
 
 # isort: skip_file
@@ -109,8 +109,10 @@ def main(words: list[str]) -> int:
     command, *cases = words or ["stacks"]
     if command == "stacks":
         return sum(bool(_say(case, _in_words(differing_sizes(run_of(case))))) for case in cases or CASES) > 0
-    file, cases = Path(cases[0]), cases[1:] or CASES
+    file, *cases = cases
+    file = Path(file)
     known = json.loads(file.read_text()) if file.exists() else {}
+    cases = cases or (CASES if command == "write" else list(known))
     is_bad = False
     for case in cases:
         found = digests(run_of(case))

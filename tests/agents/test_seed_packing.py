@@ -56,16 +56,18 @@ def test_a_training_has_the_bytes_that_it_has_on_other_cpus(case):
 
 @pytest.mark.thorough
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("environment", sorted({case.partition(":")[0] for case in bits.CASES}))
-@pytest.mark.parametrize("command", [("stacks",), ("compare", str(bits.DIGESTS))], ids=["stacks", "digests"])
-def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_cpu(environment, command):
+@pytest.mark.parametrize("environment", [*sorted({case.partition(":")[0] for case in bits.CASES}), "digests"])
+def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_cpu(environment):
     # A new process, because one that has compiled many hundreds of programs may crash in the compiler.
     cases = [case for case in bits.CASES if case.partition(":")[0] == environment]
+    command = ["stacks", *cases] if cases else ["compare", str(bits.DIGESTS)]
     paths = {"PYTHONPATH": os.pathsep.join(sys.path), "ONEDNN_VERBOSE": "1"}
-    command = [sys.executable, bits.__file__, *command, *cases]
-    done = subprocess.run(command, env=os.environ | paths, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, bits.__file__, *command], env=os.environ | paths, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(": equal") == len(cases) and ",exec," not in done.stdout
+    assert done.stdout.count(": equal") == len(cases or json.loads(bits.DIGESTS.read_text()))
+    assert ",exec," not in done.stdout
 
 
 def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_too(monkeypatch):
