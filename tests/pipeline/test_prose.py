@@ -251,7 +251,9 @@ SENTENCES = [  # page, sentence, what fills it
 ]
 
 
-@pytest.mark.parametrize(("page", "sentence", "numbers"), SENTENCES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("page", "sentence", "numbers"), SENTENCES, ids=[str(number) for number in range(len(SENTENCES))]
+)
 def test_the_numbers_of_a_sentence_are_those_of_the_runs(page, sentence, numbers):
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     assert sentence.format(*numbers()) in text
