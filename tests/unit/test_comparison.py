@@ -46,7 +46,7 @@ def test_of_errors_the_smaller_one_leads(write):
 def test_published_runs_are_compared_by_the_command_with_a_picture(tmp_path, capsys):
     assert cli.main(["compare", *PUBLISHED, "--output", str(tmp_path / "x.png")]) == 0
     difference, wrote = capsys.readouterr().out.splitlines()[-2:]
-    assert difference.startswith("dyna_td - er: +432, 95% interval +302 to +602 (20 seeds, paired); dyna_td leads")
+    assert difference.startswith("dyna_td - er: +439, 95% interval +309 to +610 (20 seeds, paired); dyna_td leads")
     assert wrote == f"wrote {tmp_path / 'x.png'}" and (tmp_path / "x.png").stat().st_size > 5_000
 
 
