@@ -1,7 +1,8 @@
 """Sums in one order: the flags with which the same seed gives the same bytes on every x86 CPU with AVX2.
 
 - One thread. The pipeline fills the cores with jobs, and sums that are split between threads differ in their last bits.
-- Without platform-dependent math, XLA's matrix products add their terms in order, and 1 / sqrt(x) is not estimated.
+- Without platform-dependent math, XLA's matrix products add their terms in order.
+- CPUs estimate 1 / sqrt(x) in spite of the flags, so no training here computes it.
 - With AVX as the newest instructions, XLA compiles for the same CPU everywhere, and rounds every product before it adds
   it. Matrix products are not compiled: they still run on the widest vectors.
 - NumPy has functions of its own for AVX-512, and OpenBLAS has products for each CPU. All take those of AVX2.
