@@ -20,15 +20,15 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import dyna_td.learning  # noqa: F401
-from dyna_td.plan.quiet_import import import_tensorflow
+from dyna_td.learning.tensorflow_import import import_tensorflow
 
 import_tensorflow()
 import numpy as np
 import tensorflow as tf
 
 from dyna_td import registry
-from dyna_td.settings import Run
-from dyna_td.training.program import make_program
+from dyna_td.run import Run
+from dyna_td.programs.program import make_program
 
 DIGESTS = Path(__file__).with_name("digests.json")
 CONTROL = {"planning_updates": 4, "warm_up_steps": 60, "buffer_capacity": 300, "target_period": 50}

@@ -14,9 +14,10 @@ import numpy as np
 from tools import exit_status, require_table, write_table
 
 from dyna_td.errors import UserError
-from dyna_td.plan.quiet_import import import_tensorflow
+from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.registry import settings_type
-from dyna_td.settings import ControlSettings, Run
+from dyna_td.run import Run
+from dyna_td.settings import ControlSettings
 
 SEEDS = 20
 FILL = 50_000  # environment steps that fill the buffer before anything is timed
@@ -167,7 +168,7 @@ def time_case(run: Run, repeats: int) -> dict[str, float]:
     begun = time.perf_counter()
     import tensorflow as tf
 
-    from dyna_td.training.program import make_program
+    from dyna_td.programs.program import make_program
 
     program = make_program(run)
     program.compile(measures=False)

@@ -17,8 +17,7 @@ from matplotlib.axes import Axes
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.labels import name_of
-from dyna_td.records import results
-from dyna_td.training import checkpoint
+from dyna_td.records import results, unfinished
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,7 +76,7 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     """The run at `csv` with its `metric`, or the default one; of a training under way, the evaluations so far."""
     if not csv.name.endswith((".csv", ".csv.xz")):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
-    under_way = None if csv.exists() else checkpoint.records_of(csv.with_suffix(".checkpoint"))
+    under_way = None if csv.exists() else unfinished.records_of(csv.with_suffix(".checkpoint"))
     records, details = under_way or results.read_training(csv)
     found = sorted(set(records["metric"]))
     metric = metric or ("return" if "return" in found else "test_rmse")

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from dyna_td.learning.replay import Transition
+from dyna_td.programs.program import make_program
 from dyna_td.registry import settings_type
-from dyna_td.settings import Run
-from dyna_td.training.program import make_program
+from dyna_td.run import Run
 
 
 def settings_of(environment, agent, **changes):

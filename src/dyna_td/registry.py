@@ -13,6 +13,7 @@ from typing import Any
 from dyna_td.agents import settings as own
 from dyna_td.errors import UserError
 from dyna_td.records.sources import docstring
+from dyna_td.run import Run
 from dyna_td.settings import (
     ControlSettings,
     DDPGDynaSettings,
@@ -20,7 +21,6 @@ from dyna_td.settings import (
     DQNSettings,
     DynaSettings,
     RegressionSettings,
-    Run,
     SearchControlSettings,
     Settings,
 )
@@ -202,12 +202,12 @@ def all_settings() -> dict[str, str]:
 def program_of(run: Run) -> str:
     """The program that trains `run`, as "module:class"."""
     if is_supervised(run.environment):
-        return "dyna_td.training.regression_program:RegressionProgram"
+        return "dyna_td.programs.regression:RegressionProgram"
     if AGENTS[run.agent].measures_last_q:
-        return "dyna_td.training.frozen_program:FrozenProgram"
+        return "dyna_td.programs.frozen:FrozenProgram"
     if has_twin(run.environment):
-        return "dyna_td.training.twin_program:TwinProgram"
-    return "dyna_td.training.gym_program:GymProgram"
+        return "dyna_td.programs.twin:TwinProgram"
+    return "dyna_td.programs.gym:GymProgram"
 
 
 def learner_of(settings: ControlSettings) -> str:

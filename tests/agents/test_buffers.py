@@ -3,7 +3,7 @@
 import pytest
 from helpers import run_of
 
-from dyna_td.training.program import make_program
+from dyna_td.programs.program import make_program
 
 STEPS, SEEDS = 40_000, (0, 1, 2)
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from helpers import parameters_of, perceptron, randomise, run_of, untrained
 
-from dyna_td.training.program import make_program
+from dyna_td.programs.program import make_program
 
 STEPS = 160
 SEEDS = 3

@@ -13,11 +13,11 @@ from scipy import stats
 from dyna_td.measures import frozen_q
 from dyna_td.measures.frozen_q import CHAINS, SIDE, SNAPSHOTS, FrozenQ, bound_metrics, chain_metrics
 from dyna_td.measures.long_chains import LONG_KINDS, PAIRS, LongChains
+from dyna_td.programs import frozen
+from dyna_td.programs.program import make_program
+from dyna_td.programs.twin import TwinProgram
 from dyna_td.records.metrics import FROZEN_METRICS
 from dyna_td.settings import FROZEN_SOURCES
-from dyna_td.training import frozen_program
-from dyna_td.training.program import make_program
-from dyna_td.training.twin_program import TwinProgram
 
 STEP = tf.constant(900, tf.int64)
 OF_LONG_CHAINS = tuple(f"_{kind}" for kind in LongChains.kinds) + tuple(f"_between_{pair}" for pair in PAIRS)
@@ -282,7 +282,7 @@ def test_a_program_measures_its_q_at_the_last_step_alone_and_remarks_chains_with
     sampled = {"entropy_10": tf.ones([2])}, {"own": "states"}
     monkeypatch.setattr(TwinProgram, "measure", lambda self: sampled)
     probe = SimpleNamespace(measure=measure, kinds=frozen_q.KINDS)
-    monkeypatch.setattr(frozen_program, "FrozenQ", lambda *parts: probe)
+    monkeypatch.setattr(frozen, "FrozenQ", lambda *parts: probe)
     program = program_of((4, 9))
     assert program.measure() == sampled and not program.remarks()
     program.step.assign(1500)

@@ -13,10 +13,10 @@ from files import files_of, sentence_of
 from helpers import register, run_of, stored
 
 from dyna_td import cli
-from dyna_td.training import gym_program
+from dyna_td.programs import gym
+from dyna_td.programs.environments import EnvironmentStack
+from dyna_td.programs.gym import GymProgram
 from dyna_td.training.checkpoint import Checkpoint
-from dyna_td.training.environments import EnvironmentStack
-from dyna_td.training.gym_program import GymProgram
 from dyna_td.training.trainer import execute
 
 SEEDS = 2
@@ -153,7 +153,7 @@ def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_noth
 
 
 def test_an_evaluation_without_end_is_cut_and_its_return_keeps_all_digits(monkeypatch):
-    monkeypatch.setattr(gym_program, "LONGEST_EVALUATION", 25)
+    monkeypatch.setattr(gym, "LONGEST_EVALUATION", 25)
     metrics = GymProgram(short_run(register(monkeypatch, Counter, unit=1_000_001.0))).evaluate()
     np.testing.assert_array_equal(metrics["episode_length"], [25, 25])
     np.testing.assert_array_equal(metrics["return"], [1_000_001 * 25 * 26 / 2] * 2)

@@ -9,10 +9,10 @@ import tensorflow as tf
 from dyna_td.envs.spaces import Space
 from helpers import settings_of, tiers
 
+from dyna_td.programs import twin
 from dyna_td.registry import AGENTS, DYNA_AGENTS, agents_on
+from dyna_td.run import Run
 from dyna_td.search import rules
-from dyna_td.settings import Run
-from dyna_td.training import twin_program
 
 DISCOUNT = 0.8
 
@@ -77,9 +77,9 @@ def test_the_agent_learns_the_known_values(name, monkeypatch):
     chains = {"step_size": 1.0} if name in DYNA_AGENTS else {}  # the distance between two states
     numbers = {"planning_updates": 8, "learning_rate": 5e-3, "warm_up_steps": 200, "exploration": 0.5}
     settings = settings_of("MountainCar-v0", name, **numbers, discount=DISCOUNT, target_period=12, **chains)
-    monkeypatch.setattr(twin_program, "make_twin", lambda environment: Rooms())
+    monkeypatch.setattr(twin, "make_twin", lambda environment: Rooms())
     monkeypatch.setattr(rules, "NOISE_SCALE", 0.5)
-    program = twin_program.TwinProgram(Run("rooms", name, settings, (0, 1, 2), steps=1500))
+    program = twin.TwinProgram(Run("rooms", name, settings, (0, 1, 2), steps=1500))
     assert isinstance(program.twin, Rooms)
     program.train(tf.constant(1500))
     for number, (room, (values_at, _)) in enumerate(ROOMS.items()):

@@ -7,10 +7,10 @@ import pytest
 from helpers import register, run_of
 
 from dyna_td.learning.streams import Purpose
+from dyna_td.programs.environments import EnvironmentStack, impurity
+from dyna_td.programs.gym import GymProgram
+from dyna_td.programs.program import CannotResume
 from dyna_td.training.checkpoint import Checkpoint
-from dyna_td.training.environments import EnvironmentStack, impurity
-from dyna_td.training.gym_program import GymProgram
-from dyna_td.training.program import CannotResume
 from dyna_td.training.trainer import execute
 
 SMALL = {"planning_updates": 1, "warm_up_steps": 10**6, "batch_size": 4, "hidden": (4, 4)}

@@ -16,9 +16,9 @@ import pytest
 import tensorflow as tf
 from helpers import run_of
 
+from dyna_td.programs.program import make_program
+from dyna_td.programs.stacks import LARGEST_STACK, stacks_of
 from dyna_td.records.metrics import diverged_seeds
-from dyna_td.training.program import make_program
-from dyna_td.training.stacks import LARGEST_STACK, stacks_of
 from dyna_td.training.trainer import execute
 
 CONTROL = {"planning_updates": 4, "warm_up_steps": 100, "buffer_capacity": 130, "target_period": 50, "discount": 0.9}
@@ -71,7 +71,7 @@ def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_
 
 
 def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_too(monkeypatch):
-    monkeypatch.setattr("dyna_td.training.stacks.LARGEST_STACK", 3)
+    monkeypatch.setattr("dyna_td.programs.stacks.LARGEST_STACK", 3)
     run = run_of("sin", "l2", (), 40, 20, examples=50, hidden=(8,))
     many, one = (execute(replace(run, seeds=tuple(seeds))).records for seeds in (range(4), (3,)))
     assert set(one["seed"]) == {3}

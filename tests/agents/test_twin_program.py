@@ -9,7 +9,7 @@ from helpers import parameters_of, perceptron, run_of, stored, tiers
 
 from dyna_td import envs
 from dyna_td.learning.streams import Purpose
-from dyna_td.training.program import make_program
+from dyna_td.programs.program import make_program
 
 SEEDS = 3
 

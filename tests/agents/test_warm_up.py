@@ -13,9 +13,9 @@ from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.xla import xla_function
 from dyna_td.plan.plans import make_settings
-from dyna_td.playing.warm_up_goals import SEEDS, warm_up_goals
+from dyna_td.programs.program import make_program
+from dyna_td.publishing.warm_up_goals import SEEDS, warm_up_goals
 from dyna_td.records.files import ROOT
-from dyna_td.training.program import make_program
 
 WARM_UP = 600
 

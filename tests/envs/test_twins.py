@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from dyna_td import envs
 from dyna_td.learning.xla import xla_function
+from dyna_td.programs.twin import make_twin
 from dyna_td.registry import TWIN_ENVIRONMENTS
-from dyna_td.training.twin_program import make_twin
 
 TWINS = (*TWIN_ENVIRONMENTS, "GridWorld-corner0.45-stepnoise0.05", "GridWorld-goal0.2-rewardnoise1")
 TRANSITIONS = int(os.environ.get("TRANSITIONS", "40000"))

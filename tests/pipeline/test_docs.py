@@ -25,7 +25,7 @@ from dyna_td.evidence.verdicts import DISAGREES
 from dyna_td.pages import agents, api, markdown, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.plan.plans import STUDIES
-from dyna_td.playing import always_slower, walkers
+from dyna_td.publishing import always_slower, walkers
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.policy import load_policy

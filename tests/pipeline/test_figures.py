@@ -20,11 +20,11 @@ from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.labels import CURVES
 from dyna_td.plan import plans
 from dyna_td.plan.plans import load_plan
-from dyna_td.records import results
+from dyna_td.records import results, unfinished
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import FROZEN_METRICS
 from dyna_td.theory.hitting_times import CLOSED_FORMS
-from dyna_td.training import checkpoint
+from dyna_td.training.checkpoint import Checkpoint
 
 PLAN = load_plan("paper")
 STEPS = np.arange(0, 20_001, 500)
@@ -315,8 +315,8 @@ def test_the_first_run_of_an_agent_has_its_look_and_the_window_is_no_longer_than
 def test_the_supervised_task_is_drawn_by_its_own_metric_and_a_training_under_way_from_its_checkpoint(csv, tmp_path):
     records, details = results.read(csv, "")
     csv.unlink()
-    arrays = checkpoint.pack(records.replace({"return": "test_rmse"}), "log0.metrics")
-    checkpoint.Checkpoint(csv.with_suffix(".checkpoint"), {"settings": [details]}).save(arrays, {})
+    arrays = unfinished.pack(records.replace({"return": "test_rmse"}), "log0.metrics")
+    Checkpoint(csv.with_suffix(".checkpoint"), {"settings": [details]}).save(arrays, {})
     assert runs.main([str(csv), "--output", str(tmp_path / "x.png")]) == 0
 
 

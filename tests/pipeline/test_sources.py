@@ -6,7 +6,8 @@ import pytest
 
 from dyna_td.records import sources
 from dyna_td.registry import entries_of
-from dyna_td.settings import DQNSettings, DynaSettings, Run
+from dyna_td.run import Run
+from dyna_td.settings import DQNSettings, DynaSettings
 
 
 def modules_behind(agent, settings=DQNSettings, environment="GridWorld"):
@@ -17,12 +18,12 @@ def modules_behind(agent, settings=DQNSettings, environment="GridWorld"):
 def test_the_sources_of_a_run_are_those_that_its_agent_learner_and_program_import():
     er = modules_behind("er")
     dyna_td, frequency = (modules_behind(name, DynaSettings) for name in ("dyna_td", "dyna_frequency"))
-    core = {"dyna_td.learning.replay", "dyna_td.learning.networks", "dyna_td.training.program", "dyna_td.envs.twins"}
+    core = {"dyna_td.learning.replay", "dyna_td.learning.networks", "dyna_td.programs.program", "dyna_td.envs.twins"}
     assert core <= er and core <= dyna_td
     assert "dyna_td.agents.dyna_td" in dyna_td and "dyna_td.search.chain" in dyna_td
     assert not {name for name in er if name.startswith(("dyna_td.search", "dyna_td.agents.dyna"))}
     assert "dyna_td.agents.dyna_frequency" in frequency - dyna_td
-    apparatus = ("dyna_td.registry", "dyna_td.settings", "dyna_td.pipeline", "dyna_td.training.trainer")
+    apparatus = ("dyna_td.registry", "dyna_td.settings", "dyna_td.run", "dyna_td.pipeline", "dyna_td.training")
     assert not {name for name in dyna_td if name.startswith(apparatus)}
 
 

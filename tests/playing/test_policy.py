@@ -18,9 +18,9 @@ from PIL import Image
 
 from dyna_td import cli, envs
 from dyna_td.playing import explain, video
+from dyna_td.programs.program import make_program
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
-from dyna_td.training.program import make_program
 from dyna_td.training.tensorboard import Events
 from dyna_td.training.trainer import weights_of
 

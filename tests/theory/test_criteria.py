@@ -9,8 +9,8 @@ from helpers import finite_differences, parameters_of, perceptron, randomise, ru
 
 from dyna_td.learning.streams import Purpose
 from dyna_td.learning.xla import compiled, xla_function
+from dyna_td.programs.program import make_program
 from dyna_td.search.rules import gradient
-from dyna_td.training.program import make_program
 
 STACK = 40  # seeds, with one state each
 STEP = tf.constant(3, tf.int64)

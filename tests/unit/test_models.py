@@ -11,8 +11,8 @@ from helpers import PlainSteps, gradient_of, observe, parameters_of, perceptron,
 from dyna_td.learning.models import LearnedModel
 from dyna_td.learning.replay import Replay, Transition
 from dyna_td.learning.streams import Streams
+from dyna_td.programs.program import make_program
 from dyna_td.settings import DynaSettings
-from dyna_td.training.program import make_program
 
 SEEDS = 2
 D, ACTIONS = 3, 2

@@ -3,7 +3,7 @@ import tensorflow as tf
 from helpers import random_transitions
 
 from dyna_td.learning.replay import Replay, Transition
-from dyna_td.training.twin_program import make_twin
+from dyna_td.programs.twin import make_twin
 
 
 def test_a_full_ring_forgets_its_oldest_transition_and_each_seed_gathers_its_own():

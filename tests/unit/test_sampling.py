@@ -13,10 +13,10 @@ from scipy import stats
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled
 from dyna_td.measures.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, entropy, histogram
+from dyna_td.programs.program import make_program
+from dyna_td.programs.twin import make_twin
 from dyna_td.records.metrics import METRICS
 from dyna_td.settings import DQNSettings
-from dyna_td.training.program import make_program
-from dyna_td.training.twin_program import make_twin
 
 SEEDS = 2
 STORED = 400

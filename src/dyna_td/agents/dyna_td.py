@@ -10,7 +10,7 @@ Where each line of Algorithm 4 stands:
     B_sc                                          `search.queue.StateQueue`
     the mixed mini-batches                        `agents.dyna.Dyna`
     n updates, and the target network after tau   `agents.er.ER.learn` and `learning.q_learning.DQN.update`
-    for t                                         `training.twin_program.TwinProgram`, in Gymnasium `GymProgram`
+    for t                                         `programs.twin.TwinProgram`, in Gymnasium `GymProgram`
 
 docs/deviations.md lists the paper's symbols with their names here.
 """

@@ -10,20 +10,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import registry
+from dyna_td import own_agents, registry
 from dyna_td.commands import arguments
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
+from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.pipeline.lock import workplace
-from dyna_td.plan import finished, own_agents, plans
+from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Plan, selection_runs
-from dyna_td.plan.quiet_import import import_tensorflow
 from dyna_td.plan.selection import in_words, select_learning_rate
-from dyna_td.records import beginnings, provenance, published, results
+from dyna_td.records import beginnings, outputs, provenance, published, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.records.policy import Policy
-from dyna_td.settings import Run
-from dyna_td.training import outputs
+from dyna_td.run import Run
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import STEPS, progress
 

@@ -16,7 +16,7 @@ _ACTOR_INDEX = 2  # gives the actor its own initial weights; the critic has 0, t
 class DDPG(tf.Module):
     """Q(s, a), pi(s) and their target networks for each of S seeds, with the interface of `q_learning.DQN`.
 
-    Actions are vectors [S, B, a] in [-1, 1]; `training.environments` scales them to the environment's bounds.
+    Actions are vectors [S, B, a] in [-1, 1]; `programs.environments` scales them to the environment's bounds.
 
     Args:
       settings: the networks' sizes, step sizes, noise, discount and the targets' rate.

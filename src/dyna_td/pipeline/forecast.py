@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from dyna_td.plan import costs
 from dyna_td.plan.planned import Plan
+from dyna_td.programs.stacks import stacks_of
 from dyna_td.records import results
-from dyna_td.training.stacks import stacks_of
 
 _HALF_LIFE = 120.0  # seconds in which the memory of a speed fades to half, since other programs come and go
 _TRUST = 10.0  # seconds of training after which a speed that is seen counts as much as the one assumed before

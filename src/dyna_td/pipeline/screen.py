@@ -15,8 +15,8 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.forecast import Forecast, Training
 from dyna_td.pipeline.lock import workplace_of
 from dyna_td.plan.planned import Plan
-from dyna_td.records import beginnings, results
-from dyna_td.training import checkpoint, outputs, progress
+from dyna_td.records import beginnings, outputs, results, unfinished
+from dyna_td.training import progress
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
 _SECONDS_BETWEEN_LINES = 30.0  # without a terminal, which can rewrite a line
@@ -78,7 +78,7 @@ class Screen(logging.Handler):
     def _kept(self, number: int) -> int:
         """The steps in the checkpoint of a job that does not run."""
         source = results.describe(self.plan.all_runs[self.forecast.trainings[number].name])["source_digest"]
-        return checkpoint.steps_of(outputs.files_of(self._csv(number))["checkpoint"], source)
+        return unfinished.steps_of(outputs.files_of(self._csv(number))["checkpoint"], source)
 
     def _hear_an_interruption(self) -> None:
         """Notes Ctrl-C, which ends the jobs, too: then none of them has failed."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.records import published, results
-from dyna_td.settings import Run
+from dyna_td.run import Run
 
 PUBLISHED = published.DIRECTORY / "runs"
 START = 15.0  # core-seconds in which a job imports TensorFlow and reads its plan, however little it trains

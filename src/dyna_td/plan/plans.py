@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dyna_td.errors import UserError, require_choice
-from dyna_td.plan.own_agents import require_agent
+from dyna_td.own_agents import require_agent
 from dyna_td.plan.planned import Figure, Panel, Plan, Scale, kind_of
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
@@ -25,7 +25,8 @@ from dyna_td.registry import (
     require_environment,
     settings_type,
 )
-from dyna_td.settings import FROZEN_SOURCES, LARGEST, ControlSettings, Run, Settings, checked, is_whole
+from dyna_td.run import Run
+from dyna_td.settings import FROZEN_SOURCES, LARGEST, ControlSettings, Settings, checked, is_whole
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 DIRECTORY = ROOT / "experiments"

@@ -14,12 +14,12 @@ import numpy as np
 from dyna_td import registry
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
-from dyna_td.plan.own_agents import require_agent
+from dyna_td.learning.tensorflow_import import import_tensorflow
+from dyna_td.own_agents import require_agent
 from dyna_td.plan.plans import make_settings
-from dyna_td.plan.quiet_import import import_tensorflow
+from dyna_td.programs.stacks import stacks_of
 from dyna_td.records.policy import Policy
-from dyna_td.settings import Run
-from dyna_td.training.stacks import stacks_of
+from dyna_td.run import Run
 
 PLANES = {  # environments with states in a plane, and the names of its axes
     "GridWorld": ("x", "y"),
@@ -80,7 +80,7 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     run = run_of(policy, seed)
     arithmetic.as_published(policy.about)
     import_tensorflow()
-    from dyna_td.training.program import make_program
+    from dyna_td.programs.program import make_program
     from dyna_td.training.trainer import weights_of
 
     (stack,) = stacks_of(run)

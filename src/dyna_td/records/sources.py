@@ -15,7 +15,7 @@ from pathlib import Path
 from dyna_td.records.files import PACKAGE, ROOT
 
 # The parts of the project that compute numbers. Registry, settings, plans and pictures compute none.
-_ROOMS = ("agents", "learning", "search", "measures", "theory", "training", "envs")
+_ROOMS = ("agents", "learning", "search", "measures", "theory", "programs", "envs")
 SCIENCE = tuple(f"dyna_td.{room}" for room in _ROOMS)
 
 

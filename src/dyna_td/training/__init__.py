@@ -1,1 +1,1 @@
-"""Training: the compiled programs, the loop around them, checkpoints and progress."""
+"""Training: the loop around the compiled programs, checkpoints and progress."""

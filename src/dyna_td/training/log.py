@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.records.metrics import diverged_seeds
+from dyna_td.records.unfinished import pack, unpack
 from dyna_td.registry import is_supervised
-from dyna_td.settings import Run
-from dyna_td.training.checkpoint import pack, unpack
+from dyna_td.run import Run
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ import pandas as pd
 import tensorflow as tf
 
 from dyna_td.errors import UserError
+from dyna_td.programs.program import CannotResume, make_program
+from dyna_td.programs.stacks import stacks_of
 from dyna_td.registry import has_twin, is_supervised
-from dyna_td.settings import Run
+from dyna_td.run import Run
 from dyna_td.training import interruption, trial
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.log import Log, Outcome
 from dyna_td.training.memory import require_memory
-from dyna_td.training.program import CannotResume, make_program
 from dyna_td.training.progress import Progress
-from dyna_td.training.stacks import stacks_of
 
 NETWORKS = ("actor", "q")  # attributes of learners: the network that acts is one of these
 SECONDS_BETWEEN_SIGNS = 2.0  # between updates of the progress; cutting training into pieces changes no number

@@ -25,11 +25,12 @@ from dyna_td.envs.spaces import GymSpace, Space
 from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
+from dyna_td.programs.program import CannotResume, make_agent
+from dyna_td.programs.twin import make_twin
 from dyna_td.records import sources
 from dyna_td.registry import AGENTS, has_twin, load
-from dyna_td.settings import ControlSettings, Run
-from dyna_td.training.program import CannotResume, make_agent
-from dyna_td.training.twin_program import make_twin
+from dyna_td.run import Run
+from dyna_td.settings import ControlSettings
 
 _COMPANIES = (0, 1, 2), (0, 3, 4)
 _STORED, _LEARNED, _UPDATES = 16, 2, 2  # transitions before learning, steps of learning, updates in each

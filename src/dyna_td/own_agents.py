@@ -7,7 +7,7 @@ from typing import Any
 
 from dyna_td import registry
 from dyna_td.errors import UserError, require_choice
-from dyna_td.plan.quiet_import import import_tensorflow
+from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.records import sources
 from dyna_td.settings import ControlSettings, DDPGDynaSettings, DynaSettings, checked
 

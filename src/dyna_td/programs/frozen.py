@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from dyna_td.measures.frozen_q import FrozenQ
 from dyna_td.measures.long_chains import LongChains
-from dyna_td.settings import Run
-from dyna_td.training.twin_program import TwinProgram
+from dyna_td.programs.twin import TwinProgram
+from dyna_td.run import Run
 
 
 class FrozenProgram(TwinProgram):

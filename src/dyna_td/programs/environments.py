@@ -12,7 +12,7 @@ from dyna_td import envs
 from dyna_td.envs.spaces import GymSpace
 from dyna_td.errors import UserError
 from dyna_td.learning.streams import Purpose
-from dyna_td.training.program import CannotResume
+from dyna_td.programs.program import CannotResume
 
 LONGEST_TRIAL = 100  # steps of each episode in which `impurity` tries an environment
 

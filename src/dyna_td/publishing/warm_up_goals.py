@@ -1,4 +1,4 @@
-"""Which seeds reach a goal by chance in the random warm-up: `python -m dyna_td.playing.warm_up_goals`.
+"""Which seeds reach a goal by chance in the random warm-up: `python -m dyna_td.publishing.warm_up_goals`.
 
 The warm-up depends on the seed alone, so it is the same for all agents, models and numbers of updates. Nothing is
 trained: 5,000 random steps of each seed take seconds. The output is reference/warm_up.csv, a row for each world and
@@ -14,8 +14,8 @@ import pandas as pd
 import tensorflow as tf
 
 from dyna_td.plan.plans import load_plan, make_settings
-from dyna_td.settings import Run
-from dyna_td.training.twin_program import TwinProgram
+from dyna_td.programs.twin import TwinProgram
+from dyna_td.run import Run
 
 SEEDS = range(100)
 SEEDS_OF_DIALS = range(20)  # those of the study `when`

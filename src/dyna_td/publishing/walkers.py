@@ -1,4 +1,4 @@
-"""Measures the published policies of figure 6: `python -m dyna_td.playing.walkers`.
+"""Measures the published policies of figure 6: `python -m dyna_td.publishing.walkers`.
 
 Each seed's policy plays new episodes. The output is reference/walkers.csv, a row for each policy. It has means over
 episodes of return, steps and distance (m, from start to end), and the share of its actions' components beyond

@@ -1,4 +1,4 @@
-"""Returns of a policy that only slows down in the roundabout: `python -m dyna_td.playing.always_slower`.
+"""Returns of a policy that only slows down in the roundabout: `python -m dyna_td.publishing.always_slower`.
 
 Nothing is trained. Each decision is action 4, slower, except for random actions: first with the share with which agents
 are evaluated, then with none. The output is reference/always_slower.csv, a row for each share. Seeds are fixed, so the

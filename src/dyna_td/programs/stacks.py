@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from dyna_td.learning import arithmetic
 from dyna_td.registry import is_supervised
-from dyna_td.settings import DDPGSettings, Run
+from dyna_td.run import Run
+from dyna_td.settings import DDPGSettings
 
 LARGEST_STACK = 20  # seeds in one program
 
