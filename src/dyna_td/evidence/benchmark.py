@@ -39,6 +39,7 @@ def scores(plan: Plan, directory: Path = published.DIRECTORY) -> dict[str, np.nd
     panels: list[pd.DataFrame] = []
     for name in FIGURES:
         path = results.scores_csv(published.curves_csv(name, directory))
+        results.require_intact(path, published.again(path))
         with naming_damage(path, published.again(path)):
             table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")
         for key, panel in plan.figure(name).panels.items():
