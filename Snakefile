@@ -25,6 +25,7 @@ from dyna_td.pipeline import lock, snakefile
 from dyna_td.pipeline.screen import Screen
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
 from dyna_td.plan import costs
+from dyna_td.records import sources
 from dyna_td.records.sources import files_digest
 
 os.environ.update(snakefile.environment())
@@ -33,8 +34,6 @@ SCALE = PLAN.scale
 SCREEN = Screen.attach(PLAN, workflow)
 
 PACKAGE = ROOT / "src" / "dyna_td"
-AGGREGATING = ("evidence/aggregate", "evidence/scores", "records/beginnings", "theory/hitting_times")
-AGGREGATING = [PACKAGE / f"{module}.py" for module in AGGREGATING]
 
 # Code that all drawings share.
 DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
@@ -151,7 +150,8 @@ rule aggregate_figure:
         "drawing"
     params:
         panels=lambda wildcards: PLAN.drawn[wildcards.figure].as_plain_data(),
-        code=lambda wildcards: files_digest([*AGGREGATING, *published(wildcards.figure)]),
+        code=lambda wildcards: sources.digest(["dyna_td.evidence.aggregate"], sources.PROJECT)
+        + files_digest(published(wildcards.figure)),
     shell:
         "python -m dyna_td aggregate {wildcards.figure} --scale {wildcards.scale} > {log} 2>&1"
 

@@ -27,6 +27,11 @@ def test_the_sources_of_a_run_are_those_that_its_agent_learner_and_program_impor
     assert not {name for name in dyna_td if name.startswith(apparatus)}
 
 
+def test_the_sources_of_a_table_are_all_of_the_project_that_its_module_imports():
+    behind = set(sources.files(["dyna_td.evidence.aggregate"], sources.PROJECT))
+    assert {"dyna_td.evidence.statistics", "dyna_td.records.results", "dyna_td.theory.hitting_times"} <= behind
+
+
 @pytest.fixture
 def digest_of(tmp_path, monkeypatch):
     """The digest of a module of the user's own that imports another."""

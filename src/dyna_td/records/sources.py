@@ -17,11 +17,12 @@ from dyna_td.records.files import PACKAGE, ROOT
 # The parts of the project that compute numbers. Registry, settings, plans and pictures compute none.
 _ROOMS = ("agents", "learning", "search", "measures", "theory", "programs", "envs")
 SCIENCE = tuple(f"dyna_td.{room}" for room in _ROOMS)
+PROJECT = ("dyna_td",)
 
 
-def digest(modules: Iterable[str]) -> str:
-    """SHA-256 of these modules and of those among `SCIENCE`, or of the user's own, that they import."""
-    paths = sorted(files(modules).items())
+def digest(modules: Iterable[str], within: tuple[str, ...] = SCIENCE) -> str:
+    """SHA-256 of these modules and of those `within` these packages, or of the user's own, that they import."""
+    paths = sorted(files(modules, within).items())
     return hashlib.sha256("\n".join(f"{name}\n{_text(path)}" for name, path in paths).encode()).hexdigest()
 
 
@@ -31,24 +32,24 @@ def files_digest(paths: Iterable[Path]) -> str:
     return hashlib.sha256(b"\n".join(parts)).hexdigest()
 
 
-def files(modules: Iterable[str]) -> dict[str, Path]:
-    """The files of these modules and of all that they import, by the module's name."""
+def files(modules: Iterable[str], within: tuple[str, ...] = SCIENCE) -> dict[str, Path]:
+    """The files of these modules and of all that they import, see `digest`, by the module's name."""
     found: dict[str, Path] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        path = None if name in found else file_of(name)
+        path = None if name in found else file_of(name, within)
         if path:
             found[name] = path
             waiting += _imports(name, path)
     return found
 
 
-def file_of(module: str) -> Path | None:
-    """The file of a module of `SCIENCE`, or of the user's own; None for others, such as installed libraries."""
+def file_of(module: str, within: tuple[str, ...] = SCIENCE) -> Path | None:
+    """The file of a module `within` these packages, or of the user's own; None for others, such as libraries."""
     top, *parts = module.split(".")
     if top == "dyna_td":
-        if not any(f"{module}.".startswith(f"{room}.") for room in SCIENCE):
+        if not any(f"{module}.".startswith(f"{room}.") for room in within):
             return None
         places = [folder.joinpath(*parts) for folder in (PACKAGE, ROOT)]  # envs/ of a checkout is in ROOT
         asked = (path for place in places for path in (place / "__init__.py", place.with_suffix(".py")))
