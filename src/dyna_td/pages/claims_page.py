@@ -21,8 +21,6 @@ THEMES = {  # the claims of each theme, and the figures or the study that show i
     "MuJoCo, roundabout, maze": (range(37, 45), (6, 13, 14)),
     "Theory on a trained Q": (range(45, 48), ("frozen",)),
 }
-FINDINGS = {"paper": "The paper", "measured": "We measured", "advice": "In practice"}  # parts of a finding
-CHANGES = "what-changed-since-the-first-edition"  # anchor of the reasons in docs/claims.md
 
 
 def overview(facts: Facts) -> str:
@@ -53,16 +51,13 @@ def claim(facts: Facts, number: int) -> list[str]:
     words = scorecard.verdict_words(judged).capitalize()
     lines = [f"### Claim {number}", "", f"**{words}.** {escaped(stated.text)} ({stated.place})", ""]
     if finding and finding["verdict"] == verdict and judged.is_evidence:
-        texts = {heading: _linked(escaped(one_line(finding[key]))) for key, heading in FINDINGS.items()}
-        lines += [*(f"- *{heading}.* {text}" for heading, text in texts.items()), ""]
-    counted, beside = len(judged.counted), len(judged.tests) - len(judged.counted)
-    summary = f"Tests: {counted}{f', and {beside} beside the claim' if beside else ''}"
-    lines += [f'<details markdown="1"><summary>{summary}</summary>', "", *_tests(judged)]
-    for change in stated.history:
-        if "text" in change:
-            lines.append(f"- *Was {change['verdict']}* as: {escaped(one_line(change['text']))} ([why](#{CHANGES}))")
-    lines += [f"- *{begin}* by: {names}." for begin, names in readings_of(facts, number)]
-    return [*(lines if lines[-1] == "" else [*lines, ""]), "</details>", ""]
+        lines += [_linked(escaped(one_line(finding["measured"]))), ""]
+        if "advice" in finding:
+            lines += [f"*In practice:* {_linked(escaped(one_line(finding['advice'])))}", ""]
+    lines += ['<details markdown="1"><summary>Tests</summary>', "", *_tests(judged)]
+    if readings := readings_of(facts, number):
+        lines += [readings, ""]
+    return [*lines, "</details>", ""]
 
 
 def _tests(judged: Judged) -> list[str]:
@@ -130,12 +125,13 @@ def _linked(text: str) -> str:
     return re.sub(r"\b(deviation) (\d+)\b", r"[\1 \2](deviations.md#deviation-\2)", text)
 
 
-def readings_of(facts: Facts, number: int) -> list[tuple[str, str]]:
-    """The other readings of a claim by their verdict: ("Still supported", "one reading; another")."""
-    found = facts.readings[facts.readings["claim"] == number]
-    verdict = facts.verdicts[number]
-    names = {other: "; ".join(found.loc[found["verdict"] == other, "reading"]) for other in VERDICTS[:-1]}
-    return [(f"{'Still' if other == verdict else 'But'} {other}", names[other]) for other in names if names[other]]
+def readings_of(facts: Facts, number: int) -> str:
+    """The other readings of a claim: those that turn its verdict by name, and how many agree; empty without any."""
+    found = facts.readings[(facts.readings["claim"] == number) & facts.readings["verdict"].isin(VERDICTS[:-1])]
+    turned = found[found["verdict"] != facts.verdicts[number]]
+    words = [f"{verdict} by {', '.join(of['reading'])}" for verdict, of in turned.groupby("verdict", sort=False)]
+    words += [f"{agree} agree{'s' if agree == 1 else ''}"] if (agree := len(found) - len(turned)) else []
+    return f"*Other readings:* {'; '.join(words)}." if words else ""
 
 
 def claims_on(facts: Facts, figure: str) -> list[int]:
@@ -175,18 +171,25 @@ def shown_in(shown: tuple[int | str, ...], name: Callable = str) -> str:
 
 
 def history(facts: Facts) -> str:
-    """A line for each reason why claims changed: old and new verdicts, and whether the new one was known before."""
+    """A line for each reason why claims changed: verdicts, old wordings, and whether the new verdict was known."""
     changed: dict[tuple[str, bool], list[str]] = {}  # by reason
+    wordings: dict[tuple[str, bool], list[str]] = {}
     for number in sorted(facts.stated):
         for change, verdict in facts.changes(number):
             now = f", now {verdict}" if verdict != change["verdict"] else ""
-            claims = changed.setdefault((change["why"], change["seen"]), [])
-            claims.append(f"[{number}](#claim-{number}) {change['verdict']}{now}")
+            reason = change["why"], change["seen"]
+            changed.setdefault(reason, []).append(f"[{number}](#claim-{number}) {change['verdict']}{now}")
+            wordings.setdefault(reason, []).extend([change["text"]] if "text" in change else [])
     rows = [
-        ["; ".join(claims), escaped(one_line(why)), "yes" if is_seen else "no"]
+        [
+            "; ".join(claims),
+            escaped(one_line(why)),
+            escaped(one_line(" ".join(wordings[why, is_seen]))),
+            ("no", "yes")[is_seen],
+        ]
         for (why, is_seen), claims in changed.items()
     ]
-    return table(["claims: was, is", "reason", "new verdict seen before"], rows)
+    return table(["claims: was, is", "reason", "old wording", "new verdict seen before"], rows)
 
 
 def undecided(facts: Facts) -> str:
