@@ -120,8 +120,8 @@ def advice(facts: Facts) -> str:
         f"On the other {others} its gain is {equal} of the returns' range; {swept} if each agent has its best rate. "
         f"{and_small}A cubic loss on uniform draws is one line of code: in {len(worlds)} GridWorld settings it brings "
         f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain; elsewhere it loses. "
-        f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests (four benchmarks, three "
-        "numbers of updates a step). States drawn at random from the whole space do so in "
+        f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests (four benchmarks, "
+        "three numbers of updates a step). States drawn at random from the whole space do so in "
         f"{uniform}, without its chains.\n"
     )
 
