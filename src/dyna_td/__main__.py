@@ -13,6 +13,13 @@ def run() -> int:
     except KeyboardInterrupt:
         print("interrupted: nothing was begun.", file=sys.stderr)
         return 130
+    except (ImportError, MemoryError, OSError) as error:
+        from dyna_td.errors import of_memory
+
+        if not (sentence := of_memory(error)):
+            raise
+        print(sentence, file=sys.stderr)
+        return 2
     return main()
 
 

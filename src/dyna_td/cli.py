@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from dyna_td.commands import arguments, judge, plan, play, publish, train
-from dyna_td.errors import UserError
+from dyna_td.errors import UserError, of_memory
 from dyna_td.records.files import IS_CHECKOUT
 from dyna_td.training import interruption
 
@@ -41,10 +41,9 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: {place}{error.strerror or error}; unfinished files are not written.", file=sys.stderr)
         return 2
     except Exception as error:
-        if not (isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError"):  # TensorFlow's
+        if not (sentence := of_memory(error)):
             raise
-        remedy = "train fewer --seeds at once, choose a smaller --buffer-capacity, or raise the limit (ulimit -v)"
-        print(f"error: memory ran out: {remedy}; unfinished files are not written.", file=sys.stderr)
+        print(sentence, file=sys.stderr)
         return 2
     except KeyboardInterrupt as signal:
         place = " ".join(getattr(signal, "__notes__", [])) or "the beginning"

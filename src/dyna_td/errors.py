@@ -1,6 +1,7 @@
-"""The exception for users' mistakes, and the check of a value against its valid choices."""
+"""The exception for users' mistakes, the check of a value's choices, and the sentence for exhausted memory."""
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable
 
@@ -10,6 +11,21 @@ class UserError(Exception):
 
     The command line prints the sentence without a traceback and exits with status 2.
     """
+
+
+def of_memory(error: BaseException) -> str | None:
+    """The sentence for an exception of exhausted memory: Python's, TensorFlow's, or of a library that is loaded."""
+    chain = [error]
+    while following := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(following)
+    is_of_it = any(
+        isinstance(each, MemoryError)
+        or type(each).__name__ == "ResourceExhaustedError"
+        or re.search("failed to map segment|annot allocate memory|can't start new thread", str(each))
+        for each in chain
+    )
+    remedy = "train fewer --seeds at once, choose a smaller --buffer-capacity, or raise the limit (ulimit -v)"
+    return f"error: memory ran out: {remedy}; unfinished files are not written." if is_of_it else None
 
 
 def require_choice(value: object, choices: Iterable[str], what: str) -> str:

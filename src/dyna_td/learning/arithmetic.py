@@ -6,6 +6,7 @@
 - With AVX as the newest instructions, XLA compiles for the same CPU everywhere, and rounds every product before it adds
   it. Matrix products are not compiled: they still run on the widest vectors.
 - NumPy has functions of its own for AVX-512, and OpenBLAS has products for each CPU. All take those of AVX2.
+- Variables with which a user chooses other arithmetic are removed, with a warning.
 
 docs/performance.md says what else this needs, and what it does not promise.
 """
@@ -14,20 +15,45 @@ import os
 import sys
 
 PORTABLE = "portable"
-_THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
+_THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _XLA = ("--xla_cpu_enable_platform_dependent_math=false", "--xla_cpu_max_isa=AVX")
 _NUMPY = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR", "OPENBLAS_CORETYPE": "Haswell"}
 
 
+# Variables that choose the arithmetic begin so; those that end with _VERBOSE print only.
+_CHOOSING = ("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_", "ONEDNN_", "DNNL_", "NPY_", "OPENBLAS_CORETYPE")
+_HARMLESS = {"XLA_FLAGS": "--xla_dump_", "TF_XLA_FLAGS": "--tf_xla_persistent_cache_"}  # of a user's flags
+_is_late = False  # whether this process computed before its arithmetic was fixed
+
+
 def variables() -> dict[str, str]:
     """The environment variables that fix the arithmetic, for processes that have not imported NumPy or TensorFlow."""
-    others = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag not in _XLA]
-    return {**dict.fromkeys(_THREADS, "1"), **_NUMPY, "XLA_FLAGS": " ".join([*others, *_XLA])}
+    kept = {
+        name: [flag for flag in os.environ.get(name, "").split() if flag.startswith(start)]
+        for name, start in _HARMLESS.items()
+    }
+    flags = {"XLA_FLAGS": " ".join([*kept["XLA_FLAGS"], *_XLA]), "TF_XLA_FLAGS": " ".join(kept["TF_XLA_FLAGS"])}
+    return {**dict.fromkeys(_THREADS, "1"), **_NUMPY, **flags}
 
 
 def fix() -> None:
     """Fixes the arithmetic of this process and its children; this precedes the import of NumPy and TensorFlow."""
-    os.environ |= variables()
+    global _is_late
+    fixed = variables()
+    is_fixed = all(os.environ.get(name, "") == value for name, value in fixed.items())
+    chosen = [name for name in os.environ if name.startswith(_CHOOSING) and not name.endswith("_VERBOSE")]
+    others = [name for name in chosen if set(os.environ[name].split()) - set(fixed.get(name, "").split())]
+    for name in others:
+        del os.environ[name]
+    os.environ |= fixed
+    if others:
+        names = ", ".join(sorted(others))
+        print(f"warning: {names}: ignored, because results have one arithmetic everywhere.", file=sys.stderr)
+    if "tensorflow" in sys.modules and not is_fixed:
+        try:
+            sys.modules["tensorflow"].config.threading.set_intra_op_parallelism_threads(1)
+        except RuntimeError:  # it has computed, so the flags were read
+            _is_late = True
 
 
 def is_portable() -> bool:
@@ -38,11 +64,12 @@ def is_portable() -> bool:
 def name() -> str:
     """`PORTABLE`, or "the CPU's": for JSON files of results.
 
-    NumPy keeps its functions for AVX-512 where a script has imported it before this package.
+    A script keeps other arithmetic if it imports NumPy, on a CPU with AVX-512, or computes with TensorFlow before it
+    imports this package. GLIBC_TUNABLES acts before Python does.
     """
     numpy = sys.modules.get("numpy._core._multiarray_umath")
-    features = getattr(numpy, "__cpu_features__", {})
-    return PORTABLE if is_portable() and not features.get("X86_V4") else "the CPU's"
+    has_its_own = getattr(numpy, "__cpu_features__", {}).get("X86_V4") or "glibc.cpu" in os.getenv("GLIBC_TUNABLES", "")
+    return "the CPU's" if has_its_own or _is_late or not is_portable() else PORTABLE
 
 
 def as_published(details: dict | None) -> None:

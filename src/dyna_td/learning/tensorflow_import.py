@@ -4,6 +4,8 @@ import importlib
 import os
 import sys
 
+from dyna_td.learning.memory import require_room_for_tensorflow
+
 _KERAS = "TF_USE_LEGACY_KERAS"  # which Keras TensorFlow imports
 
 
@@ -12,7 +14,11 @@ def import_tensorflow() -> None:
 
     TensorFlow would import Keras, which takes a second. Here it is asked for the legacy Keras, which is not installed,
     so it imports none. A module that asks for Keras still gets it.
+
+    Raises:
+      UserError: if memory or addresses are too few for it.
     """
+    require_room_for_tensorflow()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     is_chosen = _KERAS in os.environ
     os.environ.setdefault(_KERAS, "1")

@@ -53,8 +53,8 @@ def environment() -> dict[str, str]:
     """The variables with which jobs use this Python, this code, and each other's compiled programs."""
     return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.getenv('PATH')}",
-        "TF_XLA_FLAGS": xla_flags(),
         **arithmetic.variables(),
+        "TF_XLA_FLAGS": xla_flags(),
         **IMPORTS,
     }
 
@@ -72,7 +72,8 @@ def xla_flags(folder: Path = PROGRAMS, boot: Path = _BOOT) -> str:
     ours = f"{_OPTION}{folder}/"  # may name the folder of another machine, from which a cluster sent this job
     given = [flag for flag in os.environ.get("TF_XLA_FLAGS", "").split() if not flag.startswith(ours)]
     if boot.exists() and not any(flag.startswith(_OPTION) for flag in given):
-        identity = repr((boot.read_text(), provenance.versions("tensorflow"), arithmetic.variables(), given))
+        flags = arithmetic.variables() | {"TF_XLA_FLAGS": given}
+        identity = repr((boot.read_text(), provenance.versions("tensorflow"), flags))
         given.append(ours + hashlib.sha256(identity.encode()).hexdigest()[:16])
     return " ".join(given)
 

@@ -2,34 +2,17 @@
 
 import itertools
 import math
-import re
-import resource
-from pathlib import Path
 
 from dyna_td.errors import UserError
+from dyna_td.learning import memory
 from dyna_td.run import Run
 
 _COPIES = {"buffers": 2, "networks": 6}  # of networks: target, gradient, Adam's two means, and work space
-_ADDRESSES = 3 * 2**30  # bytes: TensorFlow's compiler aborts with 2.4 GiB of addresses; a training ran with 3.3 GiB
-
-
-def _free() -> float:
-    """The free bytes of this machine, at most those that its container may have; infinite where no file says."""
-    table, limit = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
-    found = re.findall(r"MemAvailable:\s+(\d+) kB", table.read_text()) if table.exists() else []
-    allowed = re.findall(r"^\d+", limit.read_text()) if limit.exists() else []  # else it is "max"
-    return min([*(1024 * int(size) for size in found), *map(int, allowed)], default=math.inf)
 
 
 def require_memory(run: Run, width: int) -> None:
     """Raises UserError if `width` stacked seeds cannot fit into the memory, however small a state is."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit not in (resource.RLIM_INFINITY, -1) and limit < _ADDRESSES:
-        raise UserError(
-            f"`ulimit -v` leaves {limit / 2**30:,.1f} GiB of addresses, with which TensorFlow would abort: allow "
-            f"{_ADDRESSES / 2**30:,.1f} GiB or more."
-        )
-    free = _free()
+    free = memory.free()
     settings = run.settings
     hidden = (1, *settings.hidden, 1)
     numbers = {

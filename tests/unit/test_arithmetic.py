@@ -1,0 +1,70 @@
+"""The arithmetic of a process is the project's, whatever its user asked for, or its results say so."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dyna_td.records.files import IMPORTS
+
+CHOOSING = ("XLA_", "TF_XLA_", "TF_ENABLE_", "ONEDNN_", "DNNL_", "NPY_", "OPENBLAS_")
+# Prints the variables that are left and the arithmetic; NumPy refuses contradictory variables when it is imported.
+SHOW = f"""
+import os
+import dyna_td.learning
+import numpy
+from dyna_td.learning import arithmetic
+print(sorted(pair for pair in os.environ.items() if pair[0].startswith({CHOOSING})))
+print(arithmetic.name())
+"""
+COMPUTED = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow as tf
+tf.constant(1.0) + 1.0
+from dyna_td.learning import arithmetic
+print(arithmetic.name())
+"""
+
+
+def process(text, **variables):
+    """What a fresh Python prints on standard output and standard error."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(CHOOSING)}
+    command = [sys.executable, "-c", text]
+    done = subprocess.run(command, env=kept | IMPORTS | variables, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines(), done.stderr
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("XLA_FLAGS", "--xla_cpu_max_isa=SSE4_2 --xla_cpu_enable_fast_math=true"),
+        ("XLA_FLAGS", "/a/file/of/flags"),
+        ("TF_XLA_FLAGS", "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"),
+        ("ONEDNN_MAX_CPU_ISA", "SSE41"),
+        ("DNNL_MAX_CPU_ISA", "SSE41"),
+        ("ONEDNN_DEFAULT_FPMATH_MODE", "BF16"),
+        ("TF_ENABLE_ONEDNN_OPTS", "0"),
+        ("OPENBLAS_CORETYPE", "Nehalem"),
+        ("NPY_DISABLE_CPU_FEATURES", "AVX2 FMA3"),
+        ("NPY_ENABLE_CPU_FEATURES", "AVX2"),
+    ],
+)
+def test_variables_that_choose_other_arithmetic_are_ignored_with_a_warning(name, value):
+    expected, _ = process(SHOW)
+    shown, warning = process(SHOW, **{name: value})
+    assert shown == expected and shown[1] == "portable"
+    assert warning.startswith(f"warning: {name}: ignored")
+
+
+def test_what_changes_no_number_is_kept_silently():
+    harmless = {"XLA_FLAGS": "--xla_dump_to=x", "TF_XLA_FLAGS": "--tf_xla_persistent_cache_directory=x"}
+    shown, warning = process(SHOW, **harmless, ONEDNN_VERBOSE="1", OMP_NUM_THREADS="4")
+    assert "--xla_dump_to=x --xla_cpu" in shown[0] and "directory=x" in shown[0] and "ONEDNN_VERBOSE" in shown[0]
+    assert (shown[1], warning) == ("portable", "")
+
+
+def test_arithmetic_that_cannot_be_fixed_is_recorded_as_the_cpus():
+    assert process(SHOW, GLIBC_TUNABLES="glibc.cpu.hwcaps=-FMA,-AVX2")[0][1] == "the CPU's"
+    assert process(COMPUTED)[0][-1] == "the CPU's"
