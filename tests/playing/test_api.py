@@ -115,22 +115,22 @@ def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
 
 
 class MixingSeeds(PrioritizedER):
-    def after_update(self, places, td_error):
-        self.priorities.assign(places, tf.abs(td_error) / tf.reduce_max(tf.abs(td_error)))
+    def after_update(self, indices, td_error, batch):
+        self.priorities.assign(indices, tf.abs(td_error) / tf.reduce_max(tf.abs(td_error)))
 
 
 class WithoutSeeds(PrioritizedER):
-    def priority(self, td_error):
+    def priority(self, td_error, batch):
         return tf.reduce_max(tf.abs(td_error), axis=0)
 
 
 class Negative(PrioritizedER):
-    def priority(self, td_error):
+    def priority(self, td_error, batch):
         return 1.0 - tf.abs(td_error)
 
 
 class Misspelt(PrioritizedER):
-    def priority(self, td_error):
+    def priority(self, td_error, batch):
         return tf.abs(td_error) ** self.settings.priority_exponant
 
 

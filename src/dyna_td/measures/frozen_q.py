@@ -174,8 +174,8 @@ class FrozenQ(tf.Module):
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts its chains too: [S, C, d]."""
         replay = self.agent.replay
-        places = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (self.chains,), replay.size, step=t, inner=number)
-        return replay.gather(places).state
+        indices = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (self.chains,), replay.size, step=t, inner=number)
+        return replay.gather(indices).state
 
     def _ideal_draws(self) -> Callable:
         """A function that draws states from |delta| of the cells; in expectation, no sampler fits better."""

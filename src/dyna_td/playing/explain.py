@@ -106,8 +106,8 @@ def look(program, step: int) -> Look:
     drawn: np.ndarray | list[int] = random.choice(len(states), SHOWN, p=error / error.sum()) if error.sum() > 0 else []
     width = (program.twin.high - program.twin.low) / CELLS
     ideal = states[drawn] + (random.random((len(drawn), 2)) - 0.5) * width
-    places = _ages(agent, random, int(agent.replay.size))
-    buffer = agent.replay.gather(agent.replay.place_of(places)).state.numpy()[0]
+    ages = _ages(agent, random, int(agent.replay.size))
+    buffer = agent.replay.gather(agent.replay.index_of(ages)).state.numpy()[0]
     held = int(agent.queue.size[0])
     queue = agent.queue.gather(_ages(agent, random, held)).numpy()[0] if held else buffer[:0]
     value, error = (part.reshape(CELLS, CELLS) for part in (value, error))
