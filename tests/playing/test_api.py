@@ -101,7 +101,7 @@ def made_in_a_function():
     ("agent", "words"),
     [
         (made_in_a_function(), "is made in a function: define its class at the top of a module"),
-        (own(["priority"]), r"Settings is \['priority'\], expected a class that extends DQNSettings"),
+        (own(["priority"]), r"Settings is \['priority'\], expected a dataclass of settings"),
         (own(type("Bare", (DQNSettings,), {})), "Settings is no dataclass: write @dataclass"),
         (own(settings_with("mine", 3)), "names 'mine' without a meaning: declare it with settings.number"),
         (own(settings_with("batch_size", 3)), "without a meaning: declare it with settings.other_default"),

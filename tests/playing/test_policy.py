@@ -75,7 +75,8 @@ def random_policy(tmp_path):
 def test_every_environment_is_played_without_tensorflow(random_policy, tmp_path):
     calls = [["play", str(random_policy(name)), "--episodes", "1", "--seed", "4"] for name in PLAYED]
     calls += [[*call, "--video", f"{name}.gif"] for name, call in zip(PICTURES, calls, strict=False)]
-    code = "import sys; from dyna_td import cli, envs; main = cli.main; envs.TIME_LIMITS['MazeGridWorld'] = 400; "
+    code = "import sys; from dataclasses import replace; from dyna_td import cli, envs; main = cli.main; "
+    code += "envs.KNOWN['MazeGridWorld'] = replace(envs.KNOWN['MazeGridWorld'], time_limit=400); "
     code += f"print([main(call) for call in {calls}], 'tensorflow' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     played = python("-c", code, cwd=tmp_path, env=environment, check=True)

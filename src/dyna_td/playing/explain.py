@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dyna_td import registry
+from dyna_td import envs, registry
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
 from dyna_td.learning.tensorflow_import import import_tensorflow
@@ -21,11 +21,7 @@ from dyna_td.programs.stacks import stacks_of
 from dyna_td.records.policy import Policy
 from dyna_td.run import Run
 
-PLANES = {  # environments with states in a plane, and the names of its axes
-    "GridWorld": ("x", "y"),
-    "MazeGridWorld": ("x", "y"),
-    "MountainCar-v0": ("position", "velocity"),
-}
+PLANES = {name: known.plane for name, known in envs.KNOWN.items() if known.plane}  # names of axes, by environment
 CELLS = 60  # a side of the maps
 MODEL_DRAWS = 16  # draws of the environment's noise that each y averages
 SHOWN = 2_000  # states of B_er, of p* and of the queue
@@ -146,13 +142,11 @@ def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
     """The chain of the next fill: its states [N, 2], with NaN before each restart, and the accepted ones."""
     import tensorflow as tf
 
-    from dyna_td.search.rules import RULES
-
     control = agent.search_control
     visited: list[np.ndarray] = []
     if hasattr(agent, "draw_states"):  # such agents have no chain
         return np.zeros([0, 2]), np.zeros([0, 2])
-    rule = RULES[agent.settings.search_control](control.space, control.visited, agent.settings)
+    rule = control.rule(control.space, control.visited, agent.settings)
     now = tf.constant(step, tf.int64)
 
     def gradient(state, i):

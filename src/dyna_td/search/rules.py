@@ -46,6 +46,8 @@ class Released:
 
     restart_is_free = False
     continues = False  # each fill starts a new chain
+    through_y = False  # the target y counts as constant in grad h
+    online = False  # y bootstraps from the target network
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
@@ -87,6 +89,8 @@ class Algorithm4:
 
     restart_is_free = True
     continues = False
+    through_y = False
+    online = True
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
@@ -122,6 +126,8 @@ class Langevin:
 
     restart_is_free = False
     continues = True
+    through_y = True
+    online = False
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
