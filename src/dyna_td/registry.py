@@ -14,7 +14,6 @@ from typing import Any
 from dyna_td import envs
 from dyna_td.agents import settings as own
 from dyna_td.errors import UserError
-from dyna_td.records.sources import docstring
 from dyna_td.run import Run
 from dyna_td.settings import (
     ControlSettings,
@@ -187,18 +186,6 @@ def agents_on(environment: str) -> list[str]:
         return list(LEARNERS)
     box = has_box_actions(environment)
     return [name for name, agent in AGENTS.items() if (agent.box_settings or not box) and agent.on in ("", environment)]
-
-
-def summary(agent: str) -> str:
-    """A line on an agent or learner: the summary of its class, or of its settings if an earlier agent has the class."""
-    if agent in LEARNERS:
-        text = docstring(LEARNERS[agent])
-    else:
-        own = AGENTS[agent]
-        is_first = next(name for name, other in AGENTS.items() if other.path == own.path) == agent
-        text = docstring(own.path) if is_first else own.settings.__doc__ or ""
-    words = " ".join(text.partition("\n\n")[0].split())
-    return words.removeprefix("This is ").removeprefix("Settings of ")
 
 
 def require_environment(environment: Any) -> str:

@@ -17,7 +17,7 @@ from helpers import run_of
 from PIL import Image
 
 from dyna_td import cli, envs
-from dyna_td.playing import explain, video
+from dyna_td.playing import pictures, video
 from dyna_td.programs.program import make_program
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
@@ -118,8 +118,8 @@ def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(random_po
 @pytest.mark.parametrize("agent", ["dyna_td", pytest.param("dyna_frequency", marks=pytest.mark.thorough)])
 def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(agent, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    looks, draw = [], explain.picture
-    monkeypatch.setattr(explain, "picture", lambda policy, seen: looks.append(seen) or draw(policy, seen))
+    looks, draw = [], pictures.picture
+    monkeypatch.setattr(pictures, "picture", lambda policy, seen: looks.append(seen) or draw(policy, seen))
     # After 1,500 steps a wrong size of the stack would show, because MountainCar rounds differently with 2 seeds.
     words = ["--steps", "1500", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
     assert cli.main(["train", "--env", "MountainCar-v0", "--agent", agent, *words]) == 0

@@ -1,6 +1,8 @@
 """The names that pages and pictures give to agents, verdicts, tasks and windows."""
 
+from dyna_td import registry
 from dyna_td.evidence.outcomes import VERDICTS
+from dyna_td.records.sources import docstring
 
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")
@@ -57,3 +59,15 @@ def task(environment: str) -> str:
 def name_of(curve: str) -> str:
     """The name of a curve's agent, with its model if that is not the true one; an unknown key is its own name."""
     return CURVES.get(curve, curve)
+
+
+def summary(agent: str) -> str:
+    """A line on an agent or learner: the summary of its class, or of its settings if an earlier agent has the class."""
+    if agent in registry.LEARNERS:
+        text = docstring(registry.LEARNERS[agent])
+    else:
+        entry = registry.AGENTS[agent]
+        is_first = next(name for name, other in registry.AGENTS.items() if other.path == entry.path) == agent
+        text = docstring(entry.path) if is_first else entry.settings.__doc__ or ""
+    words = " ".join(text.partition("\n\n")[0].split())
+    return words.removeprefix("This is ").removeprefix("Settings of ")
