@@ -29,6 +29,10 @@ USING = ROOT / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int64(2), "evaluate_every": 60}
 
 
+def test_the_package_shows_its_public_names():
+    assert {*dyna_td.__all__} < {*dir(dyna_td)}
+
+
 def test_importing_the_package_changes_no_variable_and_prints_nothing():
     code = "import os, sys; old = dict(os.environ); import dyna_td; dyna_td.train; "
     done = python("-c", code + "assert dict(os.environ) == old and 'tensorflow' not in sys.modules")

@@ -144,7 +144,7 @@ class FrozenQ(tf.Module):
     def _chain(self, kind: str, number: int) -> Callable:
         """A function that takes a step of `kind` by its rule.
 
-        Every state counts, except where the chain starts anew. Parts of a gradient that are not finite become 0.
+        Every state counts, except where the chain restarts. Parts of a gradient that are not finite become 0.
         """
         name, step_size, through_y = self.kinds[kind]
         rule, d = self._rule(name, step_size), self.twin.state_dim

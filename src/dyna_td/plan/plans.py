@@ -221,7 +221,7 @@ def _share_runs(figures: Iterable[Figure]) -> None:
         run = panel.curves[key]
         while lacks := _lacks(first := shared.setdefault(run.name, run), run, panel):
             run = panel.curves[key] = replace(run, apart="-".join(filter(None, (run.apart, *lacks))))
-        if run.steps > first.steps:  # of two beginnings, the longer one
+        if run.steps > first.steps:  # the longer one of two beginnings
             shared[run.name] = first.beginning(run.steps)
     for _, panel, key in places:
         own = panel.curves[key]

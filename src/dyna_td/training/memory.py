@@ -9,7 +9,7 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.run import Run
 
-_COPIES = {"buffers": 2, "networks": 6}  # of networks: target, gradient, Adam's two means, and work space
+_COPIES = {"buffers": 2, "networks": 6}  # networks: target, gradient, Adam's two means, and work space
 _ADDRESSES = 3 * 2**30  # bytes: TensorFlow's compiler aborts with 2.4 GiB of addresses; a training ran with 3.3 GiB
 
 

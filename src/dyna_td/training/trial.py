@@ -34,7 +34,7 @@ from dyna_td.settings import ControlSettings
 
 _COMPANIES = (0, 1, 2), (0, 3, 4)
 _STORED, _LEARNED, _UPDATES = 16, 2, 2  # transitions before learning, steps of learning, updates in each
-_MOST = {"queue_capacity": 1_000, "chain_steps": 4, "states_per_fill": 2}
+_MAX = {"queue_capacity": 1_000, "chain_steps": 4, "states_per_fill": 2}
 # Hooks that return a row for each seed.
 _HOOKS = {"draw", "mini_batch", "loss", "priority", "criterion_gradient", "start", "sample_states", "counters"}
 _ERRORS = np.linspace(-100, 100, 9, dtype=np.float32)  # TD errors with which priorities are tried
@@ -121,8 +121,8 @@ class _Trial:
         every = getattr(settings, "search_every", 1)
         self._step = -(-begins // every) * every
         # Small buffers, because a checksum reads them after each call; short chains, because they are slow here.
-        most = {"buffer_capacity": max(64, settings.warm_up_steps), **_MOST}
-        fewer = {name: min(size, getattr(settings, name)) for name, size in most.items() if hasattr(settings, name)}
+        largest = {"buffer_capacity": max(64, settings.warm_up_steps), **_MAX}
+        fewer = {name: min(size, getattr(settings, name)) for name, size in largest.items() if hasattr(settings, name)}
         steps = max(run.length, self._step + _LEARNED)
         small = replace(run, settings=replace(settings, **fewer), steps=steps, of_steps=0)
         self._agent: Any = make_agent(small, Streams(seeds), self._space)
