@@ -53,6 +53,7 @@ class Agent:
       own: the settings of its own, a dataclass that may also give others another default.
       kinds: the settings that it shares, on discrete actions and, if it trains there, on vectors.
       on: the only environment on which it trains; empty: any.
+      label: its name in pages and pictures; by default its key in `AGENTS`.
       climbs_frequency: whether it counts the chains that climb the frequency.
       measures_last_q: whether its training ends with measurements on Q (claims 45 to 47).
     """
@@ -61,6 +62,7 @@ class Agent:
     own: Any = None
     kinds: tuple[type[ControlSettings], ...] = (DQNSettings,)
     on: str = ""
+    label: str = ""
     climbs_frequency: bool = False
     measures_last_q: bool = False
 
@@ -92,37 +94,51 @@ _DYNA = (DynaSettings,)
 DYNA_KINDS = (DynaSettings, DDPGDynaSettings)
 
 AGENTS = {
-    "er": Agent("dyna_td.agents.er:ER", kinds=_BOTH),
-    "prioritized_er": Agent("dyna_td.agents.prioritized_er:PrioritizedER", own.PrioritizedSettings, _BOTH),
-    "schaul_prioritized_er": Agent(
-        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", own.SchaulSettings, _BOTH
+    "er": Agent("dyna_td.agents.er:ER", kinds=_BOTH, label="ER"),
+    "prioritized_er": Agent(
+        "dyna_td.agents.prioritized_er:PrioritizedER", own.PrioritizedSettings, _BOTH, label="PrioritizedER"
     ),
-    "laber": Agent("dyna_td.agents.laber:LaBER", own.LaBERSettings, _BOTH),
-    "lap": Agent("dyna_td.agents.lap:LAP", own.LAPSettings, _BOTH),
-    "pal": Agent("dyna_td.agents.pal:PAL", own.LAPSettings, _BOTH),
-    "full_prioritized_er": Agent("dyna_td.agents.full_prioritized_er:FullPrioritizedER", own.PrioritizedSettings),
-    "dyna_td": Agent("dyna_td.agents.dyna_td:DynaTD", kinds=DYNA_KINDS),
-    "dyna_td_long": Agent("dyna_td.agents.dyna_td:DynaTD", own.LongChainSettings, _DYNA),
-    "dyna_value": Agent("dyna_td.agents.dyna_value:DynaValue", kinds=DYNA_KINDS),
+    "schaul_prioritized_er": Agent(
+        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", own.SchaulSettings, _BOTH, label="Schaul's PER"
+    ),
+    "laber": Agent("dyna_td.agents.laber:LaBER", own.LaBERSettings, _BOTH, label="LaBER"),
+    "lap": Agent("dyna_td.agents.lap:LAP", own.LAPSettings, _BOTH, label="LAP"),
+    "pal": Agent("dyna_td.agents.pal:PAL", own.LAPSettings, _BOTH, label="PAL"),
+    "full_prioritized_er": Agent(
+        "dyna_td.agents.full_prioritized_er:FullPrioritizedER", own.PrioritizedSettings, label="Full-PrioritizedER"
+    ),
+    "dyna_td": Agent("dyna_td.agents.dyna_td:DynaTD", kinds=DYNA_KINDS, label="Dyna-TD"),
+    "dyna_td_long": Agent("dyna_td.agents.dyna_td:DynaTD", own.LongChainSettings, _DYNA, label="Dyna-TD-Long"),
+    "dyna_value": Agent("dyna_td.agents.dyna_value:DynaValue", kinds=DYNA_KINDS, label="Dyna-Value"),
     "dyna_frequency": Agent(
-        "dyna_td.agents.dyna_frequency:DynaFrequency", own.FrequencySettings, _DYNA, climbs_frequency=True
+        "dyna_td.agents.dyna_frequency:DynaFrequency",
+        own.FrequencySettings,
+        _DYNA,
+        climbs_frequency=True,
+        label="Dyna-Frequency",
     ),
     # Ablations; the paper has none of these.
-    "descend_td": Agent("dyna_td.agents.ablations:DescendTD", kinds=_DYNA),
-    "moving_target": Agent("dyna_td.agents.ablations:MovingTarget", kinds=_DYNA),
-    "random_sign": Agent("dyna_td.agents.ablations:RandomSign", kinds=_DYNA),
-    "descend_value": Agent("dyna_td.agents.ablations:DescendValue", kinds=_DYNA),
-    "random_sign_each_step": Agent("dyna_td.agents.ablations:RandomSignEachStep", kinds=_DYNA),
-    "random_direction": Agent("dyna_td.agents.ablations:RandomDirection", kinds=_DYNA),
-    "noise_only": Agent("dyna_td.agents.ablations:NoiseOnly", kinds=_DYNA),
-    "uniform_states": Agent("dyna_td.agents.ablations:UniformStates", kinds=_DYNA),
-    "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", kinds=DYNA_KINDS),
-    "ideal_states": Agent(
-        "dyna_td.agents.ablations:IdealStates", own.IdealStatesSettings, _DYNA, on=SAMPLED_ENVIRONMENT
+    "descend_td": Agent("dyna_td.agents.ablations:DescendTD", kinds=_DYNA, label="descend the TD error"),
+    "moving_target": Agent("dyna_td.agents.ablations:MovingTarget", kinds=_DYNA, label="y not constant"),
+    "random_sign": Agent("dyna_td.agents.ablations:RandomSign", kinds=_DYNA, label="random sign"),
+    "descend_value": Agent("dyna_td.agents.ablations:DescendValue", kinds=_DYNA, label="descend V"),
+    "random_sign_each_step": Agent(
+        "dyna_td.agents.ablations:RandomSignEachStep", kinds=_DYNA, label="random sign, each step"
     ),
-    "cubic_dqn": Agent("dyna_td.agents.ablations:CubicDQN"),
-    "mixed_dqn": Agent("dyna_td.agents.ablations:MixedDQN"),
-    "huber_dqn": Agent("dyna_td.agents.ablations:HuberDQN"),
+    "random_direction": Agent("dyna_td.agents.ablations:RandomDirection", kinds=_DYNA, label="random direction"),
+    "noise_only": Agent("dyna_td.agents.ablations:NoiseOnly", kinds=_DYNA, label="noise only"),
+    "uniform_states": Agent("dyna_td.agents.ablations:UniformStates", kinds=_DYNA, label="uniform states"),
+    "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", kinds=DYNA_KINDS, label="states of ER"),
+    "ideal_states": Agent(
+        "dyna_td.agents.ablations:IdealStates",
+        own.IdealStatesSettings,
+        _DYNA,
+        on=SAMPLED_ENVIRONMENT,
+        label="states from p*",
+    ),
+    "cubic_dqn": Agent("dyna_td.agents.ablations:CubicDQN", label="ER, cubic loss"),
+    "mixed_dqn": Agent("dyna_td.agents.ablations:MixedDQN", label="ER, mixed loss"),
+    "huber_dqn": Agent("dyna_td.agents.ablations:HuberDQN", label="ER, Huber's loss"),
     # Ablations of what the warm-up, or the model, shows of the goal.
     "er_warm_up": Agent("dyna_td.agents.warm_up:ERWarmUp", own.WarmUpSettings),
     "prioritized_er_warm_up": Agent("dyna_td.agents.warm_up:PrioritizedERWarmUp", own.PrioritizedWarmUpSettings),

@@ -13,35 +13,11 @@ CURVES = {
     "full_prioritized_l2": "Full-PrioritizedL2",
     "cubic": "Cubic",
     "power4": "Power4",
-    # Agents without a model.
-    "er": "ER",
-    "prioritized_er": "PrioritizedER",
-    "full_prioritized_er": "Full-PrioritizedER",
-    "schaul_prioritized_er": "Schaul's PER",
-    "laber": "LaBER",
+    **{name: agent.label for name, agent in registry.AGENTS.items() if agent.label},
+    # Agents with other settings.
     "laber_unweighted": "LaBER without weights",
-    "lap": "LAP",
-    "pal": "PAL",
-    "cubic_dqn": "ER, cubic loss",
-    "mixed_dqn": "ER, mixed loss",
-    "huber_dqn": "ER, Huber's loss",
-    # Agents with a model.
-    "dyna_td": "Dyna-TD",
-    "dyna_td_long": "Dyna-TD-Long",
     "dyna_td_algorithm_4": "Dyna-TD, Algorithm 4",
     "dyna_td_langevin": "Dyna-TD, Langevin rule",
-    "dyna_value": "Dyna-Value",
-    "dyna_frequency": "Dyna-Frequency",
-    "descend_td": "descend the TD error",
-    "descend_value": "descend V",
-    "moving_target": "y not constant",
-    "random_sign": "random sign",
-    "random_sign_each_step": "random sign, each step",
-    "random_direction": "random direction",
-    "noise_only": "noise only",
-    "uniform_states": "uniform states",
-    "replayed_states": "states of ER",
-    "ideal_states": "states from p*",
 }
 
 MODELS = {"learned": "learned model", "blind": "blind"}  # what ends the key of a curve whose model is not the true one
