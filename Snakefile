@@ -37,8 +37,8 @@ PACKAGE = ROOT / "src" / "dyna_td"
 
 # Code that all drawings share.
 DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
-DRAWING += [ROOT / "envs" / "grid_world.py", ROOT / "envs" / "roundabout.py"]  # the worlds in drawings
-DRAWING += [PACKAGE / "evidence" / "labels.py"]  # names of curves
+DRAWING += [ROOT / "envs" / f"{module}.py" for module in ("__init__", "grid_world", "roundabout")]  # worlds, returns
+DRAWING += [PACKAGE / "evidence" / "labels.py", PACKAGE / "registry.py"]  # names of curves
 # How many seeds a claim judges.
 DRAWING += [PACKAGE / "evidence" / "claims.py", ROOT / "experiments" / "claims.yaml"]
 

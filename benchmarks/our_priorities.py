@@ -37,12 +37,12 @@ class OurPriorities:
         """Draws `work.CYCLES` mini-batches and gives each new priorities."""
         for k in tf.range(work.CYCLES):
             uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (work.BATCH,), step=self.count.read_value())
-            places, _ = self.tree.draw(uniforms)
-            batch = self.replay.gather(places)
+            indices, _ = self.tree.draw(uniforms)
+            batch = self.replay.gather(indices)
             # The sum uses all that was drawn; otherwise the compiler would drop the draws.
             parts = [tf.reduce_sum(batch.state, 2), tf.reduce_sum(batch.next_state, 2), batch.reward, batch.terminated]
             self.drawn.assign_add(tf.reduce_sum(tf.add_n([*parts, tf.cast(batch.action, tf.float32)]), axis=1))
-            self.tree.assign(places, self.priorities[k])
+            self.tree.assign(indices, self.priorities[k])
             self.count.assign_add(1)
 
     def done(self) -> int:

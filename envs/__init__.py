@@ -10,28 +10,55 @@ import importlib
 import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
 from dyna_td.envs.grid_world import Dials
 
-# The longest episode in steps. MountainCar's 2000 is the paper's; Gymnasium's own is 200.
-TIME_LIMITS = {
-    "GridWorld": 2000,
-    "MazeGridWorld": 2000,
-    "MountainCar-v0": 2000,
-    "CartPole-v1": 500,
-    "Acrobot-v1": 500,
-    "roundabout-paper-v0": 11,
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of an environment before it is made.
+
+    Attributes:
+      time_limit: the longest episode in steps; None: Gymnasium's own.
+      twin: the class of its twin in `envs.twins`, if it has one.
+      returns: the lowest and the highest return of an episode, if they are known; one of them is 0.
+      margin: what pictures show beyond the other one.
+      plane: the names of the axes, if states are points in a plane.
+      has_box_actions: whether its actions are vectors.
+    """
+
+    time_limit: int | None = None
+    twin: str = ""
+    returns: tuple[float, ...] = ()
+    margin: float = 0.0
+    plane: tuple[str, ...] = ()
+    has_box_actions: bool = False
+
+
+_PLANE = ("x", "y")
+KNOWN = {
+    "GridWorld": Known(2000, "GridWorldTwin", (-2000, 0), 50, _PLANE),
+    "MazeGridWorld": Known(2000, "MazeGridWorldTwin", (-2000, 0), 50, _PLANE),
+    # The paper's time limit; Gymnasium's own is 200.
+    "MountainCar-v0": Known(2000, "MountainCarTwin", (-2000, 0), 50, ("position", "velocity")),
+    "CartPole-v1": Known(500, "CartPoleTwin", (0, 500), 15),
+    "Acrobot-v1": Known(500, "AcrobotTwin", (-500, 0), 15),
+    **{name: Known(has_box_actions=True) for name in ("Hopper-v4", "Hopper-v5", "Walker2d-v4", "Walker2d-v5")},
+    "roundabout-paper-v0": Known(11, returns=(0, 11), margin=0.5),  # 11 rewards of at most 1
 }
 
+
+def _register(name: str, entry_point: str, like: str = "", **kwargs) -> None:
+    limit = KNOWN[like or name].time_limit
+    gymnasium.register(name, entry_point=f"dyna_td.envs.{entry_point}", max_episode_steps=limit, kwargs=kwargs)
+
+
 for _name in ("GridWorld", "MazeGridWorld"):
-    gymnasium.register(_name, entry_point=f"dyna_td.envs.grid_world:{_name}", max_episode_steps=TIME_LIMITS[_name])
-gymnasium.register(
-    "roundabout-paper-v0",
-    entry_point="dyna_td.envs.roundabout:Roundabout",
-    max_episode_steps=TIME_LIMITS["roundabout-paper-v0"],
-)
+    _register(_name, f"grid_world:{_name}")
+_register("roundabout-paper-v0", "roundabout:Roundabout")
 
 
 class UnusableEnvironment(ValueError):
@@ -39,7 +66,7 @@ class UnusableEnvironment(ValueError):
 
 
 def make(environment: str, **kwargs) -> gymnasium.Env:
-    """Makes the Gymnasium environment as this project uses it, i.e. with the time limits of `TIME_LIMITS`.
+    """Makes the Gymnasium environment as this project uses it, i.e. with the time limits of `KNOWN`.
 
     Args:
       environment: a Gymnasium id, or `module:id` for one that the module registers when it is imported.
@@ -48,8 +75,8 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
     Raises:
       UnusableEnvironment: the environment is unknown, cannot be made, or has spaces that agents cannot handle.
     """
-    if environment in TIME_LIMITS:
-        kwargs = {"max_episode_steps": TIME_LIMITS[environment], **kwargs}
+    if environment in KNOWN:
+        kwargs = {"max_episode_steps": KNOWN[environment].time_limit, **kwargs}
     _require_known(environment)
     try:
         with warnings.catch_warnings():
@@ -144,12 +171,7 @@ def _register_dials(environment: str) -> None:
         dials = Dials.of(environment)
     except ValueError as error:
         raise UnusableEnvironment(str(error).rstrip(".") + ".") from error
-    gymnasium.register(
-        environment,
-        entry_point="dyna_td.envs.grid_world:GridWorld",
-        max_episode_steps=TIME_LIMITS["GridWorld"],
-        kwargs={"dials": dials},
-    )
+    _register(environment, "grid_world:GridWorld", like="GridWorld", dials=dials)
 
 
 def _require_supported(environment: str, made: gymnasium.Env) -> None:

@@ -9,7 +9,7 @@ from math import pi
 
 import numpy as np
 import tensorflow as tf
-from dyna_td.envs import TIME_LIMITS
+from dyna_td.envs import KNOWN
 from dyna_td.envs.grid_world import (
     GRID_WALLS,
     MAZE_WALLS,
@@ -37,7 +37,7 @@ class Twin(Space):
     @property
     def time_limit(self) -> int:
         """The longest episode in steps."""
-        return TIME_LIMITS[type(self).name]
+        return KNOWN[self.name].time_limit
 
     def reset(self, uniforms: tf.Tensor) -> tf.Tensor:
         """Maps uniforms in [0, 1), float32 [..., reset_dim], to initial states [..., state_dim]."""

@@ -3,12 +3,14 @@
 The plan has the panels. The rules here add what follows from a panel's metric and environment.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pandas as pd
+from dyna_td.envs import KNOWN
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -36,16 +38,6 @@ METRIC_LABELS = {
 }
 LINES = "Lines: means over seeds. Bands: one standard error to either side."
 SMOOTHED_METRICS = ("return", "speed")  # evaluations of single episodes, which vary much
-
-# The lowest and the highest return that an episode can have, with some room.
-RETURNS = {
-    "MountainCar-v0": (-2050, 0),  # an episode has at most 2000 steps of reward -1
-    "Acrobot-v1": (-515, 0),
-    "GridWorld": (-2050, 0),
-    "MazeGridWorld": (-2050, 0),
-    "CartPole-v1": (0, 515),
-    "roundabout-paper-v0": (0, 11.5),  # 11 rewards of at most 1
-}
 
 
 @dataclass
@@ -269,8 +261,10 @@ def lines(panel: Panel) -> Lines:
         return Lines(panel, "$x$", **panel.axes)
     environment, metric, axes = panel.run.environment, panel.metric, panel.axes
     unit = "mini-batch updates" if is_supervised(environment) else "environment steps"
-    if metric == "return" and environment in RETURNS:
-        axes = {"y_limits": RETURNS[environment]} | axes
+    known = KNOWN.get(environment)
+    if metric == "return" and known and known.returns:
+        limits = (bound + math.copysign(known.margin, bound) if bound else bound for bound in known.returns)
+        axes = {"y_limits": tuple(limits)} | axes
     return Lines(
         panel,
         "evaluation driving steps" if panel.against == "driving_steps" else unit,

@@ -13,12 +13,12 @@ from dyna_td.evidence.labels import MODELS, name_of
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#B4558F"
 GREY = "#6F6F6F"  # all else
-OWN_PALETTE = ("#8C510A", "#7B7B00", "#C51B7D", "#4D004B", "#35978F")  # of curves without a look: no agent has these
+OWN_PALETTE = ("#8C510A", "#7B7B00", "#C51B7D", "#4D004B", "#35978F")  # curves without a look: no agent has these
 
 VERDICTS = {"supported": BLUE, "contradicted": "#C24F00"}  # dark enough for white letters
 
 PANEL_SIZE = (3.0, 3.0)  # inches, width and height with axis labels and legend
-DOTS_PER_INCH = 200  # of the PNG
+DOTS_PER_INCH = 200  # in the PNG
 
 matplotlib.rcdefaults()  # a reader's own matplotlibrc must not change a published picture
 matplotlib.use("Agg")

@@ -23,6 +23,11 @@ _PUBLIC |= {name: "evidence.returns" for name in ("load_returns", "Returns")}
 __all__ = ["Policy", "Result", "Returns", "load_policy", "load_returns", "train"]
 
 
+def __dir__() -> list[str]:
+    """The public names, which are imported on first use."""
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str):
     """Imports a public name on first use, so that `import dyna_td` alone loads and changes nothing."""
     if name not in _PUBLIC:

@@ -9,9 +9,7 @@ from dyna_td import registry
 from dyna_td.errors import UserError, require_choice
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.records import sources
-from dyna_td.settings import ControlSettings, DDPGDynaSettings, DynaSettings, checked
-
-_Kinds = tuple[type[ControlSettings], type[ControlSettings] | None]  # on discrete actions, and on vectors
+from dyna_td.settings import ControlSettings, checked
 
 # Names of options and arguments of `train`, which an agent's own settings cannot have.
 _TAKEN = (
@@ -37,8 +35,8 @@ def require_agent(agent: object, environment: str) -> str:
 def adopt(agent: str | type) -> str:
     """Registers a user's own class in `registry.AGENTS`, and returns its name there, "module:Class".
 
-    The class extends one of `dyna_td.agents` and inherits its settings. Its attribute `Settings`, a dataclass that
-    extends them, replaces them; for actions that are vectors, `BoxSettings` does.
+    The class extends one of `dyna_td.agents` and inherits its settings. Its attribute `Settings`, a dataclass, adds
+    others, or other defaults.
 
     Raises:
       UserError: it cannot be imported, is no agent, or its source is not found.
@@ -60,42 +58,43 @@ def adopt(agent: str | type) -> str:
         raise UserError(f"agent {name} is no agent: expected a class that extends one of dyna_td.agents.")
     by_path = {known.path: known for key, known in reversed(registry.AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
-    kinds = _require_settings(name, own, bases[0])
+    entry = _declared(name, own, bases[0])
     if registry.with_source(name) and not sources.file_of(own.__module__):
         raise UserError(
             f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__} in a .py file."
         )
-    registry.AGENTS[name] = registry.Agent(name, *kinds, on=bases[0].on)
+    registry.AGENTS[name] = entry
     return name
 
 
-def _require_settings(name: str, agent: type, base: registry.Agent) -> _Kinds:
-    """The types of an agent's settings, on discrete actions and on vectors, None if it has none there.
+def _declared(name: str, agent: type, base: registry.Agent) -> registry.Agent:
+    """The entry of an agent that extends the one of `base`: with settings of its own, or with those of `base`.
 
     Raises:
-      UserError: for a type that is no dataclass of settings, or does not extend that of `base`.
+      UserError: for settings that are no dataclass, or do not fit those of `base`.
     """
-    kinds: _Kinds = (base.settings, base.box_settings)
+    kinds = tuple(filter(None, (base.settings, base.box_settings)))
     if issubclass(agent, registry.load("dyna_td.agents.dyna:Dyna")) and not base.dyna:
-        kinds = (DynaSettings, DDPGDynaSettings)
-    own = getattr(agent, "Settings", None), getattr(agent, "BoxSettings", None)
-    for attribute, declared, kind in zip(("Settings", "BoxSettings"), own, kinds, strict=True):
-        if declared is not None:
-            _require_extension(f"agent {name}: {attribute}", declared, kind)
-    return (own[0] or kinds[0], own[1] or (None if own[0] else kinds[1]))
+        kinds = registry.DYNA_KINDS
+    own = getattr(agent, "Settings", None)
+    if own is not None:
+        place = f"agent {name}: Settings"
+        if not isinstance(own, type):
+            raise UserError(f"{place} is {reprlib.repr(own)}, expected a dataclass of settings.")
+        if issubclass(own, ControlSettings):  # it says for itself what it extends, so vectors are left out
+            kinds = kinds[:1]
+            if not issubclass(own, kinds[0]):
+                raise UserError(f"{place} is {reprlib.repr(own)}, expected a class that extends {kinds[0].__name__}.")
+        _require_settings(place, own, kinds[0])
+    return registry.Agent(name, own, kinds, base.on)
 
 
-def _require_extension(place: str, declared: Any, kind: type[ControlSettings] | None) -> None:
-    """Refuses `declared` unless it is a dataclass that extends `kind` by settings, or by other defaults."""
-    if kind is None:
-        raise UserError(f"{place} is declared, but the agent that it extends trains on discrete actions alone.")
-    if not (isinstance(declared, type) and issubclass(declared, kind)):
-        raise UserError(f"{place} is {reprlib.repr(declared)}, expected a class that extends {kind.__name__}.")
-    if "__dataclass_fields__" not in vars(declared):
+def _require_settings(place: str, declared: Any, kind: type[ControlSettings]) -> None:
+    """Refuses `declared` unless it is a dataclass of settings, or of other defaults for those of `kind`."""
+    if "__dataclass_fields__" not in vars(declared) or not declared.__dataclass_params__.frozen:
         raise UserError(f"{place} is no dataclass: write @dataclass(frozen=True) above {declared.__name__}.")
-    own: Any = declared  # a type checker does not know its fields
     known = {setting.name: setting for setting in fields(kind)}
-    for setting in fields(own):
+    for setting in fields(declared):
         name, shared = setting.name, known.get(setting.name)
         if name in _TAKEN:
             raise UserError(f"{place} names {name!r}, which an option of `train` has: choose another name.")

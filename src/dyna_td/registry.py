@@ -4,15 +4,16 @@ An agent is one entry of `AGENTS`. Classes are named as "module:class", so plann
 """
 
 import contextlib
+import functools
 import importlib
 import os
 import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
+from dyna_td import envs
 from dyna_td.agents import settings as own
 from dyna_td.errors import UserError
-from dyna_td.records.sources import docstring
 from dyna_td.run import Run
 from dyna_td.settings import (
     ControlSettings,
@@ -38,9 +39,8 @@ LEARNERS = {
 SUPERVISED_TASK = "sin"
 ROUNDABOUT = "roundabout-paper-v0"
 # These have a TensorFlow twin, so they have a true model and train in one program; all others step Gymnasium.
-TWIN_ENVIRONMENTS = ("GridWorld", "MazeGridWorld", "MountainCar-v0", "CartPole-v1", "Acrobot-v1")
-_BOX_ENVIRONMENTS = ("Hopper-v4", "Hopper-v5", "Walker2d-v4", "Walker2d-v5")  # their actions are vectors
-ENVIRONMENTS = (SUPERVISED_TASK, *TWIN_ENVIRONMENTS, *_BOX_ENVIRONMENTS, ROUNDABOUT)
+TWIN_ENVIRONMENTS = tuple(name for name, known in envs.KNOWN.items() if known.twin)
+ENVIRONMENTS = (SUPERVISED_TASK, *envs.KNOWN)
 SAMPLED_ENVIRONMENT = "GridWorld"  # its sampling distributions are measured at every evaluation (Section 4.2)
 
 
@@ -50,17 +50,31 @@ class Agent:
 
     Attributes:
       path: its class, as "module:class".
-      settings: the type of its settings on discrete actions.
-      box_settings: their type where actions are vectors; None: it trains on discrete actions alone.
+      own: the settings of its own, a dataclass that may also give others another default.
+      kinds: the settings that it shares, on discrete actions and, if it trains there, on vectors.
       on: the only environment on which it trains; empty: any.
+      label: its name in pages and pictures; by default its key in `AGENTS`.
+      climbs_frequency: whether it counts the chains that climb the frequency.
       measures_last_q: whether its training ends with measurements on Q (claims 45 to 47).
     """
 
     path: str
-    settings: type[ControlSettings] = DQNSettings
-    box_settings: type[ControlSettings] | None = None
+    own: Any = None
+    kinds: tuple[type[ControlSettings], ...] = (DQNSettings,)
     on: str = ""
+    label: str = ""
+    climbs_frequency: bool = False
     measures_last_q: bool = False
+
+    @functools.cached_property
+    def settings(self) -> type[ControlSettings]:
+        """The type of its settings on discrete actions."""
+        return _composed(self.own, self.kinds[0])
+
+    @functools.cached_property
+    def box_settings(self) -> type[ControlSettings] | None:
+        """Their type where actions are vectors; None: it trains on discrete actions alone."""
+        return _composed(self.own, self.kinds[1]) if len(self.kinds) > 1 else None
 
     @property
     def dyna(self) -> bool:
@@ -68,50 +82,75 @@ class Agent:
         return issubclass(self.settings, SearchControlSettings)
 
 
-_DYNA = (DynaSettings, DDPGDynaSettings)
+def _composed(own: Any, kind: type[ControlSettings]) -> type[ControlSettings]:
+    """The dataclass of all settings of `kind` and of `own`, unless that has them already."""
+    if own is None or issubclass(own, kind):
+        return own or kind
+    return dataclass(frozen=True)(type(own.__name__, (own, kind), {"__doc__": own.__doc__}))
+
+
+_BOTH = (DQNSettings, DDPGSettings)
+_DYNA = (DynaSettings,)
+DYNA_KINDS = (DynaSettings, DDPGDynaSettings)
 
 AGENTS = {
-    "er": Agent("dyna_td.agents.er:ER", DQNSettings, DDPGSettings),
+    "er": Agent("dyna_td.agents.er:ER", kinds=_BOTH, label="ER"),
     "prioritized_er": Agent(
-        "dyna_td.agents.prioritized_er:PrioritizedER", own.PrioritizedSettings, own.DDPGPrioritizedSettings
+        "dyna_td.agents.prioritized_er:PrioritizedER", own.PrioritizedSettings, _BOTH, label="PrioritizedER"
     ),
     "schaul_prioritized_er": Agent(
-        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", own.SchaulSettings, own.DDPGSchaulSettings
+        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", own.SchaulSettings, _BOTH, label="Schaul's PER"
     ),
-    "laber": Agent("dyna_td.agents.laber:LaBER", own.LaBERSettings, own.DDPGLaBERSettings),
-    "lap": Agent("dyna_td.agents.lap:LAP", own.LAPSettings, own.DDPGLAPSettings),
-    "pal": Agent("dyna_td.agents.pal:PAL", own.LAPSettings, own.DDPGLAPSettings),
-    "full_prioritized_er": Agent("dyna_td.agents.full_prioritized_er:FullPrioritizedER", own.PrioritizedSettings),
-    "dyna_td": Agent("dyna_td.agents.dyna_td:DynaTD", *_DYNA),
-    "dyna_td_long": Agent("dyna_td.agents.dyna_td:DynaTD", own.LongChainSettings),
-    "dyna_value": Agent("dyna_td.agents.dyna_value:DynaValue", *_DYNA),
-    "dyna_frequency": Agent("dyna_td.agents.dyna_frequency:DynaFrequency", own.FrequencySettings),
+    "laber": Agent("dyna_td.agents.laber:LaBER", own.LaBERSettings, _BOTH, label="LaBER"),
+    "lap": Agent("dyna_td.agents.lap:LAP", own.LAPSettings, _BOTH, label="LAP"),
+    "pal": Agent("dyna_td.agents.pal:PAL", own.LAPSettings, _BOTH, label="PAL"),
+    "full_prioritized_er": Agent(
+        "dyna_td.agents.full_prioritized_er:FullPrioritizedER", own.PrioritizedSettings, label="Full-PrioritizedER"
+    ),
+    "dyna_td": Agent("dyna_td.agents.dyna_td:DynaTD", kinds=DYNA_KINDS, label="Dyna-TD"),
+    "dyna_td_long": Agent("dyna_td.agents.dyna_td:DynaTD", own.LongChainSettings, _DYNA, label="Dyna-TD-Long"),
+    "dyna_value": Agent("dyna_td.agents.dyna_value:DynaValue", kinds=DYNA_KINDS, label="Dyna-Value"),
+    "dyna_frequency": Agent(
+        "dyna_td.agents.dyna_frequency:DynaFrequency",
+        own.FrequencySettings,
+        _DYNA,
+        climbs_frequency=True,
+        label="Dyna-Frequency",
+    ),
     # Ablations; the paper has none of these.
-    "descend_td": Agent("dyna_td.agents.ablations:DescendTD", DynaSettings),
-    "moving_target": Agent("dyna_td.agents.ablations:MovingTarget", DynaSettings),
-    "random_sign": Agent("dyna_td.agents.ablations:RandomSign", DynaSettings),
-    "descend_value": Agent("dyna_td.agents.ablations:DescendValue", DynaSettings),
-    "random_sign_each_step": Agent("dyna_td.agents.ablations:RandomSignEachStep", DynaSettings),
-    "random_direction": Agent("dyna_td.agents.ablations:RandomDirection", DynaSettings),
-    "noise_only": Agent("dyna_td.agents.ablations:NoiseOnly", DynaSettings),
-    "uniform_states": Agent("dyna_td.agents.ablations:UniformStates", DynaSettings),
-    "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", *_DYNA),
-    "ideal_states": Agent("dyna_td.agents.ablations:IdealStates", own.IdealStatesSettings, on=SAMPLED_ENVIRONMENT),
-    "cubic_dqn": Agent("dyna_td.agents.ablations:CubicDQN"),
-    "mixed_dqn": Agent("dyna_td.agents.ablations:MixedDQN"),
-    "huber_dqn": Agent("dyna_td.agents.ablations:HuberDQN"),
+    "descend_td": Agent("dyna_td.agents.ablations:DescendTD", kinds=_DYNA, label="descend the TD error"),
+    "moving_target": Agent("dyna_td.agents.ablations:MovingTarget", kinds=_DYNA, label="y not constant"),
+    "random_sign": Agent("dyna_td.agents.ablations:RandomSign", kinds=_DYNA, label="random sign"),
+    "descend_value": Agent("dyna_td.agents.ablations:DescendValue", kinds=_DYNA, label="descend V"),
+    "random_sign_each_step": Agent(
+        "dyna_td.agents.ablations:RandomSignEachStep", kinds=_DYNA, label="random sign, each step"
+    ),
+    "random_direction": Agent("dyna_td.agents.ablations:RandomDirection", kinds=_DYNA, label="random direction"),
+    "noise_only": Agent("dyna_td.agents.ablations:NoiseOnly", kinds=_DYNA, label="noise only"),
+    "uniform_states": Agent("dyna_td.agents.ablations:UniformStates", kinds=_DYNA, label="uniform states"),
+    "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", kinds=DYNA_KINDS, label="states of ER"),
+    "ideal_states": Agent(
+        "dyna_td.agents.ablations:IdealStates",
+        own.IdealStatesSettings,
+        _DYNA,
+        on=SAMPLED_ENVIRONMENT,
+        label="states from p*",
+    ),
+    "cubic_dqn": Agent("dyna_td.agents.ablations:CubicDQN", label="ER, cubic loss"),
+    "mixed_dqn": Agent("dyna_td.agents.ablations:MixedDQN", label="ER, mixed loss"),
+    "huber_dqn": Agent("dyna_td.agents.ablations:HuberDQN", label="ER, Huber's loss"),
     # Ablations of what the warm-up, or the model, shows of the goal.
     "er_warm_up": Agent("dyna_td.agents.warm_up:ERWarmUp", own.WarmUpSettings),
     "prioritized_er_warm_up": Agent("dyna_td.agents.warm_up:PrioritizedERWarmUp", own.PrioritizedWarmUpSettings),
-    "dyna_td_warm_up": Agent("dyna_td.agents.warm_up:DynaTDWarmUp", own.DynaWarmUpSettings),
-    "uniform_states_warm_up": Agent("dyna_td.agents.warm_up:UniformStatesWarmUp", own.DynaWarmUpSettings),
+    "dyna_td_warm_up": Agent("dyna_td.agents.warm_up:DynaTDWarmUp", own.DynaWarmUpSettings, _DYNA),
+    "uniform_states_warm_up": Agent("dyna_td.agents.warm_up:UniformStatesWarmUp", own.DynaWarmUpSettings, _DYNA),
     # Measurements on the last Q.
     "dyna_td_frozen": Agent(
-        "dyna_td.agents.dyna_td:DynaTD", own.FrozenSettings, on=SAMPLED_ENVIRONMENT, measures_last_q=True
+        "dyna_td.agents.dyna_td:DynaTD", own.FrozenSettings, _DYNA, on=SAMPLED_ENVIRONMENT, measures_last_q=True
     ),
 }
 DYNA_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.dyna)
-FREQUENCY_AGENTS = ("dyna_frequency",)
+FREQUENCY_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.climbs_frequency)
 FROZEN_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.measures_last_q)
 
 
@@ -132,9 +171,7 @@ def has_box_actions(environment: str) -> bool:
       UserError: see `require_environment`.
     """
     if environment in ENVIRONMENTS:
-        return environment in _BOX_ENVIRONMENTS
-    from dyna_td import envs  # imported late: Gymnasium takes a moment, and known environments do not need it
-
+        return environment in envs.KNOWN and envs.KNOWN[environment].has_box_actions  # the supervised task has none
     look_in_working_directory()
     try:
         with contextlib.chdir("."):  # an environment may change the folder; this returns to it
@@ -165,18 +202,6 @@ def agents_on(environment: str) -> list[str]:
         return list(LEARNERS)
     box = has_box_actions(environment)
     return [name for name, agent in AGENTS.items() if (agent.box_settings or not box) and agent.on in ("", environment)]
-
-
-def summary(agent: str) -> str:
-    """A line on an agent or learner: the summary of its class, or of its settings if an earlier agent has the class."""
-    if agent in LEARNERS:
-        text = docstring(LEARNERS[agent])
-    else:
-        own = AGENTS[agent]
-        is_first = next(name for name, other in AGENTS.items() if other.path == own.path) == agent
-        text = docstring(own.path) if is_first else own.settings.__doc__ or ""
-    words = " ".join(text.partition("\n\n")[0].split())
-    return words.removeprefix("This is ").removeprefix("Settings of ")
 
 
 def require_environment(environment: Any) -> str:
@@ -216,8 +241,8 @@ def learner_of(settings: ControlSettings) -> str:
 
 
 def twin_of(environment: str) -> str:
-    """The twin of an environment, as "module:class"."""
-    return f"dyna_td.envs.twins:{environment.partition('-')[0]}Twin"
+    """The twin of an environment that `has_twin`, as "module:class"."""
+    return f"dyna_td.envs.twins:{envs.KNOWN[environment if environment in envs.KNOWN else 'GridWorld'].twin}"
 
 
 def entries_of(run: Run) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from dyna_td.errors import UserError
 LARGEST = 2**31 - 1
 MAX_SEEDS = 1_000  # in one job
 MAX_STEPS = 60_000_000  # the random streams allow a few more
-FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # of sampled states, for measurements on a frozen Q
+FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # long chains on a frozen Q sample these states
 
 
 def number(default, meaning: str, source: str, least: float = 0, most: float = LARGEST, choices: tuple[str, ...] = ()):

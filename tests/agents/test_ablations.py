@@ -135,8 +135,8 @@ def test_the_cubic_dqn_weighs_squared_errors_by_their_size_over_the_mini_batchs_
 
 def test_the_mixed_dqn_has_half_of_each_loss_and_the_huber_dqn_laps_alone_by_hand():
     mixed, cubic, huber = (cached(name) for name in ("mixed_dqn", "cubic_dqn", "huber_dqn"))
-    (_, places, weight), (_, same_places, of_cubic) = (agent.mini_batch(STEP, FIRST) for agent in (mixed, cubic))
-    np.testing.assert_array_equal(places, same_places)
+    (_, indices, weight), (_, same_indices, of_cubic) = (agent.mini_batch(STEP, FIRST) for agent in (mixed, cubic))
+    np.testing.assert_array_equal(indices, same_indices)
     np.testing.assert_array_equal(weight, 0.5 + 0.5 * of_cubic)
     # By hand: errors 1, 3 and -4 have the mean 8/3, so c is 4. A gradient with respect to delta is weight * 2 delta.
     mixed.learner.td_error, given = lambda batch: tf.constant([[1.0, 3.0, -4.0]]), mixed.settings
@@ -154,7 +154,7 @@ def test_the_mixed_loss_has_the_expected_gradient_of_half_a_prioritized_mini_bat
     # Over the whole buffer as one mini-batch: half of the draws uniform, half in proportion to |delta| (Theorem 1).
     agent = agent_of("mixed_dqn", batch_size=40)
     everything = stored(agent)
-    agent.replay.gather = lambda places: everything
+    agent.replay.gather = lambda indices: everything
     weight = agent.mini_batch(STEP, FIRST)[2].numpy()
     error = np.abs(agent.learner.td_error(everything).numpy())
     probability = 0.5 / 40 + 0.5 * error / error.sum(axis=1, keepdims=True)

@@ -42,8 +42,8 @@ def car():
 
 def test_the_first_half_of_a_mini_batch_is_simulated_from_the_queue_and_the_rest_is_ers(car):
     agent, step, k = car.agent, tf.constant(7, tf.int64), tf.constant(2)
-    batch, places, _ = agent.mini_batch(step, k)
-    for mine, theirs in zip(batch, agent.replay.gather(places), strict=True):
+    batch, indices, _ = agent.mini_batch(step, k)
+    for mine, theirs in zip(batch, agent.replay.gather(indices), strict=True):
         np.testing.assert_array_equal(mine[:, 16:], theirs[:, 16:])
     next_state, reward, terminated = car.twin.step(batch.state, batch.action, None)
     np.testing.assert_allclose(batch.next_state[:, :16], next_state[:, :16], atol=1e-6)
@@ -83,9 +83,9 @@ def test_a_seed_with_an_empty_queue_trains_on_real_experience_alone(car):
     agent = car.agent
     added = agent.queue._added.numpy()
     agent.queue._added.assign(added * [1, 0, 1])
-    batch, places, _ = agent.mini_batch(tf.constant(0, tf.int64), tf.constant(0))
+    batch, indices, _ = agent.mini_batch(tf.constant(0, tf.int64), tf.constant(0))
     agent.queue._added.assign(added)
-    real = agent.replay.gather(places)
+    real = agent.replay.gather(indices)
     for mine, theirs in zip(batch, real, strict=True):
         np.testing.assert_array_equal(mine[1], theirs[1])
     is_real = [np.array_equal(batch.state[seed], real.state[seed]) for seed in range(SEEDS)]

@@ -192,7 +192,7 @@ def test_what_comes_before_the_burn_in_ends_and_what_leaves_the_space_is_not_cou
     np.testing.assert_allclose(last[..., 0], 11.5 / SIDE)
 
 
-def test_a_chain_that_leaves_the_box_starts_anew_in_the_buffer():
+def test_a_chain_that_leaves_the_box_restarts_in_the_buffer():
     probe = probe_of(two_seeds())
     probe.slope = lambda columns, through_y, online=False: tf.fill(columns.shape, 100.0 if online else np.nan)
     state, counts = probe._chain("algorithm_4", 2)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
@@ -290,4 +290,4 @@ def test_a_program_measures_its_q_at_the_last_step_alone_and_remarks_chains_with
     assert {"entropy_10", "variation_langevin"} < set(metrics) and set(states) == {"own", "langevin"}
     np.testing.assert_array_equal(metrics["variation_langevin"].numpy(), [0.5, 0.5])
     np.testing.assert_array_equal(states["langevin"][0], np.full((3, 2), 1500.0))
-    assert program.remarks() == {9: "seed 9: its long chains by algorithm_4 started anew at every step"}
+    assert program.remarks() == {9: "seed 9: its long chains by algorithm_4 restarted at every step"}

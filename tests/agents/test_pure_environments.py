@@ -88,7 +88,7 @@ def test_episodes_go_on_only_where_they_were(monkeypatch, kind):
         fresh.resume(snapshot, "x")
 
 
-def test_a_training_that_cannot_go_on_says_so_and_starts_anew(monkeypatch, tmp_path, capsys):
+def test_a_training_that_cannot_go_on_says_so_and_restarts(monkeypatch, tmp_path, capsys):
     run = run_of(register(monkeypatch, Pure, limit=6, **AGEING), "er", (0, 1), 60, 20, **SMALL)
     watched = []
 
@@ -104,7 +104,7 @@ def test_a_training_that_cannot_go_on_says_so_and_starts_anew(monkeypatch, tmp_p
     resumed = execute(run, checkpoint=Checkpoint(path, {}), watch=watched.append)
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and f"{run.environment}, seed 0: its last episode" in said
-    assert said.endswith("; the training starts anew.\n")
+    assert said.endswith("; the training restarts.\n")
     pd.testing.assert_frame_equal(resumed.records, whole.records, check_exact=True)
     seen = pd.concat(watched).sort_values(["seed", "step", "metric"], ignore_index=True)
     pd.testing.assert_frame_equal(seen, whole.records, check_exact=True)  # no record occurs twice

@@ -1,6 +1,7 @@
 """The compiled environment loop against Gymnasium and against its own records."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,7 +74,8 @@ def test_stored_transitions_follow_each_other_and_obey_the_dynamics():
 
 
 def test_a_time_limit_starts_a_new_episode_but_is_not_stored_as_terminal(monkeypatch):
-    monkeypatch.setitem(envs.TIME_LIMITS, "MountainCar-v0", 40)
+    shorter = replace(envs.KNOWN["MountainCar-v0"], time_limit=40)
+    monkeypatch.setitem(envs.KNOWN, "MountainCar-v0", shorter)
     batch = stored(program_after("MountainCar-v0", 200, warm_up_steps=1000).agent)
     assert not batch.terminated.numpy().any()
     follows = (batch.state.numpy()[:, 1:] == batch.next_state.numpy()[:, :-1]).all(axis=2)

@@ -24,9 +24,9 @@ def agent_of(name, count=50, environment="CartPole-v1", **settings):
 cached = functools.cache(agent_of)  # for tests that do not change the agent
 
 
-def of_seed(agent, seed, places=slice(None)):
+def of_seed(agent, seed, indices=slice(None)):
     """Stored transitions of one seed, in float64."""
-    return Transition(*(np.asarray(part, np.float64)[seed][places] for part in stored(agent)))
+    return Transition(*(np.asarray(part, np.float64)[seed][indices] for part in stored(agent)))
 
 
 def networks_of(agent, seed):
@@ -38,6 +38,18 @@ def td_errors(online, target, batch, discount=0.99):
     chosen = perceptron(online, batch.state)[np.arange(len(batch.state)), batch.action.astype(int)]
     bootstrap = perceptron(target, batch.next_state).max(axis=1)
     return batch.reward + discount * (1 - batch.terminated) * bootstrap - chosen
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_action_values_are_those_of_q_or_of_its_target_network(online):
+    agent = agent_of("er")
+    agent.update(STEP, FIRST)
+    batch = stored(agent)
+    values = agent.learner.q_value(batch.state, batch.action, online)
+    for seed in range(SEEDS):
+        parameters, own = networks_of(agent, seed)[0 if online else 1], of_seed(agent, seed)
+        expected = perceptron(parameters, own.state)[np.arange(len(own.state)), own.action.astype(int)]
+        np.testing.assert_allclose(values[seed], expected, rtol=1e-4, atol=1e-6)
 
 
 def gradients(online, target, batch, weight):
@@ -57,9 +69,9 @@ def test_updates_descend_the_mean_squared_td_error_neither_halved_nor_summed(nam
 
     for seed in range(SEEDS):
         online, target = before[seed]
-        for t, (places, weight) in enumerate(batches, start=1):
-            batch = of_seed(agent, seed, places.numpy()[seed])
-            slopes = gradients(online, target, batch, np.broadcast_to(weight, places.shape)[seed])
+        for t, (indices, weight) in enumerate(batches, start=1):
+            batch = of_seed(agent, seed, indices.numpy()[seed])
+            slopes = gradients(online, target, batch, np.broadcast_to(weight, indices.shape)[seed])
             online = [parameter - rate * slope for parameter, slope in zip(online, slopes, strict=True)]
             if t % agent.settings.target_period == 0:
                 target = [parameter.copy() for parameter in online]  # gradient_of moves `online`
@@ -98,20 +110,22 @@ def test_prioritized_er_has_the_td_errors_of_when_a_transition_entered_or_was_dr
     for seed in range(SEEDS):  # before learning, every priority is current
         np.testing.assert_allclose(before[seed], current_errors(agent, seed) ** exponent, rtol=1e-4, atol=1e-6)
     agent.update(STEP, FIRST)
-    ((places, errors),) = ([part.numpy() for part in update] for update in drawn)
+    ((*found, batch),) = drawn
+    indices, errors = (part.numpy() for part in found)
+    assert np.array_equal(batch.state, agent.replay.gather(indices).state)
     after = agent.priorities.priorities.numpy()
     for seed in range(SEEDS):
-        np.testing.assert_allclose(after[seed, places[seed]], np.abs(errors[seed]) ** exponent, rtol=1e-6)
-        others = np.setdiff1d(np.arange(60), places[seed])
+        np.testing.assert_allclose(after[seed, indices[seed]], np.abs(errors[seed]) ** exponent, rtol=1e-6)
+        others = np.setdiff1d(np.arange(60), indices[seed])
         np.testing.assert_array_equal(after[seed, others], before[seed, others])
 
 
 def test_half_of_a_prioritized_mini_batch_follows_the_priorities_and_half_is_uniform():
     agent = agent_of("prioritized_er", 60)
     agent.priorities.assign_all(tf.one_hot([[11], [37]], 60)[:, 0])
-    places = agent.draw(0, 0)[0].numpy()
-    assert (places[0, :16] == 11).all() and (places[1, :16] == 37).all()
-    assert len(set(places[0, 16:])) > 8
+    indices = agent.draw(0, 0)[0].numpy()
+    assert (indices[0, :16] == 11).all() and (indices[1, :16] == 37).all()
+    assert len(set(indices[0, 16:])) > 8
 
 
 @pytest.mark.parametrize("count", [50, 75])
@@ -141,15 +155,15 @@ def test_schauls_draws_are_stratified():
     agent = agent_of("schaul_prioritized_er", 60, batch_size=4)
     agent.priorities.assign_all(tf.ones([2, 60]))  # each share of the total has 15 leaves
     for k in range(20):
-        places = agent.draw(STEP, tf.constant(k))[0].numpy()
-        np.testing.assert_array_equal(places // 15, [[0, 1, 2, 3]] * 2)
+        indices = agent.draw(STEP, tf.constant(k))[0].numpy()
+        np.testing.assert_array_equal(indices // 15, [[0, 1, 2, 3]] * 2)
 
 
 def test_schauls_weights_undo_the_sampling_bias_and_new_transitions_are_drawn_first():
     program = untrained("CartPole-v1", "schaul_prioritized_er", 30, SEEDS, hidden=(8, 8), buffer_capacity=60)
     agent = program.agent
     np.testing.assert_array_equal(agent.priorities.priorities[:, :30], 1.0)  # p_1 = 1 is the largest so far
-    agent.after_update(tf.constant([[4], [5]]), tf.constant([[32.0], [-1.0]]))
+    agent.after_update(tf.constant([[4], [5]]), tf.constant([[32.0], [-1.0]]), None)
     np.testing.assert_allclose(agent.largest, [8.0, 1.0], rtol=1e-5)  # 32 ** 0.6 = 8
     observe(agent, random_transitions(program.twin, 1, SEEDS))
     np.testing.assert_allclose(agent.priorities.priorities[:, 30], [8.0, 1.0], rtol=1e-5)
@@ -166,12 +180,12 @@ def test_laber_draws_in_proportion_to_the_current_td_errors_of_a_larger_uniform_
     draw = xla_function(lambda k: agent.draw(STEP, k))
     found, expected = np.zeros((2, SEEDS, 6))
     for k in map(tf.constant, range(count)):
-        places, weights = (part.numpy() for part in draw(k))
+        indices, weights = (part.numpy() for part in draw(k))
         large = agent.streams.integers(Purpose.UNIFORM_BATCH, (200,), 6, step=STEP, inner=k).numpy()
         for seed, error in enumerate(errors):
             total = error[large[seed]].sum()
-            np.testing.assert_allclose(weights[seed], total / 200 / error[places[seed]], rtol=1e-3)
-            found[seed] += np.bincount(places[seed], minlength=6) / 4 / count
+            np.testing.assert_allclose(weights[seed], total / 200 / error[indices[seed]], rtol=1e-3)
+            found[seed] += np.bincount(indices[seed], minlength=6) / 4 / count
             expected[seed] += np.bincount(large[seed], error[large[seed]], minlength=6) / total / count
     np.testing.assert_allclose(found, expected, atol=0.08)
     _, weight = agent_of("laber", importance_weights=False).draw(STEP, FIRST)
@@ -182,7 +196,7 @@ def test_lap_and_pal_have_their_losses_priorities_and_weights_by_hand():
     lap, pal = cached("lap"), cached("pal")
     errors = tf.constant([[0.5, -1.0, 2.0, -4.0]])
     np.testing.assert_allclose(lap.loss(errors), [[0.125, 0.5, 1.5, 3.5]])
-    np.testing.assert_allclose(lap.priority(errors), [[1.0, 1.0, 2**0.4, 4**0.4]], rtol=1e-6)
+    np.testing.assert_allclose(lap.priority(errors, None), [[1.0, 1.0, 2**0.4, 4**0.4]], rtol=1e-6)
     mean = (1 + 1 + 2**0.4 + 4**0.4) / 4
     expected = np.array([[0.125, 0.5, 2**1.4 / 1.4, 4**1.4 / 1.4]]) / mean
     np.testing.assert_allclose(pal.loss(errors), expected, rtol=1e-6)
@@ -193,7 +207,7 @@ def test_lap_and_pal_have_their_losses_priorities_and_weights_by_hand():
 def test_lap_gives_new_transitions_the_largest_priority_and_updated_ones_their_own():
     lap = agent_of("lap")
     np.testing.assert_array_equal(lap.priorities.priorities[:, :50], np.ones([SEEDS, 50]))
-    lap.after_update(tf.constant([[3, 5]] * SEEDS), tf.constant([[0.2, -4.0]] * SEEDS))
+    lap.after_update(tf.constant([[3, 5]] * SEEDS), tf.constant([[0.2, -4.0]] * SEEDS), None)
     np.testing.assert_allclose(lap.priorities.priorities.numpy()[0, [3, 5]], [1.0, 4**0.4], rtol=1e-6)
     np.testing.assert_allclose(lap.largest, [4**0.4] * SEEDS, rtol=1e-6)
 
@@ -205,7 +219,7 @@ def test_pals_gradient_is_the_one_that_lap_has_in_expectation():
     everything = stored(lap)
     delta = lap.learner.td_error(everything)  # the two learners have the same weights
     assert (tf.abs(delta) < 1).numpy().any() and (tf.abs(delta) > 1).numpy().any()
-    priority = lap.priority(delta).numpy()
+    priority = lap.priority(delta, everything).numpy()
     probability = priority / priority.sum(axis=1, keepdims=True)
     # The mean over all N transitions with the weights N P(i) is the expectation over draws with P(i).
     lap.learner.update(everything, tf.constant(priority.shape[1] * probability), lap.loss)

@@ -29,6 +29,10 @@ USING = ROOT / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int64(2), "evaluate_every": 60}
 
 
+def test_the_package_shows_its_public_names():
+    assert {*dyna_td.__all__} < {*dir(dyna_td)}
+
+
 def test_importing_the_package_changes_no_variable_and_prints_nothing():
     code = "import os, sys; old = dict(os.environ); import dyna_td; dyna_td.train; "
     done = python("-c", code + "assert dict(os.environ) == old and 'tensorflow' not in sys.modules")
@@ -101,7 +105,7 @@ def made_in_a_function():
     ("agent", "words"),
     [
         (made_in_a_function(), "is made in a function: define its class at the top of a module"),
-        (own(["priority"]), r"Settings is \['priority'\], expected a class that extends DQNSettings"),
+        (own(["priority"]), r"Settings is \['priority'\], expected a dataclass of settings"),
         (own(type("Bare", (DQNSettings,), {})), "Settings is no dataclass: write @dataclass"),
         (own(settings_with("mine", 3)), "names 'mine' without a meaning: declare it with settings.number"),
         (own(settings_with("batch_size", 3)), "without a meaning: declare it with settings.other_default"),
@@ -115,22 +119,22 @@ def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
 
 
 class MixingSeeds(PrioritizedER):
-    def after_update(self, places, td_error):
-        self.priorities.assign(places, tf.abs(td_error) / tf.reduce_max(tf.abs(td_error)))
+    def after_update(self, indices, td_error, batch):
+        self.priorities.assign(indices, tf.abs(td_error) / tf.reduce_max(tf.abs(td_error)))
 
 
 class WithoutSeeds(PrioritizedER):
-    def priority(self, td_error):
+    def priority(self, td_error, batch):
         return tf.reduce_max(tf.abs(td_error), axis=0)
 
 
 class Negative(PrioritizedER):
-    def priority(self, td_error):
+    def priority(self, td_error, batch):
         return 1.0 - tf.abs(td_error)
 
 
 class Misspelt(PrioritizedER):
-    def priority(self, td_error):
+    def priority(self, td_error, batch):
         return tf.abs(td_error) ** self.settings.priority_exponant
 
 

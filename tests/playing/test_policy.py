@@ -17,7 +17,7 @@ from helpers import run_of
 from PIL import Image
 
 from dyna_td import cli, envs
-from dyna_td.playing import explain, video
+from dyna_td.playing import pictures, video
 from dyna_td.programs.program import make_program
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
@@ -75,7 +75,8 @@ def random_policy(tmp_path):
 def test_every_environment_is_played_without_tensorflow(random_policy, tmp_path):
     calls = [["play", str(random_policy(name)), "--episodes", "1", "--seed", "4"] for name in PLAYED]
     calls += [[*call, "--video", f"{name}.gif"] for name, call in zip(PICTURES, calls, strict=False)]
-    code = "import sys; from dyna_td import cli, envs; main = cli.main; envs.TIME_LIMITS['MazeGridWorld'] = 400; "
+    code = "import sys; from dataclasses import replace; from dyna_td import cli, envs; main = cli.main; "
+    code += "envs.KNOWN['MazeGridWorld'] = replace(envs.KNOWN['MazeGridWorld'], time_limit=400); "
     code += f"print([main(call) for call in {calls}], 'tensorflow' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     played = python("-c", code, cwd=tmp_path, env=environment, check=True)
@@ -117,8 +118,8 @@ def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(random_po
 @pytest.mark.parametrize("agent", ["dyna_td", pytest.param("dyna_frequency", marks=pytest.mark.thorough)])
 def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(agent, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    looks, draw = [], explain.picture
-    monkeypatch.setattr(explain, "picture", lambda policy, seen: looks.append(seen) or draw(policy, seen))
+    looks, draw = [], pictures.picture
+    monkeypatch.setattr(pictures, "picture", lambda policy, seen: looks.append(seen) or draw(policy, seen))
     # After 1,500 steps a wrong size of the stack would show, because MountainCar rounds differently with 2 seeds.
     words = ["--steps", "1500", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
     assert cli.main(["train", "--env", "MountainCar-v0", "--agent", agent, *words]) == 0

@@ -57,7 +57,7 @@ def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(path, caps
     Checkpoint(path, IDENTITY).save({"variable.0": np.zeros(1000)}, {})
     path.write_bytes(damage(path.read_bytes()))
     assert Checkpoint(path, {**IDENTITY, **change}).load() is None
-    assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training starts anew.\n"
+    assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training restarts.\n"
 
 
 @pytest.mark.parametrize(("writing", "pause"), [(0.1, 60.0), (2.0, 200.0), (30.0, 600.0)])

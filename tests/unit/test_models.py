@@ -38,12 +38,12 @@ def test_an_update_follows_the_slope_of_the_mean_squared_error_of_a_mini_batch()
     model = learned_model(model_hidden=(8, 6), model_batch_size=32)
     drawn = []
     gather = replay.gather
-    replay.gather = lambda places: drawn.append((places.numpy(), gather(places))) or drawn[-1][1]
+    replay.gather = lambda indices: drawn.append((indices.numpy(), gather(indices))) or drawn[-1][1]
     model.optimizer = PlainSteps(model.network.parameters)
     model.update(tf.constant(5), replay)
-    places, batch = drawn[0]
-    assert places.shape == (SEEDS, 32) and places.max() < 60
-    assert len(set(places[0])) > 15 and set(places[0]) != set(places[1])
+    indices, batch = drawn[0]
+    assert indices.shape == (SEEDS, 32) and indices.max() < 60
+    assert len(set(indices[0])) > 15 and set(indices[0]) != set(indices[1])
     for seed in range(SEEDS):
         state, action, reward, next_state, _ = (np.asarray(part[seed], np.float64) for part in batch)
         inputs = np.concatenate([state, np.eye(ACTIONS)[action.astype(int)]], axis=1)

@@ -158,10 +158,10 @@ class CubicDQN(ER):
     """
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
-        batch, places, _ = super().mini_batch(step, k)
+        batch, indices, _ = super().mini_batch(step, k)
         error = tf.abs(self.learner.td_error(batch))  # [S, b]
         c = total(error)[:, None] / self.settings.batch_size
-        return batch, places, tf.math.divide_no_nan(error, c)
+        return batch, indices, tf.math.divide_no_nan(error, c)
 
 
 class MixedDQN(CubicDQN):
@@ -173,8 +173,8 @@ class MixedDQN(CubicDQN):
     """
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
-        batch, places, cubic = super().mini_batch(step, k)
-        return batch, places, 0.5 + 0.5 * cubic
+        batch, indices, cubic = super().mini_batch(step, k)
+        return batch, indices, 0.5 + 0.5 * cubic
 
 
 class HuberDQN(ER):

@@ -55,16 +55,16 @@ class Dyna(ER):
 
     def start(self, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         """Random states of B_er, from which chains start or restart in their i-th iteration: [S, d]."""
-        place = self.streams.integers(Purpose.CHAIN_START, (1,), self.replay.size, step=step, inner=i)
-        return self.replay.gather(place).state[:, 0]
+        index = self.streams.integers(Purpose.CHAIN_START, (1,), self.replay.size, step=step, inner=i)
+        return self.replay.gather(index).state[:, 0]
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
-        batch, places, weight = super().mini_batch(step, k)
+        batch, indices, weight = super().mini_batch(step, k)
         if self.simulated:
             simulated = self.simulate(step, k)
             is_used = (self.queue.size > 0) & self.model.is_ready(step)  # [S]
             batch = Transition(*(_replace_first(*parts, is_used) for parts in zip(batch, simulated, strict=True)))
-        return batch, places, weight
+        return batch, indices, weight
 
     def simulate(self, step: tf.Tensor, k: tf.Tensor) -> Transition:
         """b rho transitions from states of B_sc, on-policy actions and the model's predictions: [S, b rho]."""

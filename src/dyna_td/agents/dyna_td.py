@@ -29,8 +29,8 @@ class DynaTD(Dyna):
     smoothing = 1.0e-5  # inside the logarithm (Alg. 4)
 
     def criterion_gradient(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
-        """grad h with y-hat constant (below Eq. 3). `langevin` also differentiates y-hat, to converge to exp h."""
-        if self.settings.search_control == "langevin":
+        """grad h with y-hat constant (below Eq. 3), or through it if the rule says so, to converge to exp h."""
+        if self.search_control.rule.through_y:
             return self.whole_gradient(state, step, i)
         y = self.y_hat(state, step, i)
         return gradient(lambda s: self.h(s, y[:, None]), state[..., None])[..., 0]
@@ -46,10 +46,10 @@ class DynaTD(Dyna):
     def y_hat(self, state: tf.Tensor, step: tf.Tensor, i: tf.Tensor) -> tf.Tensor:
         """The model's target of the greedy action, states [S, d] -> [S]: r + gamma max_a Q_target(s', a).
 
-        `algorithm_4` bootstraps from Q itself. With DDPG, Q(s, pi(s)) takes the place of each maximum (Section 5).
+        A rule may bootstrap from Q itself. With DDPG, Q(s, pi(s)) takes the place of each maximum (Section 5).
         """
         rows = state[:, None]
         action = self.learner.greedy(rows)
         next_state, reward, terminated = self.model.predict(rows, action, self.noise(Purpose.CHAIN_MODEL, 1, step, i))
-        online = self.settings.search_control == "algorithm_4"
-        return self.learner.td_target(Transition(rows, action, reward, next_state, terminated), online)[:, 0]
+        made = Transition(rows, action, reward, next_state, terminated)
+        return self.learner.td_target(made, self.search_control.rule.online)[:, 0]

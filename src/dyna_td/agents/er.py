@@ -29,7 +29,7 @@ class ER(tf.Module):
         self.replay = Replay(streams.count, capacity, space.state_dim, space.action_dim)
 
     def observe(self, transition: Transition) -> tf.Tensor:
-        """Adds the newest transition (B = 1) to B_er and returns the place it took: int32 scalar."""
+        """Adds the newest transition (B = 1) to B_er and returns its index there: int32 scalar."""
         return self.replay.add(transition)
 
     @with_tensor_loops
@@ -42,17 +42,17 @@ class ER(tf.Module):
 
     def update(self, step: tf.Tensor, k: tf.Tensor) -> None:
         """The k-th update of this step."""
-        batch, places, weight = self.mini_batch(step, k)
+        batch, indices, weight = self.mini_batch(step, k)
         td_error = self.learner.update(batch, weight, self.loss)
-        self.after_update(places, td_error)
+        self.after_update(indices, td_error, batch)
 
     def mini_batch(self, step: tf.Tensor, k: tf.Tensor) -> tuple[Transition, tf.Tensor, tf.Tensor]:
-        """The k-th mini-batch of this step [S, b], its places in B_er, and its weights in the loss."""
-        places, weight = self.draw(step, k)
-        return self.replay.gather(places), places, weight
+        """The k-th mini-batch of this step [S, b], its indices in B_er, and its weights in the loss."""
+        indices, weight = self.draw(step, k)
+        return self.replay.gather(indices), indices, weight
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Draws the k-th mini-batch of this step: places in B_er, int32 [S, b], and weights in the loss."""
+        """Draws the k-th mini-batch of this step: indices in B_er, int32 [S, b], and weights in the loss."""
         shape = (self.settings.batch_size,)
         return self.streams.integers(Purpose.UNIFORM_BATCH, shape, self.replay.size, step=step, inner=k), tf.ones([])
 
@@ -60,14 +60,14 @@ class ER(tf.Module):
         """The loss of each transition of a mini-batch, before its weight: [S, b] -> [S, b]."""
         return squared(td_error)
 
-    def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        """Handles an updated mini-batch's TD errors [S, b]; uniform replay ignores them."""
+    def after_update(self, indices: tf.Tensor, td_error: tf.Tensor, batch: Transition) -> None:
+        """Handles a mini-batch and its TD errors from before its update [S, b]; uniform replay ignores them."""
         return
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         """`count` states from the agent's own sampling distribution, for measurements: [S, count, d]."""
-        places = self.streams.integers(Purpose.OWN_DRAWS, (count,), self.replay.size, step=step)
-        return self.replay.gather(places).state
+        indices = self.streams.integers(Purpose.OWN_DRAWS, (count,), self.replay.size, step=step)
+        return self.replay.gather(indices).state
 
     def counters(self) -> dict[str, tf.Tensor]:
         """The agent's own metrics, each [S]; `diverged` is 1 if a parameter of the learner is not finite."""

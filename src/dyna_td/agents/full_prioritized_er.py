@@ -24,12 +24,12 @@ class FullPrioritizedER(PrioritizedER):
         self.targets = tf.Variable(targets, trainable=False)  # y of every stored transition
 
     def observe(self, transition: Transition) -> tf.Tensor:
-        place = super().observe(transition)
+        index = super().observe(transition)
         seeds = tf.range(self.streams.count)
-        index = tf.stack([seeds, tf.fill([self.streams.count], place)], axis=-1)
+        entries = tf.stack([seeds, tf.fill([self.streams.count], index)], axis=-1)
         target = self.learner.td_target(transition)[:, 0]
-        self.targets.assign(tf.tensor_scatter_nd_update(self.targets.read_value(), index, target))
-        return place
+        self.targets.assign(tf.tensor_scatter_nd_update(self.targets.read_value(), entries, target))
+        return index
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         self.priorities.assign_all(self.current_priorities())
@@ -38,21 +38,21 @@ class FullPrioritizedER(PrioritizedER):
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         # The tree's priorities are older than the last update, so a new tree is built.
         uniforms = self.streams.uniform(Purpose.OWN_DRAWS, (count,), step=step)
-        places, _ = draw_leaves(build_levels(self.current_priorities()), uniforms)
-        return self.replay.gather(places).state
+        indices, _ = draw_leaves(build_levels(self.current_priorities()), uniforms)
+        return self.replay.gather(indices).state
 
     def current_priorities(self) -> tf.Tensor:
-        """The priority of every stored transition at the current parameters, 0 at empty places: [S, C]."""
+        """The priority of every stored transition at the current parameters, 0 where there is none: [S, C]."""
 
         def priorities(start, size):
             stored = self.replay.block(start, size)
             target = tf.slice(self.targets.read_value(), [0, start], [self.streams.count, size])
-            return self.priority(target - self.learner.q_value(stored.state, stored.action))
+            return self.priority(target - self.learner.q_value(stored.state, stored.action), stored)
 
         is_stored = tf.range(self.replay.capacity) < self.replay.size
         return tf.where(is_stored, self._map_stored(priorities), 0.0)
 
-    def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
+    def after_update(self, indices: tf.Tensor, td_error: tf.Tensor, batch: Transition) -> None:
         call_where(self.learner.target_has_moved(), self._renew_targets)
 
     def _renew_targets(self) -> None:

@@ -17,16 +17,16 @@ class LaBER(ER):
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         purposes = Purpose.UNIFORM_BATCH, Purpose.PRIORITIZED_BATCH
-        places, weight = self.draw_by_priority(purposes, self.settings.batch_size, step, k)
-        return places, weight if self.settings.importance_weights else tf.ones([])
+        indices, weight = self.draw_by_priority(purposes, self.settings.batch_size, step, k)
+        return indices, weight if self.settings.importance_weights else tf.ones([])
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:
         # p* is drawn with the same purpose, so both share random numbers. A change would alter published runs.
-        places, _ = self.draw_by_priority((Purpose.OWN_DRAWS, Purpose.IDEAL_DRAWS), count, step)
-        return self.replay.gather(places).state
+        indices, _ = self.draw_by_priority((Purpose.OWN_DRAWS, Purpose.IDEAL_DRAWS), count, step)
+        return self.replay.gather(indices).state
 
     def draw_by_priority(self, purposes, count: int, step, inner=0) -> tuple[tf.Tensor, tf.Tensor]:
-        """Draws `count` places by |delta| from a uniform batch, with their importance weights: [S, count] each."""
+        """Draws `count` indices by |delta| from a uniform batch, with their importance weights: [S, count] each."""
         size = self.settings.large_batch * count
         large = self.streams.integers(purposes[0], (size,), self.replay.size, step=step, inner=inner)
         priority = tf.abs(self.learner.td_error(self.replay.gather(large)))  # [S, size]

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from dyna_td.agents.schaul_prioritized_er import SchaulPrioritizedER
+from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose
 
 
@@ -18,7 +19,7 @@ class LAP(SchaulPrioritizedER):
         uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (self.settings.batch_size,), step=step, inner=k)
         return self.priorities.draw(uniforms)[0], tf.ones([])
 
-    def priority(self, td_error: tf.Tensor) -> tf.Tensor:
+    def priority(self, td_error: tf.Tensor, batch: Transition) -> tf.Tensor:
         return lap_priority(td_error, self.settings.priority_exponent)
 
     def loss(self, td_error: tf.Tensor) -> tf.Tensor:

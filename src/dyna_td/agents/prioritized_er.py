@@ -22,10 +22,10 @@ class PrioritizedER(ER):
         self.priorities = SumTree(streams.count, self.replay.capacity)
 
     def observe(self, transition: Transition) -> tf.Tensor:
-        place = super().observe(transition)
+        index = super().observe(transition)
         td_error = self.learner.td_error(transition)  # [S, 1]
-        self.priorities.assign(tf.fill(td_error.shape, place), self.priority(td_error))
-        return place
+        self.priorities.assign(tf.fill(td_error.shape, index), self.priority(td_error, transition))
+        return index
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         half = self.settings.batch_size // 2
@@ -34,11 +34,11 @@ class PrioritizedER(ER):
         uniform, weight = super().draw(step, k)
         return tf.concat([prioritized, uniform[:, half:]], axis=1), weight
 
-    def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        self.priorities.assign(places, self.priority(td_error))
+    def after_update(self, indices: tf.Tensor, td_error: tf.Tensor, batch: Transition) -> None:
+        self.priorities.assign(indices, self.priority(td_error, batch))
 
-    def priority(self, td_error: tf.Tensor) -> tf.Tensor:
-        """|delta|^alpha: [S, B] -> [S, B]; alpha is 1 in the paper."""
+    def priority(self, td_error: tf.Tensor, batch: Transition) -> tf.Tensor:
+        """|delta|^alpha of the transitions `batch`, whose TD errors are [S, B]: [S, B]; alpha is 1 in the paper."""
         return tf.abs(td_error) ** self.settings.priority_exponent
 
     def sample_states(self, step: tf.Tensor, count: int) -> tf.Tensor:

@@ -22,16 +22,16 @@ class SchaulPrioritizedER(PrioritizedER):
         self.largest = tf.Variable(tf.ones([streams.count]), trainable=False)  # p_1 = 1
 
     def observe(self, transition: Transition) -> tf.Tensor:
-        place = self.replay.add(transition)
-        self.priorities.assign(tf.fill([self.streams.count, 1], place), self.largest[:, None])
-        return place
+        index = self.replay.add(transition)
+        self.priorities.assign(tf.fill([self.streams.count, 1], index), self.largest[:, None])
+        return index
 
     def draw(self, step: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         # Stratified: one draw from each of b equal shares of the total (Appendix B.2.1).
         b = self.settings.batch_size
         uniforms = self.streams.uniform(Purpose.PRIORITIZED_BATCH, (b,), step=step, inner=k)
-        places, priorities = self.priorities.draw((tf.range(b, dtype=tf.float32) + uniforms) / b)
-        return places, self.importance_weights(priorities, step)
+        indices, priorities = self.priorities.draw((tf.range(b, dtype=tf.float32) + uniforms) / b)
+        return indices, self.importance_weights(priorities, step)
 
     def importance_weights(self, priorities: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         """(N P(i))^-beta, relative to the largest of the mini-batch: [S, b] -> [S, b]."""
@@ -40,10 +40,10 @@ class SchaulPrioritizedER(PrioritizedER):
         weight = (tf.cast(self.replay.size, tf.float32) * probability) ** -beta
         return weight / tf.reduce_max(weight, axis=1, keepdims=True)
 
-    def after_update(self, places: tf.Tensor, td_error: tf.Tensor) -> None:
-        priority = self.priority(td_error)
-        self.priorities.assign(places, priority)
+    def after_update(self, indices: tf.Tensor, td_error: tf.Tensor, batch: Transition) -> None:
+        priority = self.priority(td_error, batch)
+        self.priorities.assign(indices, priority)
         self.largest.assign(tf.maximum(self.largest, tf.reduce_max(priority, axis=1)))
 
-    def priority(self, td_error: tf.Tensor) -> tf.Tensor:
+    def priority(self, td_error: tf.Tensor, batch: Transition) -> tf.Tensor:
         return (tf.abs(td_error) + PRIORITY_FLOOR) ** self.settings.priority_exponent

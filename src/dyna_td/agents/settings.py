@@ -1,63 +1,44 @@
-"""Settings of single agents. Other agents have those of their learner, with or without search control."""
+"""Settings of single agents, which `registry` composes with those of their learner, with or without search control.
+
+So an agent has them with deep Q-learning and with DDPG. Other agents have only their learner's.
+"""
 
 from dataclasses import dataclass
 
-from dyna_td.settings import DDPGSettings, DQNSettings, DynaSettings, number, other_default
+from dyna_td.settings import DynaSettings, number, other_default
 
 MAX_EXPONENT = 2  # a priority's: with a larger one, priorities overflow float32 before squared TD errors do
 
 
 @dataclass(frozen=True)
-class _Prioritized:
+class PrioritizedSettings:
+    """Settings of PrioritizedER and FullPrioritizedER."""
+
     priority_exponent: float = number(1.0, "exponent of the priorities |delta|", "paper", 0, MAX_EXPONENT)
 
 
 @dataclass(frozen=True)
-class PrioritizedSettings(_Prioritized, DQNSettings):
-    """Settings of PrioritizedER and FullPrioritizedER."""
+class SchaulSettings:
+    """Settings of SchaulPrioritizedER."""
 
-
-@dataclass(frozen=True)
-class DDPGPrioritizedSettings(_Prioritized, DDPGSettings):
-    """Settings of PrioritizedER on action vectors."""
-
-
-@dataclass(frozen=True)
-class _Schaul:
     priority_exponent: float = number(
         0.6, "exponent of the priorities |delta|", "Schaul et al., Table 3", 0, MAX_EXPONENT
     )
 
 
 @dataclass(frozen=True)
-class SchaulSettings(_Schaul, DQNSettings):
-    """Settings of SchaulPrioritizedER."""
+class LAPSettings:
+    """Settings of LAP and PAL, as in the authors' TD3. On Atari they use exponent 0.6 and a Huber loss 0.01 wide."""
 
-
-@dataclass(frozen=True)
-class DDPGSchaulSettings(_Schaul, DDPGSettings):
-    """Settings of SchaulPrioritizedER on action vectors."""
-
-
-@dataclass(frozen=True)
-class _LAP:
     priority_exponent: float = number(
         0.4, "exponent of LAP's priorities max(|delta|, 1)", "Fujimoto et al.", 0, MAX_EXPONENT
     )
 
 
 @dataclass(frozen=True)
-class LAPSettings(_LAP, DQNSettings):
-    """Settings of LAP and PAL, as in the authors' TD3. On Atari they use exponent 0.6 and a Huber loss 0.01 wide."""
+class LaBERSettings:
+    """Settings of LaBER."""
 
-
-@dataclass(frozen=True)
-class DDPGLAPSettings(_LAP, DDPGSettings):
-    """Settings of LAP and PAL on action vectors."""
-
-
-@dataclass(frozen=True)
-class _LaBER:
     large_batch: int = number(4, "size of the uniform batch, in mini-batches", "Lahire et al.", 1, 99)
     importance_weights: bool = number(
         True, "True: importance weights give ER's gradient in expectation", "Lahire et al."
@@ -65,17 +46,7 @@ class _LaBER:
 
 
 @dataclass(frozen=True)
-class LaBERSettings(_LaBER, DQNSettings):
-    """Settings of LaBER."""
-
-
-@dataclass(frozen=True)
-class DDPGLaBERSettings(_LaBER, DDPGSettings):
-    """Settings of LaBER on action vectors."""
-
-
-@dataclass(frozen=True)
-class LongChainSettings(DynaSettings):
+class LongChainSettings:
     """Settings of Dyna-TD-Long, whose chains become stationary before their states count (paper, Section 4.2)."""
 
     chain_steps: int = other_default(DynaSettings, "chain_steps", 1_000)
@@ -83,7 +54,7 @@ class LongChainSettings(DynaSettings):
 
 
 @dataclass(frozen=True)
-class FrequencySettings(DynaSettings):
+class FrequencySettings:
     """Settings of Dyna-Frequency: tanh, which has higher derivatives (paper), and the chains' step size (code)."""
 
     activation: str = other_default(DynaSettings, "activation", "tanh")
@@ -91,7 +62,7 @@ class FrequencySettings(DynaSettings):
 
 
 @dataclass(frozen=True)
-class IdealStatesSettings(DynaSettings):
+class IdealStatesSettings:
     """Settings of the ablation `IdealStates`: rare fills with many states, and a queue of five fills.
 
     p* is too costly to compute at every step, and soon outdated.
@@ -103,7 +74,7 @@ class IdealStatesSettings(DynaSettings):
 
 
 @dataclass(frozen=True)
-class FrozenSettings(DynaSettings):
+class FrozenSettings:
     """Settings of Dyna-TD with measurements on its last Q, by its learned model."""
 
     model: str = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
@@ -117,7 +88,9 @@ class FrozenSettings(DynaSettings):
 
 
 @dataclass(frozen=True)
-class _WarmUp:
+class WarmUpSettings:
+    """Settings of an agent with another warm-up."""
+
     warm_up_goal: str = number(
         "hidden",
         "what the warm-up shows of the goal: hidden, shown (one scripted episode), last (its last transition), walk (a "
@@ -128,17 +101,12 @@ class _WarmUp:
 
 
 @dataclass(frozen=True)
-class WarmUpSettings(_WarmUp, DQNSettings):
-    """Settings of ER with another warm-up."""
-
-
-@dataclass(frozen=True)
-class PrioritizedWarmUpSettings(_Prioritized, WarmUpSettings):
+class PrioritizedWarmUpSettings(PrioritizedSettings, WarmUpSettings):
     """Settings of PrioritizedER with another warm-up."""
 
 
 @dataclass(frozen=True)
-class DynaWarmUpSettings(_WarmUp, DynaSettings):
+class DynaWarmUpSettings(WarmUpSettings):
     """Settings of a Dyna agent with another warm-up."""
 
     termination: str = number(

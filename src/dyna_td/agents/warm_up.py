@@ -21,8 +21,8 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled
 from dyna_td.settings import ControlSettings
 
-LONGEST = 200  # most steps of the demonstration
-_MOST = 2**21  # most steps of the random walk, which needs some ten thousand on average
+LONGEST = 200  # steps of the demonstration at most
+MAX_WALK = 2**21  # steps of the random walk, which needs some ten thousand on average
 _WALK = 2**12 - 1  # inner step of the walk's draws, which no simulated mini-batch has
 
 
@@ -156,7 +156,9 @@ def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
     start = space.reset(tf.fill([count, space.reset_dim], 0.5)) if hasattr(space, "reset") else None
     empty = [tf.zeros([count, LONGEST, *shape], kind) for shape, kind in _parts(space.state_dim)]
     first = (tf.constant(0), start, tf.zeros([count], tf.int32), *empty)
-    _, _, *found = tf.while_loop(lambda t, _, __, *walk: tf.reduce_any(walks(walk[-1])) & (t < _MOST), advance, first)
+    _, _, *found = tf.while_loop(
+        lambda t, _, __, *walk: tf.reduce_any(walks(walk[-1])) & (t < MAX_WALK), advance, first
+    )
     return tuple(found)
 
 

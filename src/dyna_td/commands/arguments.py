@@ -10,6 +10,7 @@ from dataclasses import Field, fields
 
 from dyna_td import own_agents, registry
 from dyna_td.errors import UserError
+from dyna_td.evidence import labels
 from dyna_td.plan import plans
 from dyna_td.settings import MAX_SEEDS, MAX_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
@@ -74,7 +75,7 @@ def adopt_own_agent(words: Sequence[str]) -> None:
 
 def agents(names: Iterable[str]) -> str:
     """A line on each agent or learner."""
-    return "\n".join(f"  {name:23} {registry.summary(name)}" for name in names)
+    return "\n".join(f"  {name:23} {labels.summary(name)}" for name in names)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from dyna_td.errors import UserError
 from dyna_td.plan import costs, plans
 from dyna_td.records import metrics
 
-_MOST_RUNS = 50  # listed one by one
+_MAX_RUNS = 50  # listed one by one
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def _list(options: argparse.Namespace) -> None:
         for figure in plan.drawn.values()
     }
     runs = _with(options.words, [line for lines in shown.values() for line in lines])
-    if len(runs) > _MOST_RUNS:
+    if len(runs) > _MAX_RUNS:
         counts = {name: len(set(lines) & set(runs)) for name, lines in shown.items()}
         words = " ".join(options.words)
         runs = [f"  {name}: runs: {n}; `list {name} {words}` shows them" for name, n in counts.items() if n]

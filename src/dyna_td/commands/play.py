@@ -84,10 +84,10 @@ def _show(policy: Policy, seed: int, options: argparse.Namespace) -> None:
 
 
 def _explain(policy: Policy, seed: int, path: Path) -> None:
-    from dyna_td.playing import explain  # imported here: it may load TensorFlow
+    from dyna_td.playing import pictures  # imported here: drawing takes a moment
 
     if path.suffix not in (".png", ".gif", ".mp4"):
         raise UserError(f"--explain is {str(path)!r}, expected a name that ends in .png, .gif or .mp4.")
     require_writable(path)
-    explain.write(policy, seed, path, lambda line: print(line, flush=True))
+    pictures.write(policy, seed, path, lambda line: print(line, flush=True))
     print(path)

@@ -124,8 +124,7 @@ def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
 
 
 def _run(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale)
-    run = plan.run(options.name)
+    plan, run = plans.load_run(options.scale, options.name)
     selection = _selection_of(plan, run) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
     if plan.scale == "quick":  # beginnings of published runs
@@ -180,8 +179,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
 
 
 def _select(options: argparse.Namespace) -> None:
-    plan = plans.load_plan(options.scale)
-    run = plan.run(options.name)
+    plan, run = plans.load_run(options.scale, options.name)
     candidates = plan.selection_runs(run)
     if not candidates:
         raise UserError(f"{run.name} has one learning rate: there is nothing to select.")

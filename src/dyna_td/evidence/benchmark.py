@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from dyna_td.envs import KNOWN
 from dyna_td.evidence.statistics import LEVEL
 from dyna_td.plan.planned import Plan
 from dyna_td.records import published, results
 from dyna_td.records.results import naming_damage
 
 FIGURES = ("figure_4", "figure_12")
-# The lowest and the highest return of an episode.
-RETURNS = {"MountainCar-v0": (-2000, 0), "GridWorld": (-2000, 0), "Acrobot-v1": (-500, 0), "CartPole-v1": (0, 500)}
 RESAMPLES = 1_999
 _SEED = 20_220_802
 
@@ -43,7 +42,7 @@ def scores(plan: Plan, directory: Path = published.DIRECTORY) -> dict[str, np.nd
         with naming_damage(path, published.again(path)):
             table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")
         for key, panel in plan.figure(name).panels.items():
-            low, high = RETURNS[panel.run.environment]
+            low, high = KNOWN[panel.run.environment].returns
             panels.append((table.loc[key].dropna(axis="columns") - low) / (high - low))
     shared = [curve for curve in panels[0] if all(curve in panel for panel in panels)]
     return {curve: np.stack([panel[curve].to_numpy() for panel in panels]) for curve in shared}

@@ -1,6 +1,8 @@
 """The names that pages and pictures give to agents, verdicts, tasks and windows."""
 
+from dyna_td import registry
 from dyna_td.evidence.outcomes import VERDICTS
+from dyna_td.records.sources import docstring
 
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")
@@ -11,35 +13,11 @@ CURVES = {
     "full_prioritized_l2": "Full-PrioritizedL2",
     "cubic": "Cubic",
     "power4": "Power4",
-    # Agents without a model.
-    "er": "ER",
-    "prioritized_er": "PrioritizedER",
-    "full_prioritized_er": "Full-PrioritizedER",
-    "schaul_prioritized_er": "Schaul's PER",
-    "laber": "LaBER",
+    **{name: agent.label for name, agent in registry.AGENTS.items() if agent.label},
+    # Agents with other settings.
     "laber_unweighted": "LaBER without weights",
-    "lap": "LAP",
-    "pal": "PAL",
-    "cubic_dqn": "ER, cubic loss",
-    "mixed_dqn": "ER, mixed loss",
-    "huber_dqn": "ER, Huber's loss",
-    # Agents with a model.
-    "dyna_td": "Dyna-TD",
-    "dyna_td_long": "Dyna-TD-Long",
     "dyna_td_algorithm_4": "Dyna-TD, Algorithm 4",
     "dyna_td_langevin": "Dyna-TD, Langevin rule",
-    "dyna_value": "Dyna-Value",
-    "dyna_frequency": "Dyna-Frequency",
-    "descend_td": "descend the TD error",
-    "descend_value": "descend V",
-    "moving_target": "y not constant",
-    "random_sign": "random sign",
-    "random_sign_each_step": "random sign, each step",
-    "random_direction": "random direction",
-    "noise_only": "noise only",
-    "uniform_states": "uniform states",
-    "replayed_states": "states of ER",
-    "ideal_states": "states from p*",
 }
 
 MODELS = {"learned": "learned model", "blind": "blind"}  # what ends the key of a curve whose model is not the true one
@@ -57,3 +35,15 @@ def task(environment: str) -> str:
 def name_of(curve: str) -> str:
     """The name of a curve's agent, with its model if that is not the true one; an unknown key is its own name."""
     return CURVES.get(curve, curve)
+
+
+def summary(agent: str) -> str:
+    """A line on an agent or learner: the summary of its class, or of its settings if an earlier agent has the class."""
+    if agent in registry.LEARNERS:
+        text = docstring(registry.LEARNERS[agent])
+    else:
+        entry = registry.AGENTS[agent]
+        is_first = next(name for name, other in registry.AGENTS.items() if other.path == entry.path) == agent
+        text = docstring(entry.path) if is_first else entry.settings.__doc__ or ""
+    words = " ".join(text.partition("\n\n")[0].split())
+    return words.removeprefix("This is ").removeprefix("Settings of ")

@@ -43,8 +43,8 @@ class Replay(tf.Module):
         return tf.cast(tf.minimum(self._added, self.capacity), tf.int32)
 
     def add(self, transition: Transition) -> tf.Tensor:
-        """Stores one transition a seed (B = 1) and returns its place: int32 scalar."""
-        place = tf.cast(self._added % self.capacity, tf.int32)
+        """Stores one transition a seed (B = 1) and returns its index: int32 scalar."""
+        index = tf.cast(self._added % self.capacity, tf.int32)
         row = tf.concat(
             [
                 transition.state,
@@ -56,22 +56,22 @@ class Replay(tf.Module):
             axis=-1,
         )  # [S, 1, 2 d + a + 2]
         seeds = tf.range(row.shape[0])
-        places = tf.stack([seeds, tf.fill([row.shape[0]], place)], axis=-1)
-        self._rows.assign(tf.tensor_scatter_nd_update(self._rows.read_value(), places, row[:, 0]))
+        entries = tf.stack([seeds, tf.fill([row.shape[0]], index)], axis=-1)
+        self._rows.assign(tf.tensor_scatter_nd_update(self._rows.read_value(), entries, row[:, 0]))
         self._added.assign_add(1)
-        return place
+        return index
 
-    def gather(self, places: tf.Tensor) -> Transition:
+    def gather(self, indices: tf.Tensor) -> Transition:
         """The transitions at int32 [S, B]."""
         # read_value: gathering from the variable itself has no XLA kernel.
-        return self._unpack(tf.gather_nd(self._rows.read_value(), places[..., None], batch_dims=1))
+        return self._unpack(tf.gather_nd(self._rows.read_value(), indices[..., None], batch_dims=1))
 
-    def place_of(self, ages: tf.Tensor) -> tf.Tensor:
-        """The places of the transitions of these ages (0 is the newest): int32, in the shape of `ages`."""
+    def index_of(self, ages: tf.Tensor) -> tf.Tensor:
+        """The indices of the transitions of these ages (0 is the newest): int32, in the shape of `ages`."""
         return tf.cast((self._added - 1 - tf.cast(ages, tf.int64)) % self.capacity, tf.int32)
 
     def block(self, start: tf.Tensor, length: int) -> Transition:
-        """The transitions at places start, ..., start + length - 1, empty places included."""
+        """The transitions at indices start, ..., start + length - 1, unused ones included."""
         rows = self._rows.read_value()
         return self._unpack(tf.slice(rows, [0, start, 0], [rows.shape[0], length, rows.shape[2]]))
 

@@ -81,8 +81,8 @@ class SumTree(tf.Module):
         seed = tf.broadcast_to(tf.range(leaves.shape[0])[:, None], leaves.shape)
         for level in self._levels:
             node, child = leaves // WIDTH, leaves % WIDTH
-            place = tf.stack([seed, node, child], axis=-1)
-            level.assign(tf.tensor_scatter_nd_update(level.read_value(), place, priorities))
+            entries = tf.stack([seed, node, child], axis=-1)
+            level.assign(tf.tensor_scatter_nd_update(level.read_value(), entries, priorities))
             children = tf.gather_nd(level.read_value(), node[..., None], batch_dims=1)  # [S, B, WIDTH]
             leaves, priorities = node, total(children)
 

@@ -42,6 +42,7 @@ KINDS = {
     "langevin_constant_y": ("langevin", 0.0, False),
     "langevin_small_steps": ("langevin", SMALL_STEP, True),
 }
+ONLINE_KINDS = tuple(kind for kind, (rule, _, _) in KINDS.items() if RULES[rule].online)
 
 
 class FrozenQ(tf.Module):
@@ -143,13 +144,13 @@ class FrozenQ(tf.Module):
     def _chain(self, kind: str, number: int) -> Callable:
         """A function that takes a step of `kind` by its rule.
 
-        Every state counts, except where the chain starts anew. Parts of a gradient that are not finite become 0.
+        Every state counts, except where the chain restarts. Parts of a gradient that are not finite become 0.
         """
         name, step_size, through_y = self.kinds[kind]
         rule, d = self._rule(name, step_size), self.twin.state_dim
 
         def advance(state, t):
-            slope = as_rows(self.slope(as_columns(state), through_y, online=name == "algorithm_4"))
+            slope = as_rows(self.slope(as_columns(state), through_y, RULES[name].online))
             slope = tf.where(tf.math.is_finite(slope), slope, 0.0)
             normals = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (self.chains, 2 * d), step=t, inner=number)
             noise, restart_noise = _flat(normals[..., :d]), _flat(normals[..., d:])
@@ -174,8 +175,8 @@ class FrozenQ(tf.Module):
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts its chains too: [S, C, d]."""
         replay = self.agent.replay
-        places = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (self.chains,), replay.size, step=t, inner=number)
-        return replay.gather(places).state
+        indices = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (self.chains,), replay.size, step=t, inner=number)
+        return replay.gather(indices).state
 
     def _ideal_draws(self) -> Callable:
         """A function that draws states from |delta| of the cells; in expectation, no sampler fits better."""
@@ -268,14 +269,14 @@ class FrozenQ(tf.Module):
 
 
 def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error: np.ndarray) -> dict[str, np.ndarray]:
-    """How closely visits [S, cells] follow |delta|: `online_error` for `algorithm_4`, `error` for the rest; each [S].
+    """How closely visits [S, cells] follow |delta|: `online_error` for `ONLINE_KINDS`, `error` for the rest; each [S].
 
     A chain that leaves the square at every step has no state in it. Its exponent is NaN. Its total variation is 1: it
     shares no cell with |delta|.
     """
     metrics = {"variation_uniform": densities.total_variation(1.0 / error.shape[1], densities.power_density(error))}
     for kind, counts in visits.items():
-        climbed = online_error if kind == "algorithm_4" else error
+        climbed = online_error if kind in ONLINE_KINDS else error
         with np.errstate(invalid="ignore"):
             shares = counts / counts.sum(axis=1, keepdims=True)
         beta = densities.fitted_exponent(shares, climbed)

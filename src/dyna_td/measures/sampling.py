@@ -101,7 +101,7 @@ class SamplingDistributions(tf.Module):
         replay = self.agent.replay
         held = tf.maximum(tf.minimum(replay.size, newest or replay.capacity), 1)
         ages = self.streams.integers(purpose, (DRAWS,), held, step=step)
-        return replay.gather(replay.place_of(ages)).state
+        return replay.gather(replay.index_of(ages)).state
 
     def draw_ideal(self, ideal: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         """The histogram of a perfect sampler, 3000 draws from p* itself: [S, 2500] -> [S, 2500]."""

@@ -18,7 +18,7 @@ from dyna_td.settings import DQNSettings
 def agents(facts: Facts | None = None) -> str:
     """A line for each agent and learner, with a link to its code."""
     names = [*registry.AGENTS, *registry.LEARNERS]
-    rows = [[f"[{name}](../{_source(name)})", escaped(registry.summary(name))] for name in names]
+    rows = [[f"[{name}](../{_source(name)})", escaped(labels.summary(name))] for name in names]
     return table(["agent", "in short"], rows)
 
 
@@ -30,7 +30,7 @@ def page(facts: Facts, agent: str) -> str:
     in_code = "\n\n".join(filter(None, map(docstring, (entry.path.partition(":")[0], entry.path))))
     parts = [
         f"# {labels.CURVES.get(agent, agent)}",
-        f"`{agent}`: {escaped(registry.summary(agent))}",
+        f"`{agent}`: {escaped(labels.summary(agent))}",
         "## Usage",
         f"```console\n{command} --output results/{agent}.csv\n```",
         f"## In `{_source(agent)}`",

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dyna_td import envs
 from dyna_td.evidence import labels, statistics
-from dyna_td.evidence.benchmark import RETURNS
 from dyna_td.evidence.scores import Measured, score
 from dyna_td.evidence.statistics import half_width
 from dyna_td.pages.facts import Facts
@@ -48,7 +48,7 @@ _REPLACES = {
     "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
     "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
 }
-RANGES = {environment: high - low for environment, (low, high) in RETURNS.items()}  # the width of returns
+RANGES = {name: np.ptp(known.returns) for name, known in envs.KNOWN.items() if known.returns}  # returns span as much
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _WITH_BEST = ("er", "prioritized_er", "cubic_dqn", "pal")  # agents of `when` whose best seed bounds a world's returns
 _COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it

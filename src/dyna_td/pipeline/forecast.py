@@ -76,7 +76,7 @@ class Forecast:
 
     def __init__(self, trainings: dict[int, Training], cores: int):
         self.trainings, self.cores = trainings, cores
-        self._speed = Speed()  # of all jobs
+        self._speed = Speed()  # all jobs together
         self._starts: list[float] = []  # seconds from a job's start to its first step
 
     def note(self, key: int, done: int, now: float) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from dyna_td.errors import UserError
 
 PATH = Path(".snakemake") / "pipeline.lock"
-_REFUSALS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # of file systems that have no locks
+_REFUSALS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # raised by file systems that have no locks
 PIPELINE = "another pipeline is at work in this folder"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.own_agents import require_agent
 from dyna_td.plan.planned import Figure, Panel, Plan, Scale, kind_of
-from dyna_td.plan.yaml_files import read_checked
+from dyna_td.plan.yaml_files import check, read_checked, read_unchecked
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import require_metric
@@ -41,25 +41,37 @@ STUDIES = tuple(
 LONGEST_RUN_NAME = 200  # characters; file systems allow 255 bytes, and suffixes need some of them
 
 
-def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
-    """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake."""
+def load_plan(scale: str, directory: Path = DIRECTORY, run: str = "") -> Plan:
+    """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake.
+
+    With the name of a `run` it plans only the panels of that run's environment, for a job that needs no others.
+    """
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     declared = dict(scales[require_choice(scale, scales, "scale")])
     # All keys but these are extents, by kind of environment.
     others = {each.name: declared.pop(each.name) for each in fields(Scale)[2:] if each.name in declared}
     scope = Scale(scale, declared, **others)
 
-    def read(names: Iterable[str]) -> dict[str, Figure]:
+    def planned(names: Iterable[str]) -> dict[str, Figure]:
         paths = {name: Path(directory) / f"{name}.yaml" for name in names}
-        return {name: _read_figure(name, path, scope) for name, path in paths.items() if path.exists()}
+        found = (_read_figure(name, path, scope, run) for name, path in paths.items() if path.exists())
+        return {figure.name: figure for figure in found if figure}
 
-    figures, studies = read(FIGURES_OF_THE_PAPER), read(STUDIES)
+    figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
     for kind, extent in scope.extents.items():
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
     return Plan(scope, figures, studies)
+
+
+def load_run(scale: str, name: str) -> tuple[Plan, Run]:
+    """The run called `name`, and the part of the plan that its job needs; raises UserError for an unknown name."""
+    plan = load_plan(scale, run=name)
+    if name not in plan.all_runs:
+        plan = load_plan(scale)  # its error names the nearest of all runs
+    return plan, plan.run(name)
 
 
 @contextmanager
@@ -71,8 +83,13 @@ def _at(place: str) -> Iterator[None]:
         raise UserError(f"{place}: {error}") from error
 
 
-def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
-    content = read_checked(path, "figure")
+def _read_figure(name: str, path: Path, scale: Scale, run: str) -> Figure | None:
+    content = read_unchecked(path)
+    if run and isinstance(content, dict) and isinstance(panels := content.get("panels"), dict):
+        content["panels"] = {key: panel for key, panel in panels.items() if _may_show(panel, run)}
+        if not content["panels"]:
+            return None
+    check(content, "figure", str(path))
     max_steps = scale.fewer_steps.get(name, LARGEST)
     panels = {}
     for key, panel in content["panels"].items():
@@ -83,6 +100,11 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
             panels[key] = replace(read, key=key, title=title, axes=axes, **shown)
     return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("columns"))
+
+
+def _may_show(panel: object, run: str) -> bool:
+    """Whether a panel, not yet checked, has the environment of the run of this name, or is no panel at all."""
+    return not isinstance(panel, dict) or run.startswith(f"{panel.get('environment')}/")
 
 
 def _filled(text: str, runs: Collection[Run]) -> str:
@@ -199,7 +221,7 @@ def _share_runs(figures: Iterable[Figure]) -> None:
         run = panel.curves[key]
         while lacks := _lacks(first := shared.setdefault(run.name, run), run, panel):
             run = panel.curves[key] = replace(run, apart="-".join(filter(None, (run.apart, *lacks))))
-        if run.steps > first.steps:  # of two beginnings, the longer one
+        if run.steps > first.steps:  # the longer one of two beginnings
             shared[run.name] = first.beginning(run.steps)
     for _, panel, key in places:
         own = panel.curves[key]

@@ -50,8 +50,15 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _number)
 
 def read_checked(path: Path, definition: str) -> dict:
     """The contents of the YAML file at `path`; raises UserError unless they are valid under `definition`."""
+    content = read_unchecked(path)
+    check(content, definition, str(path))
+    return content
+
+
+def read_unchecked(path: Path) -> Any:
+    """The contents of the YAML file at `path`, unchecked; raises UserError if it cannot be read."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; write the file, or get it back with git.") from error
     except (yaml.YAMLError, ValueError) as error:
@@ -59,8 +66,6 @@ def read_checked(path: Path, definition: str) -> dict:
         where = f" at line {mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", None) or error).split())
         raise UserError(f"{path} is not valid YAML{where}: {problem}.") from error
-    check(content, definition, str(path))
-    return content
 
 
 def check(content: object, definition: str, where: str) -> None:

@@ -16,7 +16,7 @@ class FrozenProgram(TwinProgram):
         super().__init__(run)
         self.last_step = run.steps
         self.seeds = run.seeds
-        self.restless: dict[int, list[str]] = {}  # by seed, the kinds of chains that start anew at every step
+        self.always_restarting: dict[int, list[str]] = {}  # by seed, the kinds of chains that restart at every step
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """See `Program.measure`."""
@@ -28,13 +28,13 @@ class FrozenProgram(TwinProgram):
         numbers, visited = probe.measure(self.step.read_value())
         is_trained = np.isfinite(numbers["variation_uniform"])
         for kind in probe.kinds:
-            for place in (is_trained & np.isnan(numbers[f"beta_{kind}"])).nonzero()[0]:
-                self.restless.setdefault(self.seeds[place], []).append(kind)
+            for index in (is_trained & np.isnan(numbers[f"beta_{kind}"])).nonzero()[0]:
+                self.always_restarting.setdefault(self.seeds[index], []).append(kind)
         return metrics | {name: tf.constant(value, tf.float32) for name, value in numbers.items()}, states | visited
 
     def remarks(self) -> dict[int, str]:
-        """See `Program.remarks`: chains that start anew at every step."""
+        """See `Program.remarks`: chains that restart at every step."""
         return {
-            seed: f"seed {seed}: its long chains by {', '.join(kinds)} started anew at every step"
-            for seed, kinds in self.restless.items()
+            seed: f"seed {seed}: its long chains by {', '.join(kinds)} restarted at every step"
+            for seed, kinds in self.always_restarting.items()
         }

@@ -28,8 +28,8 @@ def warm_up_goals(environment: str, seeds: Sequence[int]) -> pd.DataFrame:
     program = TwinProgram(Run(environment, "er", settings, tuple(seeds), steps=steps, evaluate_every=steps))
     program.train(tf.constant(steps))
     ages = tf.range(steps)[::-1]  # the oldest transition first
-    places = tf.tile(program.agent.replay.place_of(ages)[None], [len(seeds), 1])
-    reached = program.agent.replay.gather(places).terminated.numpy() > 0  # [S, steps]
+    indices = tf.tile(program.agent.replay.index_of(ages)[None], [len(seeds), 1])
+    reached = program.agent.replay.gather(indices).terminated.numpy() > 0  # [S, steps]
     first = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, np.nan)
     columns = {"seed": list(seeds), "goals": reached.sum(axis=1), "first_goal_step": first}
     return pd.DataFrame({"environment": environment, **columns})

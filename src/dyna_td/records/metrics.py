@@ -46,7 +46,7 @@ DYNA_METRICS = {
     "chain_states": Metric("states", "states accepted into the search-control queue"),
     "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow"),
     "chain_nonfinite_gradients": Metric(
-        "steps", "chain steps whose gradient, or its length, was not finite: the chain starts anew"
+        "steps", "chain steps whose gradient, or its length, was not finite: the chain restarts"
     ),
     "queue_size": Metric("states", "states in the search-control queue now"),
 }

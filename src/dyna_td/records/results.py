@@ -26,7 +26,7 @@ from dyna_td.run import Run, describes_run
 DIRECTORY = Path("results")
 SWEEP = ".selection"  # suffix of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
-_KINDS = {"seed": "iu", "step": "iu", "value": "fiu"}  # of NumPy's types
+_KINDS = {"seed": "iu", "step": "iu", "value": "fiu"}  # kinds of NumPy's types
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
 CHECKSUMS = "checksums.json"  # beside tables: their checksums
 _OWN, _ZEROS = "json_sha256", "0" * 64  # a JSON file's checksum of itself, and what it covers in its place

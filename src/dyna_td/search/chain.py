@@ -31,7 +31,7 @@ class SearchControl(tf.Module):
     """Chains that fetch states, and their counters.
 
     Args:
-      settings: m, the chain's length, rule, step size, noise and distance of acceptance.
+      settings: k, the chain's length, rule, step size, noise and distance of acceptance.
       streams: the S seeds.
       space: the space of states (`envs.spaces.Space`).
     """
@@ -41,6 +41,7 @@ class SearchControl(tf.Module):
         self.settings = settings
         self.streams = streams
         self.space = space
+        self.rule = RULES[settings.search_control]
         self.visited = VisitedStates(streams.count, space.state_dim)
         self.counters = {
             name: tf.Variable(tf.zeros([streams.count], tf.int64), trainable=False, name=name) for name in COUNTERS
@@ -56,9 +57,10 @@ class SearchControl(tf.Module):
         gradient: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
         start: Callable[[tf.Tensor], tf.Tensor],
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Climbs until every seed has m states or its chain has made `chain_steps` steps; full chains make them all.
+        """Climbs until every seed has k states or its chain has made k_b steps; full chains make them all.
 
-        A cap on iterations bounds restarts that cost no step.
+        Letters are those of Algorithm 4: the loop ends at c = k accepted states or after i = k_b steps. A restart may
+        cost no step, so a cap on iterations bounds restarts.
 
         Args:
           step: the environment step.
@@ -67,52 +69,51 @@ class SearchControl(tf.Module):
           start: maps the chain's iteration to states where chains may start, [S, d].
 
         Returns:
-          States [S, m, d] and their number, int32 [S]. With full chains these are the last m accepted.
+          States [S, k, d] and their number, int32 [S]. With full chains these are the last k accepted.
         """
-        m, d, seeds = self.settings.states_per_fill, self.space.state_dim, self.streams.count
-        rule = RULES[self.settings.search_control](self.space, self.visited, self.settings)
-        states, count, used = tf.zeros([seeds, m, d]), tf.zeros([seeds], tf.int32), tf.zeros([seeds], tf.int32)
-        restarts, vanished, nonfinite = tf.zeros_like(used), tf.zeros_like(used), tf.zeros_like(used)
-        i = tf.constant(0)
-        state = rule.first(start(i), self._normals(step, i)[1])
+        k, d, seeds = self.settings.states_per_fill, self.space.state_dim, self.streams.count
+        rule = self.rule(self.space, self.visited, self.settings)
+        states, c, i = tf.zeros([seeds, k, d]), tf.zeros([seeds], tf.int32), tf.zeros([seeds], tf.int32)
+        restarts, vanished, nonfinite = tf.zeros_like(i), tf.zeros_like(i), tf.zeros_like(i)
+        iteration = tf.constant(0)
+        state = rule.first(start(iteration), self._normals(step, iteration)[1])
         if rule.continues:
             state = tf.where(self.has_begun, self.chain, state)
         last = state  # s tilde, the last accepted state
-        most_iterations = tf.minimum(MAX_ITERATIONS, MAX_ITERATIONS_A_STEP * chain_steps)
-        most = tf.int32.max if self.settings.full_chains else m
-        # Alg. 4: c < k and i < k_b. Its k is m here, and its i is `used`; our i also counts restarts that cost no step.
-        active = (count < most) & (used < chain_steps)
-        while tf.reduce_any(active) & (i < most_iterations):
-            slope, is_finite = _finite(gradient(state, i))
-            i += 1
-            noise, first_noise = self._normals(step, i)
+        max_iterations = tf.minimum(MAX_ITERATIONS, MAX_ITERATIONS_A_STEP * chain_steps)
+        max_states = tf.int32.max if self.settings.full_chains else k
+        active = (c < max_states) & (i < chain_steps)
+        while tf.reduce_any(active) & (iteration < max_iterations):
+            slope, is_finite = _finite(gradient(state, iteration))
+            iteration += 1
+            noise, first_noise = self._normals(step, iteration)
             moved, must_restart, is_flat = rule.move(state, slope, noise)
             restart = active & (must_restart | ~is_finite)
             distance = length(moved - last) / d**0.5
-            accept = active & ~restart & rule.accepts(distance, moved, used)
+            accept = active & ~restart & rule.accepts(distance, moved, i)
 
-            states = _put(states, tf.where(accept, count % m, -1), moved)
-            fresh = rule.first(start(i), first_noise)
+            states = _put(states, tf.where(accept, c % k, -1), moved)
+            fresh = rule.first(start(iteration), first_noise)
             state = _choose(restart, fresh, _choose(active, moved, state))
             last = _choose(restart, fresh, _choose(accept, moved, last))
-            count += _as_count(accept)
+            c += _as_count(accept)
             restarts += _as_count(restart)
             vanished += _as_count(active & is_finite & is_flat)
             nonfinite += _as_count(active & ~is_finite)
             # A gradient that is not finite costs a step, so that a diverged seed does not keep the others waiting.
             is_free = rule.restart_is_free & must_restart & is_finite
-            used += _as_count(active & ~is_free)
-            active = (count < most) & (used < chain_steps)
-        count = tf.minimum(count, m)
+            i += _as_count(active & ~is_free)
+            active = (c < max_states) & (i < chain_steps)
+        c = tf.minimum(c, k)
         if rule.continues:
             self._remember(state, chain_steps > 0)
-        self._count(used, restarts, count, vanished, nonfinite)
-        return states, count
+        self._count(i, restarts, c, vanished, nonfinite)
+        return states, c
 
-    def _normals(self, step, i) -> tuple[tf.Tensor, tf.Tensor]:
+    def _normals(self, step, iteration) -> tuple[tf.Tensor, tf.Tensor]:
         """The noise of a chain step and of a new start: [S, d] each."""
         d = self.space.state_dim
-        normals = self.streams.normal(Purpose.CHAIN_NOISE, (2 * d,), step=step, inner=i)
+        normals = self.streams.normal(Purpose.CHAIN_NOISE, (2 * d,), step=step, inner=iteration)
         if self.settings.chain_noise != 1.0:
             normals *= self.settings.chain_noise
         return normals[:, :d], normals[:, d:]
@@ -135,8 +136,8 @@ def _finite(slope: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _put(states: tf.Tensor, slot: tf.Tensor, state: tf.Tensor) -> tf.Tensor:
-    """The states [S, m, d] with `state` [S, d] at each seed's `slot` (int32 [S]); slot -1 changes nothing."""
-    is_taken = tf.one_hot(slot, states.shape[1], on_value=True, off_value=False, dtype=tf.bool)  # [S, m]
+    """The states [S, k, d] with `state` [S, d] at each seed's `slot` (int32 [S]); slot -1 changes nothing."""
+    is_taken = tf.one_hot(slot, states.shape[1], on_value=True, off_value=False, dtype=tf.bool)  # [S, k]
     return tf.where(is_taken[..., None], state[:, None], states)
 
 

@@ -17,7 +17,7 @@ class StateQueue(tf.Module):
     def __init__(self, seeds: int, capacity: int, state_dim: int):
         super().__init__()
         self.capacity = capacity
-        # The extra place takes the states beyond `count`, so that every fill is one scatter of the same shape.
+        # The extra entry takes the states beyond `count`, so that every fill is one scatter of the same shape.
         self._states = tf.Variable(tf.zeros([seeds, capacity + 1, state_dim]), trainable=False)
         self._added = tf.Variable(tf.zeros([seeds], tf.int64), trainable=False)
 
@@ -31,17 +31,17 @@ class StateQueue(tf.Module):
         seeds, m = states.shape[:2]
         number = tf.range(m)[None]  # [1, m]
         ring = (tf.cast(self._added % self.capacity, tf.int32)[:, None] + number) % self.capacity
-        place = tf.where(number < count[:, None], ring, self.capacity)  # [S, m]
-        seed = tf.broadcast_to(tf.range(seeds)[:, None], place.shape)
-        index = tf.stack([seed, place], axis=-1)
-        self._states.assign(tf.tensor_scatter_nd_update(self._states.read_value(), index, states))
+        indices = tf.where(number < count[:, None], ring, self.capacity)  # [S, m]
+        seed = tf.broadcast_to(tf.range(seeds)[:, None], indices.shape)
+        entries = tf.stack([seed, indices], axis=-1)
+        self._states.assign(tf.tensor_scatter_nd_update(self._states.read_value(), entries, states))
         self._added.assign_add(tf.cast(count, tf.int64))
 
     def gather(self, ages: tf.Tensor) -> tf.Tensor:
         """The states of these ages (int32 [S, B], 0 is the newest): [S, B, d]."""
         newest = tf.cast((self._added - 1) % self.capacity, tf.int32)
-        places = (newest[:, None] - ages) % self.capacity
-        return tf.gather_nd(self._states.read_value(), places[..., None], batch_dims=1)
+        indices = (newest[:, None] - ages) % self.capacity
+        return tf.gather_nd(self._states.read_value(), indices[..., None], batch_dims=1)
 
     def draw(self, streams: Streams, purpose: int, count: int, step, inner=0, newest: int | None = None):
         """Draws `count` states a seed uniformly from all or the `newest`: [S, count, d]; zeros from an empty queue."""

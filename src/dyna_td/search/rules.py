@@ -16,7 +16,7 @@ from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
 VANISHED = 1.0e-5  # a shorter gradient has no direction (code)
-SHORTEST_MOVE = 1.0e-5  # `released`: a chain that moves less is stuck and starts anew (code)
+SHORTEST_MOVE = 1.0e-5  # `released`: a chain that moves less is stuck and restarts (code)
 STEP_SIZE = 0.1  # alpha_h (paper)
 NOISE_SCALE = 0.05  # `released`: the noise, in standard deviations of the visited states (code)
 NOISE_VARIANCE = 0.01  # `algorithm_4`: the noise, in covariances of the visited states (paper)
@@ -27,7 +27,7 @@ class Proposal(NamedTuple):
     """A chain step that a rule proposes."""
 
     state: tf.Tensor  # [S, d]
-    restarts: tf.Tensor  # bool [S]: the chain starts anew: out of the box, or terminal or stuck under `released`
+    restarts: tf.Tensor  # bool [S]: the chain restarts: out of the box, or terminal or stuck under `released`
     is_flat: tf.Tensor  # bool [S]: the gradient is shorter than VANISHED; `released` tests Sigma g, and drops it
 
 
@@ -35,7 +35,7 @@ class Released:
     """The rule of the authors' code: steps of a fixed length along the gradient, plus noise, inside the box.
 
     The gradient is normalised, so only the sign of Dyna-TD's TD error matters: its chain ascends V where delta < 0, and
-    descends it where delta > 0. A chain starts anew when it no longer moves, and in a terminal state unless
+    descends it where delta > 0. A chain restarts when it no longer moves, and in a terminal state unless
     `queue_goals`.
 
     Args:
@@ -46,6 +46,8 @@ class Released:
 
     restart_is_free = False
     continues = False  # each fill starts a new chain
+    through_y = False  # the target y counts as constant in grad h
+    online = False  # y bootstraps from the target network
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
@@ -80,13 +82,15 @@ class Released:
 
 
 class Algorithm4:
-    """Algorithm 4 as printed: the plain gradient. A chain that leaves the state space starts anew, at no cost.
+    """Algorithm 4 as printed: the plain gradient. A chain that leaves the state space restarts, at no cost.
 
     Args: see `Released`.
     """
 
     restart_is_free = True
     continues = False
+    through_y = False
+    online = True
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space
@@ -122,6 +126,8 @@ class Langevin:
 
     restart_is_free = False
     continues = True
+    through_y = True
+    online = False
 
     def __init__(self, space, visited: VisitedStates, settings: SearchControlSettings):
         self.space = space

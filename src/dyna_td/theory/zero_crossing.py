@@ -8,7 +8,7 @@ becomes the greedy one. The gradient does not show a jump, so a chain that follo
 apart. `RIPPLED` is smooth and has eight zeros, two or three steps of the usual size apart.
 
 The rules are those of `search.rules` in plain NumPy, and every state inside counts. `released` has Sigma = 1, as on
-GridWorld, and never starts anew. `algorithm_4` has the variance of uniform states. A fourth rule is not in the paper:
+GridWorld, and never restarts. `algorithm_4` has the variance of uniform states. A fourth rule is not in the paper:
 the Metropolis-adjusted Langevin algorithm (Roberts and Tweedie, 1996). Its acceptance makes |delta| the stationary law
 at any step size.
 """
@@ -96,7 +96,7 @@ def released(error: TDError) -> Step:
 
 
 def algorithm_4(error: TDError) -> Step:
-    """x + 0.1 h'(x) + N(0, 0.01 var), var = 1/12; a chain that leaves the interval starts anew at a uniform state."""
+    """x + 0.1 h'(x) + N(0, 0.01 var), var = 1/12; a chain that leaves the interval restarts at a uniform state."""
 
     def step(x, rng):
         moved = x + 0.1 * error.slope(x) + 0.1 * np.sqrt(1 / 12) * rng.standard_normal(len(x))

@@ -86,4 +86,4 @@ class Checkpoint:
         remove_partial(self.path)
 
     def _refuse(self, why: str) -> None:
-        print(f"warning: the checkpoint {self.path} {why}; the training starts anew.", file=sys.stderr)
+        print(f"warning: the checkpoint {self.path} {why}; the training restarts.", file=sys.stderr)

@@ -23,7 +23,7 @@ class Interrupted(KeyboardInterrupt):
 
 def listen() -> None:
     """Makes the signals raise `Interrupted`; one that is ignored, as by `nohup`, stays ignored."""
-    for number in _heard():
+    for number in _handled():
         signal.signal(number, _interrupt)
 
 
@@ -31,7 +31,7 @@ def listen() -> None:
 def held(save: Callable[[], None]) -> Iterator[None]:
     """Holds a signal until the block ends, calls `save`, and then lets it act; a second signal acts at once."""
     asked: list[int] = []
-    before = {number: signal.getsignal(number) for number in _heard()}
+    before = {number: signal.getsignal(number) for number in _handled()}
 
     def give_back() -> None:
         for number, handler in before.items():
@@ -52,7 +52,7 @@ def held(save: Callable[[], None]) -> Iterator[None]:
         signal.raise_signal(asked[0])
 
 
-def _heard() -> list[int]:
+def _handled() -> list[int]:
     """The signals to handle; only Python's main thread gets them."""
     if threading.current_thread() is not threading.main_thread():
         return []

@@ -7,7 +7,7 @@ from dyna_td.errors import UserError
 from dyna_td.learning import memory
 from dyna_td.run import Run
 
-_COPIES = {"buffers": 2, "networks": 6}  # of networks: target, gradient, Adam's two means, and work space
+_COPIES = {"buffers": 2, "networks": 6}  # networks: target, gradient, Adam's two means, and work space
 
 
 def require_memory(run: Run, width: int) -> None:

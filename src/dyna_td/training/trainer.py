@@ -99,7 +99,7 @@ class _Training:
             try:
                 return self._train_from(self.checkpoint)
             except CannotResume as error:
-                print(f"warning: {error}; the training starts anew.", file=sys.stderr)
+                print(f"warning: {error}; the training restarts.", file=sys.stderr)
             self.logs = self._new_logs()
             return self._train_from(None)
         except KeyboardInterrupt as signal:

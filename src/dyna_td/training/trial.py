@@ -34,7 +34,7 @@ from dyna_td.settings import ControlSettings
 
 _COMPANIES = (0, 1, 2), (0, 3, 4)
 _STORED, _LEARNED, _UPDATES = 16, 2, 2  # transitions before learning, steps of learning, updates in each
-_MOST = {"queue_capacity": 1_000, "chain_steps": 4, "states_per_fill": 2}
+_MAX = {"queue_capacity": 1_000, "chain_steps": 4, "states_per_fill": 2}
 # Hooks that return a row for each seed.
 _HOOKS = {"draw", "mini_batch", "loss", "priority", "criterion_gradient", "start", "sample_states", "counters"}
 _ERRORS = np.linspace(-100, 100, 9, dtype=np.float32)  # TD errors with which priorities are tried
@@ -121,8 +121,8 @@ class _Trial:
         every = getattr(settings, "search_every", 1)
         self._step = -(-begins // every) * every
         # Small buffers, because a checksum reads them after each call; short chains, because they are slow here.
-        most = {"buffer_capacity": max(64, settings.warm_up_steps), **_MOST}
-        fewer = {name: min(size, getattr(settings, name)) for name, size in most.items() if hasattr(settings, name)}
+        largest = {"buffer_capacity": max(64, settings.warm_up_steps), **_MAX}
+        fewer = {name: min(size, getattr(settings, name)) for name, size in largest.items() if hasattr(settings, name)}
         steps = max(run.length, self._step + _LEARNED)
         small = replace(run, settings=replace(settings, **fewer), steps=steps, of_steps=0)
         self._agent: Any = make_agent(small, Streams(seeds), self._space)
@@ -133,10 +133,11 @@ class _Trial:
 
     def _learn(self, has_priority: bool) -> int:
         """Stores, learns and measures; returns the checksum at the end."""
-        if has_priority:
-            self._agent.priority(tf.tile(_ERRORS[None], [len(self._seeds), 1]))
         met = [_transitions(self._space, seed) for seed in self._seeds]
         stored = [tf.constant(np.stack(parts)) for parts in zip(*met, strict=True)]  # [S, count, ...]
+        if has_priority:
+            batch = Transition(*(part[:, : len(_ERRORS)] for part in stored))
+            self._agent.priority(tf.tile(_ERRORS[None], [len(self._seeds), 1]), batch)
         for t in range(_STORED + _LEARNED):
             self._agent.observe(Transition(*(part[:, t : t + 1] for part in stored)))
             if t >= _STORED:
@@ -168,7 +169,7 @@ class _Trial:
         return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in firsts))
 
     def _require_good(self, hook: str, given: list, result: Any) -> None:
-        """Raises UserError if a hook's result has a wrong shape, or if a priority or a place is invalid."""
+        """Raises UserError if a hook's result has a wrong shape, or if a priority or an index is invalid."""
         seeds, d = len(self._seeds), self._space.state_dim
         match hook:
             case "priority" | "loss":
@@ -179,13 +180,15 @@ class _Trial:
                     self._refuse(hook, f"{words}, expected a finite number, at least 0")
             case "draw":
                 if not isinstance(result, tuple) or len(result) != 2:
-                    self._refuse(hook, f"{type(result).__name__}, expected places and weights")
-                places = self._require_shape(hook, result[0], "[S, b] of places", (seeds, None))
+                    self._refuse(hook, f"{type(result).__name__}, expected indices and weights")
+                indices = self._require_shape(hook, result[0], "[S, b] of indices", (seeds, None))
                 size = int(self._agent.replay.size)
-                if places.dtype != np.int32 or not ((places >= 0) & (places < size)).all():
-                    self._refuse(hook, f"places {places.min()} to {places.max()}, expected int32 from 0 to {size - 1}")
+                if indices.dtype != np.int32 or not ((indices >= 0) & (indices < size)).all():
+                    self._refuse(
+                        hook, f"indices {indices.min()} to {indices.max()}, expected int32 from 0 to {size - 1}"
+                    )
                 if tf.convert_to_tensor(result[1]).shape.rank:
-                    self._require_shape(hook, result[1], "[S, b] of weights, or one number", places.shape)
+                    self._require_shape(hook, result[1], "[S, b] of weights, or one number", indices.shape)
             case "counters":
                 for number in result.values():
                     self._require_shape(hook, number, "[S]", (seeds,))
@@ -194,7 +197,7 @@ class _Trial:
             case "criterion_gradient" | "start":
                 self._require_shape(hook, result, "[S, d]", (seeds, d))
             case "observe":
-                self._require_shape(hook, result, "[], the place of the transition", ())
+                self._require_shape(hook, result, "[], the index of the transition", ())
 
     def _require_shape(self, hook: str, result: Any, expected: str, shape: tuple) -> np.ndarray:
         """The numbers that a hook returns, of this shape; None stands for any length."""
