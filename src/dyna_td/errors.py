@@ -2,7 +2,8 @@
 
 import difflib
 import reprlib
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 
 
 class UserError(Exception):
@@ -10,6 +11,19 @@ class UserError(Exception):
 
     The command line prints the sentence without a traceback and exits with status 2.
     """
+
+
+def exit_status(action: Callable[[], object]) -> int:
+    """Calls `action`; a mistake of the user is one sentence and status 2, Ctrl-C is status 130."""
+    try:
+        action()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing is written.", file=sys.stderr)
+        return 130
+    return 0
 
 
 def require_choice(value: object, choices: Iterable[str], what: str) -> str:
