@@ -304,7 +304,7 @@ def test_the_numbers_of_a_sentence_are_those_of_the_runs(page, sentence, numbers
 
 NUMBER = r"(?<![\w.,^|-])[-+]?\d[\d,]*(?:\.\d+)?(?:e-\d)?"
 INTERVAL = re.compile(rf"({NUMBER})[^()\d]*\((?:90%: )?({NUMBER})%? to ({NUMBER})")
-OTHERS = {19: 1, 22: 1, 28: 2, 30: 1, 31: 3, 34: 1, 39: 2, 44: 1, 45: 1}  # intervals that are no effect of a test
+NO_EFFECTS = {19: 1, 22: 1, 28: 2, 30: 1, 31: 3, 34: 1, 39: 2, 44: 1, 45: 1}  # intervals that are no effect of a test
 
 
 def test_intervals_in_findings_are_effects_of_tests_or_readings_of_the_claim():
@@ -320,4 +320,4 @@ def test_intervals_in_findings_are_effects_of_tests_or_readings_of_the_claim():
             rounding = [0.501 * 10.0 ** -len(text.partition(".")[2]) for text in texts]
             if not (abs(effects - numbers) <= rounding).all(axis=1).any():
                 others[finding["claim"]] = others.get(finding["claim"], 0) + 1
-    assert others == OTHERS
+    assert others == NO_EFFECTS
