@@ -22,9 +22,9 @@ from typing import IO
 import numpy as np
 import pandas as pd
 import work
-from tools import exit_status, require_table, write_table
+from tools import require_table, write_table
 
-from dyna_td.errors import UserError
+from dyna_td.errors import UserError, exit_status
 
 FOLDER = Path(__file__).parent
 DIFFERENCE = 1e-3  # learned weights may differ from NumPy's by this share of their change

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from tools import exit_status, require_table, write_table
+from tools import require_table, write_table
 
-from dyna_td.errors import UserError
+from dyna_td.errors import UserError, exit_status
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.registry import settings_type
 from dyna_td.run import Run

@@ -1,26 +1,11 @@
-"""Shared by both benchmarks: mistakes end in one sentence, and a table is written whole or not at all."""
+"""Shared by both benchmarks: a table is written whole or not at all."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.records.files import require_writable, write_whole
-
-
-def exit_status(function: Callable[[], None]) -> int:
-    """Calls `function`; a mistake of the user is one sentence and status 2, Ctrl-C is status 130."""
-    try:
-        function()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: nothing is written.", file=sys.stderr)
-        return 130
-    return 0
 
 
 def require_table(path: Path | None, repeats: int) -> None:

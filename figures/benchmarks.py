@@ -14,7 +14,7 @@ from drawing.style import PANEL_SIZE, style_of
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from dyna_td.errors import UserError
+from dyna_td.errors import exit_status
 from dyna_td.evidence import benchmark
 from dyna_td.evidence.labels import BENCHMARK
 from dyna_td.plan.plans import load_plan
@@ -61,18 +61,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--output", type=Path, default=published.HERE / "benchmarks.png", help="the picture, a PNG")
     output = parser.parse_args().output
-    try:
-        found = benchmark.scores(load_plan(published.SCALE))
-        scores = {curve: found[curve] for curve in BENCHMARK if curve in found}
-        figure, axes = plt.subplots(1, 2, figsize=(3 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
-        draw_profiles(axes[0], scores)
-        draw_improvements(axes[1], scores)
-        draw_footer(figure, WORDS.format(*scores[BASELINE].shape))
-        save(figure, output)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_status(lambda: draw(output))
+
+
+def draw(output: Path) -> None:
+    """Draws both panels from the published runs."""
+    found = benchmark.scores(load_plan(published.SCALE))
+    scores = {curve: found[curve] for curve in BENCHMARK if curve in found}
+    figure, axes = plt.subplots(1, 2, figsize=(3 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
+    draw_profiles(axes[0], scores)
+    draw_improvements(axes[1], scores)
+    draw_footer(figure, WORDS.format(*scores[BASELINE].shape))
+    save(figure, output)
 
 
 if __name__ == "__main__":

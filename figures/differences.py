@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dyna_td.errors import UserError
+from dyna_td.errors import exit_status
 from dyna_td.evidence.claims import ComputedTest, MeasuredTest
 from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
 from dyna_td.evidence.scorecard import Tested
@@ -133,17 +133,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--claims", type=Path, default=Path("reference/claims.csv"), help="the verdicts")
     path = parser.parse_args().claims
-    try:
+
+    def draw_any() -> None:
         facts = Facts(path.parent)
         if rows := comparisons(facts):
             save(draw(rows, next(iter(facts.judged.values())).scale), path.with_name(f"{DIFFERENCES}.png"))
-    except OSError as error:
-        print(f"error: cannot read {path}: {error.strerror}; call `make claims`.", file=sys.stderr)
-        return 2
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+
+    return exit_status(draw_any)
 
 
 if __name__ == "__main__":

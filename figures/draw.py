@@ -15,7 +15,7 @@ from drawing.panels import Drawing, Lines, lines
 from drawing.rendering import draw_figure, read_tables, save
 from drawing.tables import REMEDY, curve_rows, read_table
 
-from dyna_td.errors import UserError
+from dyna_td.errors import exit_status
 from dyna_td.evidence.claims import Claim, MeasuredTest, load_claims
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.plan.plans import load_plan
@@ -100,12 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", required=True, help="scale that made the curves; printed under the picture")
     parser.add_argument("--output", type=_png, required=True, help="picture to write, .png; the .pdf goes beside it")
     arguments = parser.parse_args(argv)
-    try:
-        draw(load_plan(arguments.scale), arguments.figure, arguments.curves, arguments.output)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    paths = arguments.curves, arguments.output
+    return exit_status(lambda: draw(load_plan(arguments.scale), arguments.figure, *paths))
 
 
 def _png(text: str) -> Path:

@@ -14,7 +14,7 @@ from drawing.style import PANEL_SIZE, styles_of
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from dyna_td.errors import UserError, require_choice
+from dyna_td.errors import UserError, exit_status, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.labels import name_of
 from dyna_td.records import results, unfinished
@@ -29,12 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--title", default="", help="a line above the picture")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
-    try:
-        draw_runs(arguments.runs, arguments.output, arguments.metric, arguments.title, arguments.window)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    options = arguments.metric, arguments.title, arguments.window
+    return exit_status(lambda: draw_runs(arguments.runs, arguments.output, *options))
 
 
 def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, title: str = "", window: int = 1) -> None:

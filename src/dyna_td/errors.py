@@ -3,7 +3,8 @@
 import difflib
 import re
 import reprlib
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 
 
 class UserError(Exception):
@@ -26,6 +27,19 @@ def of_memory(error: BaseException) -> str | None:
     )
     remedy = "train fewer --seeds at once, choose a smaller --buffer-capacity, or raise the limit (ulimit -v)"
     return f"error: memory ran out: {remedy}; unfinished files are not written." if is_of_it else None
+
+
+def exit_status(action: Callable[[], object]) -> int:
+    """Calls `action`; a mistake of the user is one sentence and status 2, Ctrl-C is status 130."""
+    try:
+        action()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing is written.", file=sys.stderr)
+        return 130
+    return 0
 
 
 def require_choice(value: object, choices: Iterable[str], what: str) -> str:

@@ -1,12 +1,10 @@
 """Training in Gymnasium environments: stored transitions, ends of episodes, and mistakes of environments."""
 
-import json
 import os
 from pathlib import Path
 
 import gymnasium
 import numpy as np
-import pandas as pd
 import pytest
 import tensorflow as tf
 from files import files_of, sentence_of
@@ -188,20 +186,6 @@ DYNA = {"model_start": 40, "search_every": 5, "states_per_fill": 6, "chain_steps
 DYNA |= {"planning_updates": 2, "warm_up_steps": 40}
 
 
-def test_a_seeds_evaluations_and_weights_are_the_same_in_every_stack():
-    def results_of(seeds):
-        program = GymProgram(run_of("Hopper-v4", "dyna_td", seeds, 80, buffer_capacity=60, **DYNA))
-        program.train(tf.constant(80))
-        place, agent = seeds.index(2), program.agent
-        weights = [value for value in (*agent.learner.variables, *agent.model.variables) if value.shape.rank == 3]
-        metrics = {metric: value.numpy()[place] for metric, value in program.evaluate().items()}
-        return metrics, [value.numpy()[place] for value in weights]
-
-    one, other = results_of((2, 4, 5, 6, 8)), results_of((0, 1, 2, 3, 7))  # stacks of the only size that is compiled
-    np.testing.assert_equal(one, other)
-    assert one[0]["chain_steps_made"] > 0
-
-
 def test_after_model_stop_a_dyna_agent_is_er():
     program = GymProgram(run_of("Pendulum-v1", "dyna_td", (0, 1), 80, model_stop=60, hidden=(8, 8), **DYNA))
     program.train(tf.constant(60))
@@ -215,17 +199,6 @@ def test_after_model_stop_a_dyna_agent_is_er():
         batch, *_ = program.agent.mini_batch(tf.constant(step, tf.int64), tf.constant(0))
         assert np.isnan(batch.reward).any() == is_simulated
     assert states.max() > 0
-
-
-def test_an_environment_of_the_users_own_module_trains_from_the_command_line(tmp_path, monkeypatch):
-    entry = "'MyEnv-v0', 'gymnasium.envs.classic_control:MountainCarEnv', max_episode_steps=10"
-    (tmp_path / "my_module.py").write_text(f"import gymnasium\n\ngymnasium.register({entry})\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    command = "train --env my_module:MyEnv-v0 --agent er --warm-up-steps 20 --steps 40 --evaluate-every 20 --seeds 0,1"
-    assert cli.main([*command.split(), "--hidden", "8", "--output", str(tmp_path / "x.csv")]) == 0
-    records = pd.read_csv(tmp_path / "x.csv")
-    assert (records[records["metric"] == "episode_length"]["value"] == 10).all()
-    assert json.loads((tmp_path / "x.json").read_text())["environment"] == "my_module:MyEnv-v0"
 
 
 def test_an_environment_that_changes_the_folder_moves_no_file(tmp_path, monkeypatch):

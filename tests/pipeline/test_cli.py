@@ -273,13 +273,6 @@ def test_a_reader_who_has_had_enough_is_no_error():
     assert (process.returncode, process.stderr) == (141, "")
 
 
-def test_an_edited_run_is_named_with_its_command(smoke_runs, capsys):
-    smoke_runs[0].write_text(smoke_runs[0].read_text().replace(",0,", ",7,", 1))
-    error = error_of(cli.main, ["aggregate", "figure_9", "--scale", "smoke"], capsys)
-    assert f"{smoke_runs[0]} is truncated or was changed" in error
-    assert f"rebuild it with `snakemake --force {smoke_runs[0]} --config scale=smoke`." in error
-
-
 def test_a_package_envs_of_the_users_own_breaks_no_training_and_is_found():
     Path("envs").mkdir()
     Path("envs/__init__.py").write_text(

@@ -240,15 +240,6 @@ def test_figure_9_marks_the_first_third_and_figure_13_a_policy_that_always_slows
     assert axes["b"].lines[-1].get_slope() == slow["crashed"] / slow["episode_length"]
 
 
-def test_the_footer_says_whose_clock_it_was_where_times_are_not_published(tmp_path, monkeypatch):
-    figures = []
-    monkeypatch.setattr(draw, "save", lambda figure, *place, **of: figures.append(figure.get_supxlabel()))
-    path = write_tables("figure_3", tmp_path)
-    for scale in ("quick", "paper"):
-        draw.draw(load_plan(scale), "figure_3", path, tmp_path / "x.png")
-    assert [" ".join(words.split()).count(draw.CLOCK) for words in figures] == [1, 0]
-
-
 def test_figure_3_has_the_bounds_of_a_distance_and_training_seconds_under_its_returns():
     axes = drawn("figure_3")
     assert axes["a"].figure.legends  # a single legend, because every look means the same in all panels

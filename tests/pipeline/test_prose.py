@@ -4,12 +4,14 @@ Nothing here imports the package, so an error of its statistics cannot hide. A f
 runs have it.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy import stats
 
 ROOT = Path(__file__).parents[2]
@@ -161,12 +163,36 @@ def coin(environment, level=0.9):
     )
 
 
+def in_both_kinds_of_warm_up():
+    lead = minus("GridWorld/{}", "dyna_td/n10-lr0.001", "prioritized_er/n10-lrselected", 100)
+    goals = pd.read_csv(ROOT / "reference" / "warm_up.csv", index_col=["environment", "seed"])["goals"]
+    is_met = goals.loc[GRID].reindex(lead.index) > 0
+    return [is_met.sum(), words(-lead[is_met]), (~is_met).sum(), words(lead[~is_met])]
+
+
+def gain_by_more_updates(agent):
+    return words(returns(f"GridWorld/{agent}/n30-lrselected") - returns(f"GridWorld/{agent}/n10-lrselected"))
+
+
+def in_the_maze(agent):
+    return table(f"MazeGridWorld/{agent}/n30-lrselected-net64x64-m50", "return").iloc[20:, -20:].to_numpy().mean()
+
+
+def with_goals_in_the_queue():
+    value, frequency = (
+        returns(f"MazeGridWorld/dyna_{each}/n30-lrselected-net64x64-m50-queuegoalsTrue")
+        for each in ("value", "frequency")
+    )
+    return words(value - frequency)
+
+
 def benchmark(environment, agent, n, other="er", rate="0.001"):
     return words(minus(f"{environment}/{{}}/n{n}-lr{rate}", agent, other))
 
 
 GRID, CAR = "GridWorld", "MountainCar-v0"
-BEYOND = "docs/beyond-the-paper.md"
+BLIND = f"{CAR}/dyna_td_warm_up/n30-lr0.001-learned-terminationlearned"
+BEYOND, FINDINGS = "docs/beyond-the-paper.md", "experiments/findings.yaml"
 SENTENCES = [  # page, sentence, what fills it
     (
         BEYOND,
@@ -247,7 +273,24 @@ SENTENCES = [  # page, sentence, what fills it
             words(returns("GridWorld/dyna_td/n10-lr0.001-chainnoise0.0") - returns("GridWorld/dyna_td/n10-lr0.001"))
         ],
     ),
-    ("experiments/findings.yaml", "PrioritizedER ends {}", lambda: [in_the_roundabout()]),
+    (BEYOND, "Dyna-Value then leads Dyna-Frequency by {}", lambda: [with_goals_in_the_queue()]),
+    (BEYOND, "it leads ER, by {}", lambda: [words(returns(BLIND) - warm_up(CAR, 30, "", "er"))]),
+    (
+        FINDINGS,
+        "it has {:.0f} and Dyna-Frequency {:.0f}",
+        lambda: [in_the_maze("dyna_value"), in_the_maze("dyna_frequency")],
+    ),
+    (FINDINGS, "PrioritizedER ends {}", lambda: [in_the_roundabout()]),
+    (
+        FINDINGS,
+        "In the {} seeds where it met the goal, PrioritizedER is ahead by {}. In the other {} Dyna-TD is ahead by {}",
+        in_both_kinds_of_warm_up,
+    ),
+    (
+        FINDINGS,
+        "on GridWorld it gains {}, and PrioritizedER {}",
+        lambda: map(gain_by_more_updates, ("er", "prioritized_er")),
+    ),
 ]
 
 
@@ -257,3 +300,24 @@ SENTENCES = [  # page, sentence, what fills it
 def test_the_numbers_of_a_sentence_are_those_of_the_runs(page, sentence, numbers):
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     assert sentence.format(*numbers()) in text
+
+
+NUMBER = r"(?<![\w.,^|-])[-+]?\d[\d,]*(?:\.\d+)?(?:e-\d)?"
+INTERVAL = re.compile(rf"({NUMBER})[^()\d]*\((?:90%: )?({NUMBER})%? to ({NUMBER})")
+NO_EFFECTS = {19: 1, 22: 1, 28: 2, 30: 1, 31: 3, 34: 1, 39: 2, 44: 1, 45: 1}  # intervals that are no effect of a test
+
+
+def test_intervals_in_findings_are_effects_of_tests_or_readings_of_the_claim():
+    tables = pd.concat(pd.read_csv(ROOT / "reference" / f"{name}.csv") for name in ("claims", "readings"))
+    others = {}
+    for finding in yaml.safe_load((ROOT / FINDINGS).read_text())["findings"]:
+        own = tables[tables["claim"] == finding["claim"]]
+        ends = [own[["effect", f"low{level}", f"high{level}"]].to_numpy() for level in (90, 95)]
+        effects = np.concatenate([*ends, *(-each[:, [0, 2, 1]] for each in ends)])
+        effects = np.concatenate([effects, 100 * effects])  # in per cent
+        for texts in INTERVAL.findall(" ".join(finding["measured"].split())):
+            numbers = [float(text.replace(",", "")) for text in texts]
+            rounding = [0.501 * 10.0 ** -len(text.partition(".")[2]) for text in texts]
+            if not (abs(effects - numbers) <= rounding).all(axis=1).any():
+                others[finding["claim"]] = others.get(finding["claim"], 0) + 1
+    assert others == NO_EFFECTS

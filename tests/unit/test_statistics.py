@@ -18,9 +18,7 @@ from dyna_td.evidence.statistics import (
     p_outside,
     probability_of_improvement,
     proportion_difference,
-    seeds_to_decide,
 )
-from dyna_td.evidence.verdicts import corrected
 
 DATASETS = 4000
 SAMPLING_ERROR = 3.5 * np.sqrt(0.05 * 0.95 / DATASETS)  # for a rate of 5%
@@ -105,33 +103,6 @@ def test_a_95_percent_interval_covers_95_percent(n):
 def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin():
     found = estimate(normal(5, 20, spread=0.3) + 1.0, resamples=1999)
     assert np.mean(p_inside(found, -1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR)
-
-
-def test_so_many_seeds_find_the_effect_with_the_chance_of_80_percent():
-    n = int(seeds_to_decide(0.5, 1.0, 0.025))
-    assert n == 32
-    found = estimate(normal(8, n)[:1000] + 0.5, resamples=999)
-    assert np.mean(found.p_above(0.0) <= 0.025) == pytest.approx(0.78, abs=0.05)
-
-
-@pytest.mark.parametrize(("combine", "single"), [("all", 1), ("any", 0)])
-def test_a_claim_of_ten_tests_errs_at_most_at_the_nominal_rate_and_wastes_no_power(combine, single):
-    """`single` is the side that one test settles: contradiction of "all" (1), support of "any" (0)."""
-    z = np.random.default_rng(9).normal(size=(DATASETS, 10))
-
-    def rates(shift):
-        p = 2.0 * scipy.stats.norm.sf(z + shift)  # p-values of the tested side; those of the other side are 1
-        sides = [(p, np.ones_like(p)), (np.ones_like(p), p)]
-        asked = [[corrected(combine, *pair)[k] <= 0.05 for pair in zip(*sides[k], strict=True)] for k in (0, 1)]
-        return np.mean(np.any(asked[single], axis=1)), np.mean(np.all(asked[1 - single], axis=1))
-
-    any_test, every_test = rates(np.zeros(10))
-    assert any_test <= 0.025 + SAMPLING_ERROR and every_test == 0.0  # uncorrected: 1 - 0.975^10 = 22%
-    _, every_test = rates(np.append(np.full(9, 9.0), 0.0))  # the worst case for a claim that needs every test
-    assert every_test == pytest.approx(0.025, abs=SAMPLING_ERROR)
-    _, every_test = rates(np.full(10, 3.0))
-    power = scipy.stats.norm.cdf(3.0 - 1.96)
-    assert every_test == pytest.approx(power**10, abs=0.03)  # with a correction it would be far lower
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import sys
 from dataclasses import replace
 
 from dyna_td.commands import train
-from dyna_td.errors import UserError
+from dyna_td.errors import exit_status
 from dyna_td.learning import arithmetic
 from dyna_td.pipeline import snakefile
 from dyna_td.plan import plans
@@ -109,12 +109,7 @@ def main() -> int:
     plan = plans.load_plan(published.SCALE)
     if options.run:
         run = plan.run(options.run)
-        try:
-            train_again(plan, run, min(options.seeds, len(run.seeds)))
-        except UserError as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 2
-        return 0
+        return exit_status(lambda: train_again(plan, run, min(options.seeds, len(run.seeds))))
     figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
     for run in dict.fromkeys(run for figure in figures for run in figure.runs):
         if portable_seeds(published.read_details(run.name)) < min(options.seeds, len(run.seeds)):
