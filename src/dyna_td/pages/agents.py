@@ -6,7 +6,7 @@ from dataclasses import fields
 from dyna_td import registry
 from dyna_td.evidence import labels
 from dyna_td.evidence.claims import ComputedTest
-from dyna_td.pages import markdown
+from dyna_td.pages import claims_page
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.yaml_files import read_checked
@@ -97,7 +97,7 @@ def _claims(facts: Facts, agent: str) -> list[list[str]]:
         own = [tested for tested in facts.judged[number].counted if _compares(tested.test, agent)]
         if own:
             text = f"{escaped(stated.text)} [(claim {number})](claims.md#claim-{number})"
-            rows.append([text, facts.verdicts[number], escaped(markdown.measured(own))])
+            rows.append([text, facts.verdicts[number], escaped(claims_page.measured(own))])
     return rows
 
 

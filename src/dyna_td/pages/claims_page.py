@@ -223,3 +223,26 @@ def signed(test: MeasuredTest | ComputedTest, value: float) -> str:
 def one_line(text: str) -> str:
     """`text` without line breaks, for a cell or an item of a list."""
     return " ".join(text.split())
+
+
+def measured(tests: list[Tested]) -> str:
+    """The effects of up to three tests; of more, the smallest, the largest, and the number of each verdict."""
+    if len(tests) <= 3:
+        return "; ".join(_in_short(tested) for tested in tests)
+    found = [tested.outcome.verdict for tested in tests]
+    counted = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
+    ordered = sorted(tests, key=lambda tested: tested.outcome.effect.estimate)
+    ends = " to ".join(signed(end.test, end.outcome.effect.estimate) for end in (ordered[0], ordered[-1]))
+    units = {"" if tested.test.unit == "relative" else tested.test.unit for tested in tests}
+    return f"{len(tests)} tests{f', {ends} {units.pop()}'.rstrip() if len(units) == 1 else ''}: {counted}"
+
+
+def _in_short(tested: Tested) -> str:
+    """A test's effect after its label, or after its curves if the label is a panel."""
+    test = tested.test
+    if isinstance(test, ComputedTest):
+        name, effect, *_ = test_cells(tested)
+        return f"{name}: {effect}"
+    letter = test.terms[0].place.rpartition("/")[2][:1]
+    label = f"({letter}) {compared(test)}" if test.is_within_panel else test.label
+    return f"{label}: {effect_words(tested) or tested.outcome.verdict}"

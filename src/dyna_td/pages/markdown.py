@@ -8,11 +8,10 @@ from collections.abc import Callable, Collection, Iterable
 import pandas as pd
 
 from dyna_td.evidence import labels
-from dyna_td.evidence.claims import ComputedTest
 from dyna_td.evidence.outcomes import VERDICTS
-from dyna_td.evidence.scorecard import Tested, figures_of
+from dyna_td.evidence.scorecard import figures_of
 from dyna_td.evidence.statistics import half_width
-from dyna_td.pages import claims_page, marked_text, studies
+from dyna_td.pages import agents, claims_page, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
@@ -28,8 +27,6 @@ COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minute
 
 def fill() -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
-    from dyna_td.pages import agents  # it needs this module
-
     facts = Facts()
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
@@ -209,36 +206,13 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
         judged = facts.judged[claim]
         tests = [tested for tested in judged.counted if figure.name in figures_of(judged.claim, tested.test)]
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
-        rows.append([text, escaped(measured(tests))])
+        rows.append([text, escaped(claims_page.measured(tests))])
     for number in read_checked(figure.source, "figure").get("paper", ()):
         panel, _, curve = number["curve"].partition("/")
         curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
         last = curves.loc[panel, curve, figure.panels[panel].metric].iloc[-1]
         rows.append([escaped(number["says"]), f"{last['mean']:.3g}"])
     return table(["the paper", "here"], rows).split("\n") if rows else []
-
-
-def measured(tests: list[Tested]) -> str:
-    """The effects of up to three tests; of more, the smallest, the largest, and the number of each verdict."""
-    if len(tests) <= 3:
-        return "; ".join(_in_short(tested) for tested in tests)
-    found = [tested.outcome.verdict for tested in tests]
-    counted = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
-    ordered = sorted(tests, key=lambda tested: tested.outcome.effect.estimate)
-    ends = " to ".join(claims_page.signed(end.test, end.outcome.effect.estimate) for end in (ordered[0], ordered[-1]))
-    units = {"" if tested.test.unit == "relative" else tested.test.unit for tested in tests}
-    return f"{len(tests)} tests{f', {ends} {units.pop()}'.rstrip() if len(units) == 1 else ''}: {counted}"
-
-
-def _in_short(tested: Tested) -> str:
-    """A test's effect after its label, or after its curves if the label is a panel."""
-    test = tested.test
-    if isinstance(test, ComputedTest):
-        name, effect, *_ = claims_page.test_cells(tested)
-        return f"{name}: {effect}"
-    letter = test.terms[0].place.rpartition("/")[2][:1]
-    label = f"({letter}) {claims_page.compared(test)}" if test.is_within_panel else test.label
-    return f"{label}: {claims_page.effect_words(tested) or tested.outcome.verdict}"
 
 
 def deviations(facts: Facts | None = None) -> str:
