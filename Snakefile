@@ -39,8 +39,6 @@ PACKAGE = ROOT / "src" / "dyna_td"
 DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
 DRAWING += [ROOT / "envs" / f"{module}.py" for module in ("__init__", "grid_world", "roundabout")]  # worlds, returns
 DRAWING += [PACKAGE / "evidence" / "labels.py", PACKAGE / "registry.py"]  # names of curves
-# How many seeds a claim judges.
-DRAWING += [PACKAGE / "evidence" / "claims.py", ROOT / "experiments" / "claims.yaml"]
 
 
 def published(figure):

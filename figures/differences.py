@@ -25,6 +25,7 @@ from dyna_td.evidence.scorecard import Tested
 from dyna_td.pages.facts import Facts
 
 ROW = 0.19  # inches
+COLUMNS = 2
 
 
 class Row(NamedTuple):
@@ -61,20 +62,21 @@ def comparisons(facts: Facts) -> Comparisons:
 
 
 def draw(rows: Comparisons, scale: str) -> Figure:
-    """A column for each environment; the rows of a claim stand together."""
+    """A panel for each environment; the rows of a claim stand together."""
     environments = list(dict.fromkeys(environment for tests in rows.values() for environment in tests))
     claims = list(dict.fromkeys(row.claim for row in rows))
     heights = {row: -place - 0.6 * claims.index(row.claim) for place, row in enumerate(rows)}
     lowest = min(heights.values()) - 0.8
+    lines = -(-len(environments) // COLUMNS)
     figure, grid = plt.subplots(
-        1,
-        len(environments),
-        figsize=(4 * style.PANEL_SIZE[0], 1.2 - ROW * lowest),
+        lines,
+        COLUMNS,
+        figsize=((COLUMNS + 0.8) * style.PANEL_SIZE[0], lines * (0.9 - ROW * lowest) + 0.3),
         layout="constrained",
         sharey=True,
         squeeze=False,
     )
-    for axes, environment in zip(grid[0], environments, strict=True):
+    for axes, environment in zip(grid.flat, environments, strict=True):
         axes.set_title(environment)
         axes.axvline(0, color="black", linewidth=0.8)
         for row, tests in rows.items():
@@ -87,13 +89,14 @@ def draw(rows: Comparisons, scale: str) -> Figure:
         for claim in claims[::2]:
             inside = [heights[row] for row in rows if row.claim == claim]
             axes.axhspan(min(inside) - 0.75, max(inside) + 0.75, color="#F1F1F1", zorder=0, linewidth=0)
-    grid[0][0].set_yticks(list(heights.values()), [_label(row, list(rows)) for row in rows])
     firsts = {claim: next(row for row in rows if row.claim == claim) for claim in claims}
-    grid[0][0].yaxis.remove_overlapping_locs = False  # keeps a minor tick beside a major one
-    grid[0][0].set_yticks([heights[row] for row in firsts.values()], list(map(str, firsts)), minor=True, weight="bold")
-    grid[0][0].tick_params(axis="y", pad=28)
-    grid[0][0].tick_params(axis="y", which="minor", length=0, pad=8)
-    grid[0][0].set_ylim(lowest, 0.8)
+    for axes in grid[:, 0]:
+        axes.set_yticks(list(heights.values()), [_label(row, list(rows)) for row in rows])
+        axes.yaxis.remove_overlapping_locs = False  # keeps a minor tick beside a major one
+        axes.set_yticks([heights[row] for row in firsts.values()], list(map(str, firsts)), minor=True, weight="bold")
+        axes.tick_params(axis="y", pad=28)
+        axes.tick_params(axis="y", which="minor", length=0, pad=8)
+        axes.set_ylim(lowest, 0.8)
     numbers = {tested.outcome.sample.n for tests in rows.values() for tested in tests.values()}
     seeds = sorted(numbers, key=lambda n: (len(n), n))
     verdicts = ", ".join(f"{LETTERS[verdict]} {verdict}" for verdict in ("supported", "contradicted", "undecided"))

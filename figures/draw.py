@@ -7,7 +7,7 @@ by its function `adapt`. Nothing here trains or imports TensorFlow.
 import argparse
 import importlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from drawing.maps import Heatmap
@@ -16,7 +16,6 @@ from drawing.rendering import draw_figure, read_tables, save
 from drawing.tables import REMEDY, curve_rows, read_table
 
 from dyna_td.errors import exit_status
-from dyna_td.evidence.claims import Claim, MeasuredTest, load_claims
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.plan.plans import load_plan
 from dyna_td.records import beginnings, published
@@ -54,20 +53,6 @@ def add_published(figure: Figure, drawings: Sequence[Drawing], scale: str) -> No
                     drawing.published[curve] = rows
 
 
-def add_judged(figure: Figure, drawings: Sequence[Drawing], claims: Iterable[Claim]) -> None:
-    """Notes for each curve how many seeds a claim judges, and how many there are, if its panel shows fewer."""
-    judged: dict[str, tuple[int, int]] = {}
-    for test in (test for claim in claims for test in claim.tests):
-        if isinstance(test, MeasuredTest) and not test.beside and all(term.run for term in test.terms):
-            seeds = set.intersection(*(set(term.run.seeds) for term in test.terms if term.run))
-            count = sum(seed >= test.first_seed for seed in seeds)
-            judged |= {term.path: max((count, len(seeds)), judged.get(term.path, (0, 0))) for term in test.terms}
-    for drawing in drawings:
-        drawn = drawing.panel.seeds
-        counts = {curve: judged.get(f"{figure.name}/{drawing.letter}/{curve}", (0, 0)) for curve in drawing.curves}
-        drawing.judged = {curve: (drawn, *n) for curve, n in counts.items() if drawn and n[0] > drawn}
-
-
 def draw(plan: Plan, name: str, curves: Path, output: Path, remedy: str = REMEDY) -> None:
     """Draws the figure `name` of a plan from its tables, the PNG `output` and a PDF beside it.
 
@@ -85,7 +70,6 @@ def draw(plan: Plan, name: str, curves: Path, output: Path, remedy: str = REMEDY
             drawing.fit_smoothing(tables)
             if drawing.x_metric and plan.scale != published.SCALE:
                 drawing.clock = CLOCK
-    add_judged(figure, drawings, load_claims(plan))
     repeats = beginnings.read(repeats_csv(curves))
     is_published = any(each.verdict != beginnings.NOT_PUBLISHED for each in repeats)
     note = beginnings.sentence(repeats).capitalize() if is_published else ""

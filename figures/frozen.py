@@ -13,7 +13,7 @@ from drawing.tables import Tables, curve_rows
 KINDS = {
     "ideal": CurveStyle(r"draws from $|\delta|$", GREEN),
     "langevin": CurveStyle("Langevin rule", BLACK),
-    "langevin_constant_y": CurveStyle("the same, y constant", GREY),
+    "langevin_constant_y": CurveStyle("Langevin, y constant", GREY),
     "langevin_small_steps": CurveStyle("Langevin, a / 100", BLACK),
     "algorithm_4": CurveStyle("Algorithm 4", BLUE),
     "released": CurveStyle("released rule", ORANGE),
@@ -35,6 +35,10 @@ SIDES = {"bound_left": CurveStyle(r"$|p - \hat p|$", BLACK), "bound_right": Curv
 @dataclass
 class Metrics(Forest):
     """A row for each metric of the panel's one curve: its mean over seeds at the end, with a standard error."""
+
+    @property
+    def height(self) -> float:
+        return 1.0 + 0.2 * len(self.rows)
 
     def needs(self) -> list[tuple[str, str, str]]:
         return [(self.letter, self.curves[0], metric) for metric in self.rows]

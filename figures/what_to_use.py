@@ -109,5 +109,5 @@ def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
         own = {row for panel in by_n.values() for row in rows_but_for(panel, "learning_rate").values()} - {BASELINE}
         rows = {row: style_of(row) for row in sorted(own, key=lambda row: (*AGENTS, row).index(row))}
         panel = replace(first, title=task(environment))
-        shown[panel.key] = Leads(panel, rows=rows, by_n=by_n, line=0.0, is_named=not shown)
+        shown[panel.key] = Leads(panel, rows=rows, by_n=by_n, line=0.0, is_named=len(shown) % 2 == 0)
     return shown

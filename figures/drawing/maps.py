@@ -87,7 +87,7 @@ class Heatmap(Drawing):
         by_seed = state_rows(tables.states, self.letter, self.curves[0]).groupby("seed").size()
         step, seed = self.evaluation(tables)["step"], self.shown_seed(tables)
         states = f"{by_seed[seed]:,} states at environment step {step:,.0f}"
-        return tuple(filter(None, (f"seed {seed} of {len(by_seed)} shown", states, self.judged_words())))
+        return f"seed {seed} of {len(by_seed)} shown", states
 
     def shown_seed(self, tables: Tables) -> int:
         """The seed of the picture; `median_of` takes the lower of two middle ones."""
@@ -104,14 +104,14 @@ def share_colours(figure: Figure) -> None:
 
     The shade follows ln(1 + count). So a single state shows, even if the cell of the start holds hundreds.
     """
-    axes = list(figure.axes)
-    images = [image for each in axes for image in each.images]
+    images = [image for axes in figure.axes for image in axes.images]
     fullest = max(np.asarray(image.get_array()).max() for image in images)
     norm = FuncNorm((np.log1p, np.expm1), vmin=0, vmax=fullest)
     for image in images:
         image.set_norm(norm)
     ticks = [count for count in (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if count <= fullest]
-    bar = figure.colorbar(images[0], ax=axes, label="states per cell (logarithmic)", pad=0.01, ticks=ticks, format="%d")
+    look: Look = {"label": "states per cell (logarithmic)", "pad": 0.01, "aspect": 30, "format": "%d"}
+    bar = figure.colorbar(images[0], ax=[image.axes for image in images], ticks=ticks, **look)
     bar.minorticks_off()
 
 

@@ -6,7 +6,7 @@ The plan has the panels. The rules here add what follows from a panel's metric a
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import pandas as pd
@@ -28,8 +28,8 @@ METRIC_LABELS = {
     "return": "evaluation return",
     "crashes": "crashes so far",
     "speed": "average speed (m/s)",
-    "distance_on_policy": "distance to $p^*$",
-    "distance_uniform": "distance to $p^*$",
+    "distance_on_policy": "distance to $p^*$\n(probability per cell)",
+    "distance_uniform": "distance to $p^*$\n(probability per cell)",
     "entropy_10": "entropy (nats, at most 4.6)",
     "train_seconds": "training seconds per seed",
     "gap_function": "$f(x)$",
@@ -47,13 +47,11 @@ class Drawing(ABC):
     Attributes:
       panel: what is drawn; its key is printed before the title if there are other panels.
       styles: the looks of curves in this panel alone, see style.py.
-      judged: by curve, the numbers of seeds that are drawn, that claims judge, and in all; only if claims judge more.
       comparable: panels with the same key share their metric's axis, so that eyes can compare them; empty for none.
     """
 
     panel: Panel
     styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
-    judged: dict[str, tuple[int, int, int]] = field(default_factory=dict, kw_only=True)
     comparable: str = field(default="", kw_only=True)
 
     shows_states: ClassVar[bool] = False
@@ -99,17 +97,6 @@ class Drawing(ABC):
         """What lines, bands and markers mean, for the line under the picture."""
         return ()
 
-    def judged_words(self) -> str:
-        """Such as "claims judge 100 of ER, Dyna-TD"; empty where the panel shows all of its seeds."""
-        styles = self.style_table()
-        counts = {curve: count for curve, (_, count, _) in self.judged.items()}
-        labels = {
-            count: [styles[curve].label for curve in counts if counts[curve] == count]
-            for count in sorted(set(counts.values()), reverse=True)
-        }
-        words = ", ".join(f"{count:,} of {', '.join(names)}" for count, names in labels.items())
-        return f"claims judge {words}" if words else ""
-
     def style_table(self) -> dict[str, CurveStyle]:
         """The style of every curve, in drawing order; a label of the YAML file takes the place of the agent's name."""
         named = {key: style_of(key, self.panel.curves[key].agent, label) for key, label in self.panel.labels.items()}
@@ -118,12 +105,6 @@ class Drawing(ABC):
     def legend(self) -> tuple[CurveStyle, ...]:
         """The styles that a legend explains."""
         return ()
-
-    def legend_of_its_own(self) -> tuple[CurveStyle, ...]:
-        """`legend` with numbers of seeds, if claims judge more than are drawn, such as "ER, 30 of 100 seeds"."""
-        styles = self.style_table()
-        seeds = {styles[curve]: f", {drawn} of {count:,} seeds" for curve, (drawn, _, count) in self.judged.items()}
-        return tuple(replace(style, label=style.label + seeds.get(style, "")) for style in self.legend())
 
     def diverged_seeds(self, tables: Tables, curve: str) -> list[float]:
         """The seeds of `curve` whose training diverged."""
@@ -243,7 +224,7 @@ class Lines(Drawing):
         if self.is_too_short:
             smoothing, faint = "", f"{faint}, {smoothing}" if behind else ""
         steps = f"{rows['step'].max():,.0f} {self.x_label}"
-        return tuple(filter(None, (seeds_words(rows["n"]), steps, smoothing, faint, self.clock, self.judged_words())))
+        return tuple(filter(None, (seeds_words(rows["n"]), steps, smoothing, faint, self.clock)))
 
     def notes(self) -> tuple[str, ...]:
         return (LINES, *([smoothing_words(SMOOTHING)] if self.smoothed else [])) if self.trained else ()

@@ -95,7 +95,7 @@ def legends_of(panels: Sequence[Drawing]) -> dict[str, tuple[CurveStyle, ...]]:
     looks = {replace(style, label="") for style in shared}
     if sum(bool(panel.legend()) for panel in panels) > 1 and len(looks) == len(shared):
         return {"": tuple(shared)}
-    return {panel.letter: panel.legend_of_its_own() for panel in panels if len(panel.legend()) > 1}
+    return {panel.letter: panel.legend() for panel in panels if len(panel.legend()) > 1}
 
 
 def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Drawing]) -> None:

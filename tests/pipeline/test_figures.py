@@ -16,7 +16,6 @@ from dyna_td.envs import grid_world
 from files import edit, error_of, files_of, python, rows_of
 from matplotlib.colors import to_rgba
 
-from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.labels import CURVES
 from dyna_td.plan import plans
 from dyna_td.plan.plans import load_plan
@@ -215,21 +214,6 @@ def test_the_footer_says_which_seeds_diverged():
     tables = Tables(pd.concat([curves, diverged]), states)
     footer = rendering.describe(drawings_of("figure_13"), tables, "quick")
     assert footer.startswith("Scale quick, 5 seeds; ") and "diverged: ER seeds 1, 4 (b)" in footer
-
-
-def test_the_footer_says_how_many_seeds_claims_judge_where_they_are_more_than_drawn():
-    panels = drawings_of("figure_1")
-    draw.add_judged(PLAN.figure("figure_1"), panels, load_claims(PLAN))
-    of_c = {"prioritized_er": (30, 100, 100), "full_prioritized_er": (30, 100, 100)}
-    assert {panel.letter: panel.judged for panel in panels} == {"a": {"l2": (50, 1000, 1000)}, "b": {}, "c": of_c}
-    footer = rendering.describe(panels, tables_of("figure_1"), "paper")
-    assert "claims judge 100 of PrioritizedER, Full-PrioritizedER." in footer
-    labels = [entry.label for entry in rendering.legends_of(panels)["c"]]
-    assert labels == ["ER", "PrioritizedER, 30 of 100 seeds", "Full-PrioritizedER, 30 of 100 seeds"]
-    quick = load_plan("quick")
-    panels = draw.drawings_of(quick.figure("figure_1"))
-    draw.add_judged(quick.figure("figure_1"), panels, load_claims(quick))
-    assert not any(panel.judged for panel in panels)
 
 
 def test_figure_9_marks_the_first_third_and_figure_13_a_policy_that_always_slows_down():

@@ -14,6 +14,8 @@ import pytest
 import yaml
 from files import python
 
+from dyna_td.errors import UserError
+from dyna_td.pipeline import snakefile
 from dyna_td.plan.plans import load_plan
 from dyna_td.records.files import ROOT
 from dyna_td.records.results import run_csv
@@ -65,6 +67,16 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     lines = [line for line in refused.stderr.splitlines() if "error" in line.lower()]
     assert len(lines) == 1 and re.match(sentence, lines[0])
     assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize("place", ["results", "results/quick", "results/quick/runs", "results/quick/figure_8"])
+def test_a_file_in_the_place_of_a_folder_of_results_is_refused(tmp_path, place):
+    plan = load_plan("quick")
+    snakefile.require_folders(tmp_path / "results", plan)
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).touch()
+    with pytest.raises(UserError, match=f"{place} is a file"):
+        snakefile.require_folders(tmp_path / "results", plan)
 
 
 @pytest.mark.slow(10)

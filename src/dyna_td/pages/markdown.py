@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 import pandas as pd
 
 from dyna_td.evidence import labels
+from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import figures_of
 from dyna_td.evidence.statistics import half_width
@@ -187,7 +188,7 @@ def gallery(facts: Facts) -> str:
         lines += [
             f"![{figure.title}](../reference/{name}/{name}.png)",
             "",
-            caption_of(name).partition("\n\n")[0],
+            "\n".join(filter(None, [caption_of(name).partition("\n\n")[0], more_seeds(facts, figure)])),
             "",
             *_beside_paper(facts, figure),
         ]
@@ -197,6 +198,25 @@ def gallery(facts: Facts) -> str:
 def caption_of(figure: str) -> str:
     """A figure's caption; its few marks mean the same in reStructuredText and Markdown."""
     return (ROOT / "figures" / "captions" / f"{figure}.rst").read_text(encoding="utf-8")
+
+
+def more_seeds(facts: Facts, figure: Figure) -> str:
+    """Such as "Claims judge 100 seeds of ER (a, b)."; empty where the picture shows all seeds that claims judge."""
+    judged: dict[str, int] = {}
+    for test in (tested.test for one in facts.judged.values() for tested in one.counted):
+        if isinstance(test, MeasuredTest) and all(term.run for term in test.terms):
+            seeds = set.intersection(*(set(term.run.seeds) for term in test.terms if term.run))
+            count = sum(seed >= test.first_seed for seed in seeds)
+            judged |= {term.path: max(count, judged.get(term.path, 0)) for term in test.terms}
+    letters: dict[tuple[int, str], list[str]] = {}
+    for letter, panel in figure.panels.items():
+        for curve in panel.curves:
+            count = judged.get(f"{figure.name}/{letter}/{curve}", 0)
+            if panel.is_drawn and panel.seeds and count > panel.seeds:
+                label = panel.labels.get(curve, labels.name_of(curve))
+                letters.setdefault((count, label), []).append(letter)
+    parts = [f"{count:,} seeds of {label} ({', '.join(where)})" for (count, label), where in letters.items()]
+    return f"Claims judge {', '.join(parts)}." if parts else ""
 
 
 def _beside_paper(facts: Facts, figure: Figure) -> list[str]:

@@ -32,7 +32,17 @@ def plan_of(config: dict) -> Plan:
     """The plan at the scale of `--config`; a mistake in it or in the YAML files ends Snakemake with one sentence."""
     for key in config:
         in_one_sentence(require_choice, key, ["scale", "container"], "key of --config")
-    return in_one_sentence(plans.load_plan, str(config.get("scale", "quick")))
+    plan = in_one_sentence(plans.load_plan, str(config.get("scale", "quick")))
+    in_one_sentence(require_folders, Path("results"), plan)
+    return plan
+
+
+def require_folders(results: Path, plan: Plan) -> None:
+    """Raises UserError where a file stands in the place of a folder of results; Snakemake would show a traceback."""
+    here = results / plan.scale
+    for path in (results, here, *(here / name for name in ("runs", "logs", *plan.drawn))):
+        if path.exists() and not path.is_dir():
+            raise UserError(f"{path} is a file, expected a folder of results: move it elsewhere.")
 
 
 def in_one_sentence(function: Callable, *arguments):
