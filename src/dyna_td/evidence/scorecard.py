@@ -274,7 +274,7 @@ def _claim_row(one: Judged) -> dict:
     note = f"{len(one.counted)} tests: {', '.join(f'{found[name]} {name}' for name in VERDICTS if found[name])}"
     several = {"claim": claim.number, "expect": claim.combine, "scale": one.scale, "unit": "", "note": note}
     row = (_test_row(one, one.counted[0]) if len(one.counted) == 1 else several) | {
-        **{"row": "claim", "test": "", "figure": _numbers(claim.figures), "verdict": one.verdict},
+        **{"row": "claim", "test": claim.text, "figure": _numbers(claim.figures), "verdict": one.verdict},
         "evidence": ("yes" if one.is_evidence else "no") if one.verdict != "not run" else "",
         "sources": one.sources,
     }
