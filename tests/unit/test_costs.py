@@ -53,6 +53,14 @@ def test_a_beginning_is_expected_to_take_its_share_of_the_published_seconds(publ
     assert costs.memory_mb(QUICK, run.name, 2) == 2 * costs.memory_mb(QUICK, run.name) > 2 * 900
 
 
+def test_pauses_of_the_machine_that_measured_a_run_do_not_count(published):
+    run = QUICK.all_runs["GridWorld/dyna_td_long/n10-lr0.001"]
+    clock = [[step, max(0.0, step / 500 - 10)] for step in range(0, 50_000, 5_000)] + [[50_000, 2_000.0]]
+    write(published / f"{run.name}.json", PAPER.all_runs[run.name], 100.0, train_seconds_at=clock)
+    seconds = costs.expected(QUICK, run.name).core_seconds - costs.START
+    assert seconds == pytest.approx(100.0 * 6 / 22 * 20 / 90)  # without the pause after step 45,000
+
+
 def test_a_run_without_measurement_is_expected_to_take_what_the_dearest_like_it_took(published):
     for name, seconds, memory in (("some", 1000.0, 2000.0), ("other", 3000.0, 500.0)):
         write((published / SWEPT.name).with_name(f"{name}.json"), SWEPT, seconds, memory)

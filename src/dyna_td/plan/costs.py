@@ -17,6 +17,7 @@ from dyna_td.records import published, results
 from dyna_td.run import Run
 
 PUBLISHED = published.DIRECTORY / "runs"
+_PAUSED = 1.5  # a clock that counts so many times the core-seconds also counts pauses of the machine
 START = 15.0  # core-seconds in which a job imports TensorFlow and reads its plan, however little it trains
 
 
@@ -181,9 +182,19 @@ def read(path: Path) -> Cost | None:
     try:
         details = json.loads(path.read_text(encoding="utf-8"))
         seeds = len(details["seeds"]) * max(1, len(details["sweep"]))
-        clock = tuple((int(step), float(seconds)) for step, seconds in details.get("train_seconds_at", ()))
         numbers = float(details["core_seconds"]), float(details["peak_memory_mib"])
+        clock = tuple((int(step), float(seconds)) for step, seconds in details.get("train_seconds_at", ()))
+        if clock and clock[-1][1] > _PAUSED * numbers[0]:
+            clock = _without_pauses(clock)
         compiling = float(details.get("compile_seconds", 0.0))
         return Cost(*numbers, seeds, int(details["steps"]), clock, compiling)
     except (OSError, ValueError, LookupError, TypeError):
         return None
+
+
+def _without_pauses(clock: tuple[tuple[int, float], ...]) -> tuple[tuple[int, float], ...]:
+    """The clock with no interval longer than the median of those that it has."""
+    steps, seconds = np.array(clock).T
+    intervals = np.diff(seconds)
+    kept = np.minimum(intervals, np.median(intervals))
+    return tuple(zip(steps.astype(int).tolist(), np.cumsum([seconds[0], *kept]).tolist(), strict=True))
