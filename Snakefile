@@ -47,8 +47,9 @@ def published(figure):
 
 
 def marked(picture, caption):
-    """The picture; once it exists, it is marked for `snakemake --report`."""
-    return report(picture, caption=caption, category=f"Scale {SCALE}") if Path(picture).exists() else picture
+    """The picture; once it and its caption exist, it is marked for `snakemake --report`."""
+    is_shown = Path(picture).exists() and (ROOT / caption).exists()
+    return report(picture, caption=caption, category=f"Scale {SCALE}") if is_shown else picture
 
 
 # For --sdm apptainer; --config container=dyna_td.sif names another file or address.

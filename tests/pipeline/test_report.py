@@ -131,3 +131,14 @@ def test_an_empty_picture_is_refused_and_a_title_is_shown_as_it_is(folder, monke
     assert ODD in words_of(write_report())
     (folder / "figure_7" / "figure_7.png").write_bytes(b"")
     assert "figure_7.png is truncated" in error_of(cli.main, ["report", "--scale", "smoke"], capsys)
+
+
+def test_a_study_of_ones_own_needs_no_caption(folder, monkeypatch):
+    plan = plans.load_plan("smoke")
+    mine = dataclasses.replace(plan.drawn["figure_7"], name="mine")
+    monkeypatch.setattr(
+        plans, "load_plan", lambda *_: dataclasses.replace(plan, studies={**plan.studies, "mine": mine})
+    )
+    (folder / "mine").mkdir()
+    (folder / "mine" / "mine.png").write_bytes(PICTURE)
+    assert "Beyond the paper: mine" in words_of(write_report())

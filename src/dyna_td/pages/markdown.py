@@ -196,8 +196,9 @@ def gallery(facts: Facts) -> str:
 
 
 def caption_of(figure: str) -> str:
-    """A figure's caption; its few marks mean the same in reStructuredText and Markdown."""
-    return (ROOT / "figures" / "captions" / f"{figure}.rst").read_text(encoding="utf-8")
+    """A figure's caption, which your own study may lack; its marks mean the same in reStructuredText and Markdown."""
+    path = ROOT / "figures" / "captions" / f"{figure}.rst"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def more_seeds(facts: Facts, figure: Figure) -> str:

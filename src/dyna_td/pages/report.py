@@ -149,8 +149,7 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
         *parts,
         _shown(name, figure.title, folder),
         f"{place}, drawn from {tables_there} beside it{says}.",
-        markdown.caption_of(name),
-        *filter(None, [markdown.more_seeds(facts, figure) if facts else ""]),
+        *filter(None, [markdown.caption_of(name), markdown.more_seeds(facts, figure) if facts else ""]),
     ]
 
 
