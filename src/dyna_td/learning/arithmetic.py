@@ -32,7 +32,8 @@ def variables() -> dict[str, str]:
         name: [flag for flag in os.environ.get(name, "").split() if flag.startswith(start)]
         for name, start in _HARMLESS.items()
     }
-    flags = {"XLA_FLAGS": " ".join([*kept["XLA_FLAGS"], *_XLA]), "TF_XLA_FLAGS": " ".join(kept["TF_XLA_FLAGS"])}
+    kept["XLA_FLAGS"] += _XLA
+    flags = {name: " ".join(chosen) for name, chosen in kept.items() if chosen}
     return {**dict.fromkeys(_THREADS, "1"), **_NUMPY, **flags}
 
 
