@@ -8,7 +8,7 @@
 - NumPy has functions of its own for AVX-512, and OpenBLAS has products for each CPU. All take those of AVX2.
 - Variables with which a user chooses other arithmetic are removed, with a warning.
 
-docs/performance.md says what else this needs, and what it does not promise.
+docs/same_bytes.md says what else this needs, and what it does not promise.
 """
 
 import os
@@ -18,8 +18,6 @@ PORTABLE = "portable"
 _THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _XLA = ("--xla_cpu_enable_platform_dependent_math=false", "--xla_cpu_max_isa=AVX")
 _NUMPY = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR", "OPENBLAS_CORETYPE": "Haswell"}
-
-
 # Variables that choose the arithmetic begin so; those that end with _VERBOSE print only.
 _CHOOSING = ("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_", "ONEDNN_", "DNNL_", "NPY_", "OPENBLAS_CORETYPE")
 _HARMLESS = {"XLA_FLAGS": "--xla_dump_", "TF_XLA_FLAGS": "--tf_xla_persistent_cache_"}  # of a user's flags
