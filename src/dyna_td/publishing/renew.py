@@ -52,7 +52,7 @@ def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
     if run.name in plan.sampled_runs:
         content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
         contents[f"{run.name}.states.csv"] = content
-    if there:
+    if there and len(there["seeds"]) >= len(details["seeds"]):
         # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
         details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")} | {"clock_of": there["git_commit"]}
     if there and len(there["seeds"]) > len(details["seeds"]):
