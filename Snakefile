@@ -38,7 +38,7 @@ PACKAGE = ROOT / "src" / "dyna_td"
 # Code that all drawings share.
 DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
 DRAWING += [ROOT / "envs" / f"{module}.py" for module in ("__init__", "grid_world", "roundabout")]  # worlds, returns
-DRAWING += [PACKAGE / "evidence" / "labels.py", PACKAGE / "registry.py"]  # names of curves
+DRAWING += [PACKAGE / "evidence" / "labels.py", PACKAGE / "runs" / "registry.py"]  # names of curves
 
 
 def published(figure):

@@ -26,8 +26,8 @@ import_tensorflow()
 import numpy as np
 import tensorflow as tf
 
-from dyna_td import registry
-from dyna_td.run import Run
+from dyna_td.runs import registry
+from dyna_td.runs.run import Run
 from dyna_td.programs.program import make_program
 
 DIGESTS = Path(__file__).with_name("digests.json")

@@ -8,8 +8,8 @@ from dyna_td.learning.replay import Replay, Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.programs.program import make_agent
 from dyna_td.programs.twin import make_twin
-from dyna_td.registry import settings_type
-from dyna_td.run import Run
+from dyna_td.runs.registry import settings_type
+from dyna_td.runs.run import Run
 
 
 class OurDQN:

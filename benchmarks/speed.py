@@ -15,8 +15,8 @@ from tools import require_table, write_table
 
 from dyna_td.errors import UserError, exit_status
 from dyna_td.learning.tensorflow_import import import_tensorflow
-from dyna_td.registry import settings_type
-from dyna_td.run import Run
+from dyna_td.runs.registry import settings_type
+from dyna_td.runs.run import Run
 from dyna_td.settings import ControlSettings
 
 SEEDS = 20

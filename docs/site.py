@@ -7,7 +7,7 @@ from mkdocs.structure.files import File
 
 from dyna_td.pages import agents, api
 from dyna_td.pages.facts import Facts
-from dyna_td.registry import AGENTS
+from dyna_td.runs.registry import AGENTS
 
 ROOT = Path(__file__).parents[1]
 _OUTSIDE = re.compile(r"(!?)\[([^\]]*)\]\(\.\./([^)#]+)\)")

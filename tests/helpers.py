@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from dyna_td.learning.replay import Transition
 from dyna_td.programs.program import make_program
-from dyna_td.registry import settings_type
-from dyna_td.run import Run
+from dyna_td.runs.registry import settings_type
+from dyna_td.runs.run import Run
 
 
 def settings_of(environment, agent, **changes):

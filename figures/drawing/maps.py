@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from drawing.panels import Drawing
 from drawing.style import Look
 from drawing.tables import Tables, curve_rows, state_rows
-from dyna_td.run import EARLY
+from dyna_td.runs.run import EARLY
 
 CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell lies across the edge of a wall
 COLOURS = "Blues"  # white where no state is

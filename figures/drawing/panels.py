@@ -19,7 +19,7 @@ from drawing.style import PANEL_SIZE, CurveStyle, Look, style_of, styles_of
 from drawing.tables import Tables, curve_rows
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.plan.planned import Panel
-from dyna_td.registry import is_supervised
+from dyna_td.runs.registry import is_supervised
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 METRIC_LABELS = {

@@ -2,9 +2,9 @@
 
 The science: `envs` (in a checkout, the folder envs/), `agents` (one file each), `search` (the chains of Algorithms 3
 and 4), `learning`, `measures`, `theory`, and `programs`, the compiled loops around them. The infrastructure: `settings`
-and `registry` list the valid choices, `plan` turns YAML files into runs, `training` trains one, `records` stores
-results, `evidence` judges the claims, `pages` writes reports, `publishing` fills reference/, and `playing` shows
-trained agents. `cli` and `commands` are the command line, and `pipeline` serves the Snakefile.
+and `runs` list the valid choices, `plan` turns YAML files into runs, `training` trains one, `records` stores results,
+`evidence` judges the claims, `pages` writes reports, `publishing` fills reference/, and `playing` shows trained agents.
+`cli` and `commands` are the command line, and `pipeline` serves the Snakefile.
 
 For Python users: `train`, `Result`, `load_policy`, `Policy`, `load_returns`, `Returns` (docs/using.md).
 """

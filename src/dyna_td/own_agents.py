@@ -5,10 +5,10 @@ import reprlib
 from dataclasses import fields
 from typing import Any
 
-from dyna_td import registry
 from dyna_td.errors import UserError, require_choice
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.records import sources
+from dyna_td.runs import registry
 from dyna_td.settings import ControlSettings, checked
 
 # Names of options and arguments of `train`, which an agent's own settings cannot have.

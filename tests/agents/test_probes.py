@@ -10,8 +10,8 @@ from dyna_td.envs.spaces import Space
 from helpers import settings_of, tiers
 
 from dyna_td.programs import twin
-from dyna_td.registry import AGENTS, DYNA_AGENTS, agents_on
-from dyna_td.run import Run
+from dyna_td.runs.registry import AGENTS, DYNA_AGENTS, agents_on
+from dyna_td.runs.run import Run
 from dyna_td.search import rules
 
 DISCOUNT = 0.8

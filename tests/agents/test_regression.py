@@ -12,8 +12,8 @@ from scipy import stats
 from dyna_td.learning.regression import f_sin
 from dyna_td.learning.streams import Streams
 from dyna_td.programs.regression import RegressionProgram
-from dyna_td.registry import LEARNERS, load
-from dyna_td.run import Run
+from dyna_td.runs.registry import LEARNERS, load
+from dyna_td.runs.run import Run
 from dyna_td.settings import RegressionSettings
 
 SETTINGS = RegressionSettings(examples=260, batch_size=8, hidden=(6, 6), learning_rate=1e-2)

@@ -13,7 +13,7 @@ import tensorflow as tf
 from dyna_td import envs
 from dyna_td.learning.xla import xla_function
 from dyna_td.programs.twin import make_twin
-from dyna_td.registry import TWIN_ENVIRONMENTS
+from dyna_td.runs.registry import TWIN_ENVIRONMENTS
 
 TWINS = (*TWIN_ENVIRONMENTS, "GridWorld-corner0.45-stepnoise0.05", "GridWorld-goal0.2-rewardnoise1")
 TRANSITIONS = int(os.environ.get("TRANSITIONS", "40000"))

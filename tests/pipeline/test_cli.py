@@ -19,7 +19,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
 from dyna_td.records import provenance, results
 from dyna_td.records.files import IMPORTS, ROOT
-from dyna_td.registry import AGENTS, LEARNERS
+from dyna_td.runs.registry import AGENTS, LEARNERS
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 

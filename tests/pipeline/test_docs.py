@@ -17,7 +17,7 @@ from files import edit, python
 from scipy import stats
 
 import dyna_td
-from dyna_td import cli, registry
+from dyna_td import cli
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.scores import score
 from dyna_td.evidence.statistics import half_width
@@ -29,6 +29,7 @@ from dyna_td.publishing import always_slower, walkers
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.policy import load_policy
+from dyna_td.runs import registry
 
 FACTS = Facts()
 PAGES = ("README.md", "reference/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
@@ -112,7 +113,7 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
     (tmp_path / path).write_text(agent, encoding="utf-8")
     declared = tmp_path / "src" / "dyna_td" / "agents" / "settings.py"
     declared.write_text(f"{read(declared)}\n\n{settings}", encoding="utf-8")
-    edit(tmp_path / "src" / "dyna_td" / "registry.py", "\nAGENTS = {\n", f"\nAGENTS = {{\n{entry}")
+    edit(tmp_path / "src" / "dyna_td" / "runs" / "registry.py", "\nAGENTS = {\n", f"\nAGENTS = {{\n{entry}")
     words = ["train", "--env", "CartPole-v1", "--agent", Path(path).stem, "--newest", "50", "--warm-up-steps", "100"]
     words += ["--planning-updates", "1", "--seeds", "0,1", "--steps", "200", "--evaluate-every", "100"]
     words += ["--output", "recent.csv"]

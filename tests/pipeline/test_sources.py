@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from dyna_td.records import sources
-from dyna_td.registry import entries_of
-from dyna_td.run import Run
+from dyna_td.runs.registry import entries_of
+from dyna_td.runs.run import Run
 from dyna_td.settings import DQNSettings, DynaSettings
 
 
@@ -23,7 +23,7 @@ def test_the_sources_of_a_run_are_those_that_its_agent_learner_and_program_impor
     assert "dyna_td.agents.dyna_td" in dyna_td and "dyna_td.search.chain" in dyna_td
     assert not {name for name in er if name.startswith(("dyna_td.search", "dyna_td.agents.dyna"))}
     assert "dyna_td.agents.dyna_frequency" in frequency - dyna_td
-    apparatus = ("dyna_td.registry", "dyna_td.settings", "dyna_td.run", "dyna_td.pipeline", "dyna_td.training")
+    apparatus = ("dyna_td.runs", "dyna_td.settings", "dyna_td.pipeline", "dyna_td.training")
     assert not {name for name in dyna_td if name.startswith(apparatus)}
 
 

@@ -19,7 +19,7 @@ from dyna_td.evidence.scores import Measured, reader
 from dyna_td.evidence.verdicts import judge, nearest_decision
 from dyna_td.plan.plans import DIRECTORY, load_plan
 from dyna_td.records import results
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.settings import ControlSettings
 
 # The metric of each curve in runs in which a claim is true, by hand from the claim's text. The last pattern that fits

@@ -15,7 +15,7 @@ from files import python, sentence_of
 from helpers import run_of
 
 import dyna_td
-from dyna_td import cli, own_agents, registry
+from dyna_td import cli, own_agents
 from dyna_td.agents.dyna import Dyna
 from dyna_td.agents.er import ER
 from dyna_td.agents.prioritized_er import PrioritizedER
@@ -23,6 +23,7 @@ from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
 from dyna_td.records.files import IMPORTS, ROOT
 from dyna_td.records.policy import load_policy
+from dyna_td.runs import registry
 from dyna_td.settings import DQNSettings, number
 from dyna_td.training import trainer
 

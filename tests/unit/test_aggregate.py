@@ -9,7 +9,7 @@ from files import rows_of
 
 from dyna_td.evidence import aggregate
 from dyna_td.plan.planned import Figure, Panel
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.settings import DQNSettings, RegressionSettings
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))

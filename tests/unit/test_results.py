@@ -11,7 +11,7 @@ from files import rows_of, sentence_of
 from dyna_td.records import results
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy, load_policy
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.settings import RegressionSettings
 
 RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)

@@ -6,7 +6,7 @@ from files import rows_of
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.scores import Measured, common_seconds, score, steps_in
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.settings import ControlSettings, RegressionSettings
 
 PAPER = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=50_000)

@@ -6,7 +6,7 @@ import pytest
 from files import rows_of, sentence_of
 
 from dyna_td.plan.selection import in_words, select_learning_rate
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.settings import DQNSettings, RegressionSettings
 
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))

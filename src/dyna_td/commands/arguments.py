@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
 
-from dyna_td import own_agents, registry
+from dyna_td import own_agents
 from dyna_td.errors import UserError
 from dyna_td.evidence import labels
 from dyna_td.plan import plans
+from dyna_td.runs import registry
 from dyna_td.settings import MAX_SEEDS, MAX_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, checked
 
 

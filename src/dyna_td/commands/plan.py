@@ -4,11 +4,11 @@ import argparse
 import re
 from collections.abc import Callable
 
-from dyna_td import registry
 from dyna_td.commands import arguments
 from dyna_td.errors import UserError
 from dyna_td.plan import costs, plans
 from dyna_td.records import metrics
+from dyna_td.runs import registry
 
 _MAX_RUNS = 50  # listed one by one
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td import own_agents, registry
+from dyna_td import own_agents
 from dyna_td.commands import arguments
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
@@ -22,7 +22,8 @@ from dyna_td.plan.selection import in_words, select_learning_rate
 from dyna_td.records import beginnings, outputs, provenance, published, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.records.policy import Policy
-from dyna_td.run import Run
+from dyna_td.runs import registry
+from dyna_td.runs.run import Run
 from dyna_td.training.checkpoint import INTERVAL, Checkpoint
 from dyna_td.training.progress import STEPS, progress
 

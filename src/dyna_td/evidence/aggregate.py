@@ -12,8 +12,8 @@ from dyna_td.evidence.scores import Measured, score
 from dyna_td.evidence.statistics import student
 from dyna_td.plan.planned import Figure, Panel
 from dyna_td.records import beginnings, results
-from dyna_td.registry import is_supervised
-from dyna_td.run import Run
+from dyna_td.runs.registry import is_supervised
+from dyna_td.runs.run import Run
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 COLUMNS = ["panel", "curve", "step", "metric", "mean", "standard_error", "low95", "high95", "iqm", "n"]

@@ -33,7 +33,7 @@ from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records.metrics import METRICS, require_metric
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often", "rarely")
 _TWO_CURVES = ("more_often", "share_below")

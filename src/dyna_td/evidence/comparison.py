@@ -11,7 +11,7 @@ from dyna_td.evidence import statistics
 from dyna_td.evidence.scorecard import number_words
 from dyna_td.records import results
 from dyna_td.records.metrics import diverged_seeds
-from dyna_td.registry import is_supervised
+from dyna_td.runs.registry import is_supervised
 
 ENDINGS = (".csv", ".csv.xz")  # endings of files with records, finished here or published
 

@@ -1,8 +1,8 @@
 """The names that pages and pictures give to agents, verdicts, tasks and windows."""
 
-from dyna_td import registry
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.records.sources import docstring
+from dyna_td.runs import registry
 
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")

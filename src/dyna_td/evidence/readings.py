@@ -19,7 +19,7 @@ from dyna_td.evidence.verdicts import Read
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import DIRECTORY
 from dyna_td.plan.yaml_files import read_checked
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
 _WITHOUT_MEAN = ("share_below", "more_often", "rarely")  # tests that compare no means over seeds

@@ -9,7 +9,7 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import labels
 from dyna_td.plan import plans
 from dyna_td.records import published
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 
 @dataclass(frozen=True)

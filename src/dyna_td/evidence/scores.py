@@ -27,7 +27,7 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.records import provenance, published, results
 from dyna_td.records.metrics import STATES_METRICS
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
 SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`

@@ -28,7 +28,7 @@ from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.evidence.outcomes import Effect, Outcome, Sample
 from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
 from dyna_td.plan.planned import Plan
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 MAX_SEEDS = 10_000  # a test that needs more is not worth its seeds
 DISAGREES = "Student's interval says otherwise"  # begins a note

@@ -3,7 +3,6 @@
 import re
 from dataclasses import fields
 
-from dyna_td import registry
 from dyna_td.evidence import labels
 from dyna_td.evidence.claims import ComputedTest
 from dyna_td.pages import claims_page
@@ -12,6 +11,7 @@ from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records.files import ROOT
 from dyna_td.records.sources import docstring
+from dyna_td.runs import registry
 from dyna_td.settings import DQNSettings
 
 

@@ -18,7 +18,7 @@ from dyna_td.plan.plans import DIRECTORY, load_plan
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
 from dyna_td.records.results import naming_damage, require_intact
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.planned import Panel
 from dyna_td.plan.yaml_files import read_checked
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 # The panels of GridWorld's benchmark, by n.
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}

@@ -14,7 +14,7 @@ import numpy as np
 
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.records import published, results
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 PUBLISHED = published.DIRECTORY / "runs"
 _PAUSED = 1.5  # a clock that counts so many times the core-seconds also counts pauses of the machine

@@ -9,7 +9,7 @@ from dyna_td.errors import UserError
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.selection import select_learning_rate
 from dyna_td.records import results
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from zlib import crc32
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.records import published, results
-from dyna_td.registry import ROUNDABOUT, has_box_actions, is_supervised
-from dyna_td.run import Run
+from dyna_td.runs.registry import ROUNDABOUT, has_box_actions, is_supervised
+from dyna_td.runs.run import Run
 
 # Reported seeds are 0, 1, ...; selection seeds begin at 1000. Each sweep has a block of 100.
 FIRST_SELECTION_SEED, SELECTION_BLOCK, LAST_SELECTION_SEED = 1000, 100, 999_999

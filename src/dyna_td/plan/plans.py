@@ -17,7 +17,7 @@ from dyna_td.plan.yaml_files import check, read_checked, read_unchecked
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import require_metric
-from dyna_td.registry import (
+from dyna_td.runs.registry import (
     FROZEN_AGENTS,
     SAMPLED_ENVIRONMENT,
     all_settings,
@@ -25,7 +25,7 @@ from dyna_td.registry import (
     require_environment,
     settings_type,
 )
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.settings import FROZEN_SOURCES, LARGEST, ControlSettings, Settings, checked, is_whole
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 

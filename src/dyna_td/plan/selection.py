@@ -5,8 +5,8 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.records.metrics import diverged_seeds
-from dyna_td.registry import is_supervised
-from dyna_td.run import Run
+from dyna_td.runs.registry import is_supervised
+from dyna_td.runs.run import Run
 
 SELECTION_RULE = (
     "mean of {metric} over the selection seeds and over all evaluations, the {best} wins; "

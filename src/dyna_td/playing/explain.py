@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dyna_td import envs, registry
+from dyna_td import envs
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
 from dyna_td.learning.tensorflow_import import import_tensorflow
@@ -18,7 +18,8 @@ from dyna_td.own_agents import require_agent
 from dyna_td.plan.plans import make_settings
 from dyna_td.programs.stacks import stacks_of
 from dyna_td.records.policy import Policy
-from dyna_td.run import Run
+from dyna_td.runs import registry
+from dyna_td.runs.run import Run
 
 PLANES = tuple(name for name, known in envs.KNOWN.items() if known.plane)
 CELLS = 60  # a side of the maps

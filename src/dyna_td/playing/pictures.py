@@ -8,12 +8,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from dyna_td import registry
 from dyna_td.envs import KNOWN
 from dyna_td.playing.explain import Look, moments_of, run_of, train_again
 from dyna_td.playing.video import Video
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy
+from dyna_td.runs import registry
 
 PICTURES = 24  # in an animation
 

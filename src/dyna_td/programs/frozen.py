@@ -6,7 +6,7 @@ import tensorflow as tf
 from dyna_td.measures.frozen_q import FrozenQ
 from dyna_td.measures.long_chains import LongChains
 from dyna_td.programs.twin import TwinProgram
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 
 class FrozenProgram(TwinProgram):

@@ -15,8 +15,8 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.programs.environments import EnvironmentStack, impurity
 from dyna_td.programs.program import CannotResume, Program, make_agent
-from dyna_td.registry import ROUNDABOUT
-from dyna_td.run import Run
+from dyna_td.runs.registry import ROUNDABOUT
+from dyna_td.runs.run import Run
 
 LONGEST_EVALUATION = 4_000  # steps of an evaluation episode: some environments have no time limit
 

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td.learning.streams import Streams
-from dyna_td.registry import AGENTS, learner_of, load, program_of
-from dyna_td.run import Run
+from dyna_td.runs.registry import AGENTS, learner_of, load, program_of
+from dyna_td.runs.run import Run
 
 
 class CannotResume(Exception):

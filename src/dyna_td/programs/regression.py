@@ -7,8 +7,8 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.sums import total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.programs.program import Program
-from dyna_td.registry import LEARNERS, load
-from dyna_td.run import Run
+from dyna_td.runs.registry import LEARNERS, load
+from dyna_td.runs.run import Run
 
 TEST_EXAMPLES = 1_000  # noise-free test points (paper)
 

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Sequence
 
 from dyna_td.learning import arithmetic
-from dyna_td.registry import is_supervised
-from dyna_td.run import Run
+from dyna_td.runs.registry import is_supervised
+from dyna_td.runs.run import Run
 from dyna_td.settings import DDPGSettings
 
 LARGEST_STACK = 20  # seeds in one program

@@ -12,8 +12,8 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled, with_tensor_loops, xla_function
 from dyna_td.measures.sampling import SamplingDistributions
 from dyna_td.programs.program import Program, make_agent
-from dyna_td.registry import SAMPLED_ENVIRONMENT, TWIN_ENVIRONMENTS, load, twin_of
-from dyna_td.run import Run
+from dyna_td.runs.registry import SAMPLED_ENVIRONMENT, TWIN_ENVIRONMENTS, load, twin_of
+from dyna_td.runs.run import Run
 
 
 def make_twin(environment: str):

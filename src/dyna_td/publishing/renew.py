@@ -23,7 +23,7 @@ from dyna_td.plan.planned import Plan
 from dyna_td.publishing import extract, store
 from dyna_td.records import published, results
 from dyna_td.records.policy import load_policy, path_beside
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 _SCALE = "renewed"  # the folder of trained seeds below results/
 _ADDED = ("train_seconds", "compile_seconds", "evaluate_seconds", "core_seconds", "env_steps", "seed_updates")

@@ -26,7 +26,7 @@ from dyna_td.publishing import extract
 from dyna_td.records import provenance, published, results
 from dyna_td.records.files import IMPORTS, ROOT, import_figure, write_whole
 from dyna_td.records.policy import load_policy, path_beside
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.training.progress import counted
 
 

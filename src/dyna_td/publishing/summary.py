@@ -8,7 +8,7 @@ from dyna_td.evidence.scores import score
 from dyna_td.pages.facts import Facts
 from dyna_td.plan.planned import Figure, Panel
 from dyna_td.records import published, results
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 COLUMNS = ["figure", "panel", "curve", "environment", "agent", "updates", "metric", "mean", "low95", "high95", "iqm"]
 COLUMNS += ["last20", "seeds", "steps", "core_minutes", "run"]

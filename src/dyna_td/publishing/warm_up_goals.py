@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from dyna_td.plan.plans import load_plan, make_settings
 from dyna_td.programs.twin import TwinProgram
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 SEEDS = range(100)
 SEEDS_OF_DIALS = range(20)  # those of the study `when`

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.records import provenance, published, results
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 EQUAL, DIFFERENT, NOT_PUBLISHED = "equal", "different", "not published"
 _KEYS = ["seed", "step", "metric"]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import require_choice
-from dyna_td.registry import (
+from dyna_td.runs.registry import (
     DYNA_AGENTS,
     FREQUENCY_AGENTS,
     FROZEN_AGENTS,

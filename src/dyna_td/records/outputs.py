@@ -8,7 +8,7 @@ from dyna_td.records import provenance, results
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import path_beside
 from dyna_td.records.unfinished import identity_of
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 _REMEDY = "name another --output, or delete it first"
 _STATES = ".states"  # suffix of the stem of a file of sampled states

@@ -15,7 +15,7 @@ import numpy as np
 
 from dyna_td.errors import UserError
 from dyna_td.records.files import write_whole
-from dyna_td.run import describes_run
+from dyna_td.runs.run import describes_run
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
 _ABOUT = "about"

@@ -14,8 +14,8 @@ from dyna_td import __version__
 from dyna_td.learning import arithmetic
 from dyna_td.records import sources
 from dyna_td.records.files import IS_CHECKOUT, ROOT
-from dyna_td.registry import ENVIRONMENTS, entries_of
-from dyna_td.run import Run
+from dyna_td.runs.registry import ENVIRONMENTS, entries_of
+from dyna_td.runs.run import Run
 
 # The vector instructions of older published runs whose JSON file does not name them.
 PUBLISHED_VECTORS = "AVX-512"

@@ -21,7 +21,7 @@ from dyna_td.errors import UserError
 from dyna_td.records import provenance
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy, path_beside
-from dyna_td.run import Run, describes_run
+from dyna_td.runs.run import Run, describes_run
 
 DIRECTORY = Path("results")
 SWEEP = ".selection"  # suffix of a job that tries learning rates

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from dyna_td import own_agents, registry
+from dyna_td import own_agents
 from dyna_td.errors import UserError
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.plan import plans
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
 from dyna_td.records.provenance import machine
-from dyna_td.run import Run
+from dyna_td.runs import registry
+from dyna_td.runs.run import Run
 from dyna_td.settings import MAX_SEEDS, MAX_STEPS, Settings, is_whole
 from dyna_td.training.progress import progress as shown
 

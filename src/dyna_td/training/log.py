@@ -12,8 +12,8 @@ import pandas as pd
 
 from dyna_td.records.metrics import diverged_seeds
 from dyna_td.records.unfinished import pack, unpack
-from dyna_td.registry import is_supervised
-from dyna_td.run import Run
+from dyna_td.runs.registry import is_supervised
+from dyna_td.runs.run import Run
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import math
 
 from dyna_td.errors import UserError
 from dyna_td.learning import memory
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 
 _COPIES = {"buffers": 2, "networks": 6}  # networks: target, gradient, Adam's two means, and work space
 

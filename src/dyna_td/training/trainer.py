@@ -15,8 +15,8 @@ import tensorflow as tf
 from dyna_td.errors import UserError
 from dyna_td.programs.program import CannotResume, make_program
 from dyna_td.programs.stacks import stacks_of
-from dyna_td.registry import has_twin, is_supervised
-from dyna_td.run import Run
+from dyna_td.runs.registry import has_twin, is_supervised
+from dyna_td.runs.run import Run
 from dyna_td.training import interruption, trial
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.log import Log, Outcome

@@ -28,8 +28,8 @@ from dyna_td.learning.streams import Streams
 from dyna_td.programs.program import CannotResume, make_agent
 from dyna_td.programs.twin import make_twin
 from dyna_td.records import sources
-from dyna_td.registry import AGENTS, has_twin, load
-from dyna_td.run import Run
+from dyna_td.runs.registry import AGENTS, has_twin, load
+from dyna_td.runs.run import Run
 from dyna_td.settings import ControlSettings
 
 _COMPANIES = (0, 1, 2), (0, 3, 4)

@@ -14,7 +14,7 @@ from typing import Any
 from dyna_td import envs
 from dyna_td.agents import settings as own
 from dyna_td.errors import UserError
-from dyna_td.run import Run
+from dyna_td.runs.run import Run
 from dyna_td.settings import (
     ControlSettings,
     DDPGDynaSettings,

@@ -1,0 +1,1 @@
+"""What can be trained: agents and environments by name, and a run of them."""
