@@ -47,7 +47,7 @@ CASES = [
     *(f"{registry.ROUNDABOUT}:{agent}" for agent in ("er", "prioritized_er", "dyna_td:model=learned,hidden=64x64")),
     *("Hopper-v4:prioritized_er", "Hopper-v4:dyna_td", "Walker2d-v4:er"),
 ]
-STEPS, EVERY = 200, 50  # of a training, and between two comparisons
+STEPS, EVERY = 200, 50  # a training's length, and the steps between two comparisons
 WIDEST, OTHERS = 20, (2, 3, 5, 7)  # seeds in a stack
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
-from dyna_td.envs.grid_world import Dials
+from dyna_td.envs.grid_world import GRID_WALLS, MAZE_WALLS, Dials, Wall
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Known:
       twin: the class of its twin in `envs.twins`, if it has one.
       returns: the lowest and the highest return of an episode, if they are known; one of them is 0.
       margin: what pictures show beyond the other one.
-      plane: the names of the axes, if states are points in a plane.
+      plane: the names of the axes, if states are points in a plane; `walls` are those in it.
       has_box_actions: whether its actions are vectors.
     """
 
@@ -35,13 +35,14 @@ class Known:
     returns: tuple[float, ...] = ()
     margin: float = 0.0
     plane: tuple[str, ...] = ()
+    walls: tuple[Wall, ...] = ()
     has_box_actions: bool = False
 
 
 _PLANE = ("x", "y")
 KNOWN = {
-    "GridWorld": Known(2000, "GridWorldTwin", (-2000, 0), 50, _PLANE),
-    "MazeGridWorld": Known(2000, "MazeGridWorldTwin", (-2000, 0), 50, _PLANE),
+    "GridWorld": Known(2000, "GridWorldTwin", (-2000, 0), 50, _PLANE, GRID_WALLS),
+    "MazeGridWorld": Known(2000, "MazeGridWorldTwin", (-2000, 0), 50, _PLANE, MAZE_WALLS),
     # The paper's time limit; Gymnasium's own is 200.
     "MountainCar-v0": Known(2000, "MountainCarTwin", (-2000, 0), 50, ("position", "velocity")),
     "CartPole-v1": Known(500, "CartPoleTwin", (0, 500), 15),

@@ -41,6 +41,6 @@ def pytest_terminal_summary(terminalreporter, config):
 # Reading a plan takes half a second, and many commands do so. Each process reads that of experiments/ once.
 _read = plans.load_plan
 _read_once = functools.cache(_read)
-plans.load_plan = lambda scale, directory=plans.DIRECTORY, run="": (
-    _read(scale, directory, run) if run or directory != plans.DIRECTORY else _read_once(scale)
+plans.load_plan = lambda scale, directory=plans.DIRECTORY: (
+    _read_once(scale) if directory == plans.DIRECTORY else _read(scale, directory)
 )

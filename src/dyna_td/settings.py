@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 from dyna_td.errors import UserError
 
-LARGEST = 2**31 - 1
+MAX_INT = 2**31 - 1
 MAX_SEEDS = 1_000  # in one job
 MAX_STEPS = 60_000_000  # the random streams allow a few more
 FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # long chains on a frozen Q sample these states
 
 
-def number(default, meaning: str, source: str, least: float = 0, most: float = LARGEST, choices: tuple[str, ...] = ()):
+def number(default, meaning: str, source: str, least: float = 0, most: float = MAX_INT, choices: tuple[str, ...] = ()):
     """A setting: its default, its meaning with the unit, its source, and its bounds (inclusive) or choices."""
     metadata = {"meaning": meaning, "source": source, "least": least, "most": most, "choices": choices}
     return field(default=default, metadata=metadata)

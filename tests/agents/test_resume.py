@@ -101,7 +101,7 @@ def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, c
 
 
 def test_a_sweep_over_two_stacks_trains_each_rate_as_if_alone_and_goes_on(tmp_path, monkeypatch, compiled_once):
-    monkeypatch.setattr("dyna_td.programs.stacks.LARGEST_STACK", 3)
+    monkeypatch.setattr("dyna_td.programs.stacks.MAX_STACK", 3)
     run = replace(RUNS["sin"], seeds=tuple(range(4)), steps=80)
     runs = [replace(run, settings=replace(run.settings, learning_rate=rate)) for rate in (1e-2, 1e-3)]
     path, at = tmp_path / "run.checkpoint", (3, 7, 12)

@@ -17,7 +17,7 @@ import tensorflow as tf
 from helpers import run_of
 
 from dyna_td.programs.program import make_program
-from dyna_td.programs.stacks import LARGEST_STACK, stacks_of
+from dyna_td.programs.stacks import MAX_STACK, stacks_of
 from dyna_td.records.metrics import diverged_seeds
 from dyna_td.training.trainer import execute
 
@@ -71,7 +71,7 @@ def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_
 
 
 def test_a_single_seed_and_more_seeds_than_one_stack_holds_have_their_numbers_too(monkeypatch):
-    monkeypatch.setattr("dyna_td.programs.stacks.LARGEST_STACK", 3)
+    monkeypatch.setattr("dyna_td.programs.stacks.MAX_STACK", 3)
     run = run_of("sin", "l2", (), 40, 20, examples=50, hidden=(8,))
     many, one = (execute(replace(run, seeds=tuple(seeds))).records for seeds in (range(4), (3,)))
     assert set(one["seed"]) == {3}
@@ -84,7 +84,7 @@ def test_stacks_hold_every_seed_once_and_only_a_single_one_has_a_companion(envir
     seeds = tuple(range(2, 2 + count))
     agent = "l2" if environment == "sin" else "er"
     stacks = stacks_of(run_of(environment, agent, seeds))
-    assert all(2 <= len(stack) <= LARGEST_STACK for stack in stacks)
+    assert all(2 <= len(stack) <= MAX_STACK for stack in stacks)
     assert sum(stacks, ()) == (seeds if count > 1 else (2, 3))
 
 

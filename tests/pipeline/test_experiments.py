@@ -139,14 +139,3 @@ def test_editing_one_figure_changes_its_runs_alone_and_a_comment_none(experiment
     after = load_plan("quick", experiments_copy).runs
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     assert {name.split("-")[1] for name in changed} == {"sigma0.1", "sigma0.2"} and len(changed) == 6
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_the_plan_of_a_single_job_has_the_run_that_the_whole_plan_has(scale):
-    whole = load_plan(scale)
-    one_per_environment = {run.environment: name for name, run in whole.all_runs.items()}
-    for environment, name in one_per_environment.items():
-        plan, _ = plans.load_run(scale, name)
-        there = {key: run for key, run in whole.all_runs.items() if run.environment == environment}
-        assert plan.all_runs == there
-        assert all(plan.selection_runs(run) == whole.selection_runs(run) for run in there.values())

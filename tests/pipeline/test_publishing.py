@@ -62,8 +62,8 @@ def finished_figure_9(results_of_figure_9, tmp_path):
 def test_a_finished_figure_is_published_whole_and_a_second_time_changes_no_byte(finished_figure_9, publish, tmp_path):
     assert publish("figure_9") == (0, "reference/figure_9\n")
     folder = tmp_path / "reference"
-    made = aggregate.curves_text(FIGURE, lambda run: results.read(results.run_csv("paper", run.name), ""))
-    assert (folder / "figure_9" / "curves.csv").read_text() == made
+    made = aggregate.tables(FIGURE, lambda run: results.read(results.run_csv("paper", run.name), ""), None)
+    assert (folder / "figure_9" / "curves.csv").read_text() == made["curves.csv"]
     first = files_of(folder)
     jobs = [job for run in FIGURE.runs for job in (run.name, f"{run.name}.selection")]
     names = {f"runs/{job}.{suffix}" for job in jobs for suffix in ("csv.xz", "json")}

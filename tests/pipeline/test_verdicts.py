@@ -158,7 +158,7 @@ def in_memory(*samples, metric="return"):
         run = Run("GridWorld", agent, ControlSettings(warm_up_steps=0), tuple(range(len(sample))), 2, 1)
         rows = [(seed, step, metric, value if step else -9.0) for step in range(3) for seed, value in enumerate(sample)]
         found[run] = Measured(run, pd.DataFrame(rows, columns=results.COLUMNS), {}, "make it")
-    return [Term(f"figure_4/a/{run.agent}", run, metric, tuple(found)) for run in found], found.get
+    return [Term("figure_4", "a", run.agent, run, metric, tuple(found)) for run in found], found.get
 
 
 def compare(plus, minus, expect="greater", **changes):

@@ -120,7 +120,6 @@ def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(a
     monkeypatch.chdir(tmp_path)
     looks, draw = [], pictures.picture
     monkeypatch.setattr(pictures, "picture", lambda policy, seen: looks.append(seen) or draw(policy, seen))
-    # After 1,500 steps a wrong size of the stack would show, because MountainCar rounds differently with 2 seeds.
     words = ["--steps", "1500", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
     assert cli.main(["train", "--env", "MountainCar-v0", "--agent", agent, *words]) == 0
     assert cli.main(["play", "x.policy.npz", "--seed", "5", "--explain", "x.png"]) == 0

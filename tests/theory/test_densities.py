@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dyna_td.theory.densities import LARGEST_EXPONENT, fitted_exponent, power_density, theorem_3
+from dyna_td.theory.densities import MAX_EXPONENT, fitted_exponent, power_density, theorem_3
 
 
 def test_a_density_is_the_power_of_the_error_over_its_sum():
@@ -24,7 +24,7 @@ def test_the_exponent_of_drawn_states_is_found(beta):
 
 
 def test_one_cell_has_the_largest_exponent_and_a_seed_whose_errors_are_not_finite_none():
-    assert fitted_exponent([[0.0, 0.0, 1.0]], [[1.0, 2.0, 2.1]]) == pytest.approx(LARGEST_EXPONENT, rel=1e-3)
+    assert fitted_exponent([[0.0, 0.0, 1.0]], [[1.0, 2.0, 2.1]]) == pytest.approx(MAX_EXPONENT, rel=1e-3)
     beta = fitted_exponent(np.array([[0.25, 0.75]] * 2), [[1.0, np.nan], [1.0, 3.0]])
     assert np.isnan(beta[0]) and beta[1] == pytest.approx(1.0, abs=1e-4)
 

@@ -21,7 +21,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled
 from dyna_td.settings import ControlSettings
 
-LONGEST = 200  # steps of the demonstration at most
+MAX_SHOWN = 200  # steps of the demonstration at most
 MAX_WALK = 2**21  # steps of the random walk, which needs some ten thousand on average
 _WALK = 2**12 - 1  # inner step of the walk's draws, which no simulated mini-batch has
 
@@ -91,7 +91,7 @@ class _WarmUp:
     def _show(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
         """The demonstration's next step, in the last steps of the warm-up until it ends; else `transition`."""
         size = self.replay.size
-        is_showing = warms_up & (size >= self.settings.warm_up_steps - LONGEST) & ~self.is_shown
+        is_showing = warms_up & (size >= self.settings.warm_up_steps - MAX_SHOWN) & ~self.is_shown
         state = self.demonstrator.read_value()
         action = DEMONSTRATIONS[self.twin.name](state)
         # Search control draws with this purpose only after the warm-up, so random numbers do not repeat.
@@ -107,10 +107,10 @@ class _WarmUp:
 
     def _replay_walk(self, transition: Transition, warms_up: tf.Tensor) -> Transition:
         """The random walk's next step in the last steps of the warm-up; else `transition`."""
-        place = self.replay.size - (self.settings.warm_up_steps - LONGEST)
-        column = tf.clip_by_value(place, 0, LONGEST - 1)
+        index = self.replay.size - (self.settings.warm_up_steps - MAX_SHOWN)
+        column = tf.clip_by_value(index, 0, MAX_SHOWN - 1)
         walked = Transition(*(tf.gather(part, [column], axis=1) for part in self.walk))
-        return _choose(warms_up & (place >= LONGEST - self.walk_length), walked, transition)
+        return _choose(warms_up & (index >= MAX_SHOWN - self.walk_length), walked, transition)
 
 
 class ERWarmUp(_WarmUp, ER):
@@ -133,7 +133,7 @@ def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
     """The last transitions of a random walk from the start into the goal, without a time limit.
 
     Returns:
-      Their number, int32 [S], at most `LONGEST`, and their parts, [S, LONGEST, ...], which end with the goal.
+      Their number, int32 [S], at most `MAX_SHOWN`, and their parts, [S, MAX_SHOWN, ...], which end with the goal.
     """
     count = streams.count
 
@@ -150,11 +150,11 @@ def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
         latest = (state, action, reward, next_state, tf.cast(terminated, tf.float32))
         longer = [tf.concat([part[:, 1:], new[:, None]], 1) for part, new in zip(walk, latest, strict=True)]
         kept = _choose(is_walking, Transition(*longer), Transition(*walk))
-        length = tf.where(is_walking, tf.minimum(length + 1, LONGEST), length)
+        length = tf.where(is_walking, tf.minimum(length + 1, MAX_SHOWN), length)
         return t + 1, tf.where(is_walking[:, None], next_state, state), length, *kept
 
     start = space.reset(tf.fill([count, space.reset_dim], 0.5)) if hasattr(space, "reset") else None
-    empty = [tf.zeros([count, LONGEST, *shape], kind) for shape, kind in _parts(space.state_dim)]
+    empty = [tf.zeros([count, MAX_SHOWN, *shape], kind) for shape, kind in _parts(space.state_dim)]
     first = (tf.constant(0), start, tf.zeros([count], tf.int32), *empty)
     _, _, *found = tf.while_loop(
         lambda t, _, __, *walk: tf.reduce_any(walks(walk[-1])) & (t < MAX_WALK), advance, first

@@ -35,8 +35,7 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
 
 def _aggregate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
-    figure = plan.figure(options.figure)
-    _write_texts(aggregate.tables(figure, plan.scale))
+    _write_texts(aggregate.finished_tables(plan.figure(options.figure), plan.scale))
 
 
 def _write_texts(texts: dict[Path, str]) -> None:
@@ -56,7 +55,8 @@ def _claims(options: argparse.Namespace) -> None:
     verdicts = scorecard.judged(counted(stated, "claims judged"), plan, read)
     found = readings.load_readings(plan, stated).items()
     others = readings.judged(counted(found, "other readings judged"), plan, read)
-    texts = {table: scorecard.as_csv(scorecard.as_table(verdicts)), readings.beside(table): scorecard.as_csv(others)}
+    tables = {table: scorecard.as_table(verdicts), table.with_name("readings.csv"): others}
+    texts = {path: scorecard.as_csv(each) for path, each in tables.items()}
     _write_texts(texts if options.reference else results.as_sealed(texts))  # git guards what is published
     for line in scorecard.lines(verdicts):
         print(line)

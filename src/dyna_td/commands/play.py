@@ -79,7 +79,7 @@ def _show(policy: Policy, seed: int, options: argparse.Namespace) -> None:
         for number in range(options.episodes or 1):
             episode = episodes.play(policy, environment, seed, number, epsilon, video.add)
             print(f"seed {seed}, episode {number}: return {episode.total:,.2f}, {episode.length:,} steps", flush=True)
-        video.write(min(episodes.rate_of(environment), 1 / episodes.SHORTEST_FRAME))
+        video.write(min(episodes.rate_of(environment), 1 / episodes.MIN_FRAME))
     print(options.video)
 
 

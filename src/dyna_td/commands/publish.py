@@ -66,8 +66,8 @@ def _restore(options: argparse.Namespace) -> None:
 def _gallery(options: argparse.Namespace) -> None:
     there = published.require_published()
     figures = [require_choice(name, there, "published figure") for name in options.figures] or there
-    for png in store.draw_all(figures):
-        print(png)
+    for figure in figures:
+        print(store.draw(figure, published.HERE, published.HERE))
 
 
 def _readme(options: argparse.Namespace) -> None:

@@ -36,11 +36,12 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
         "--checkpoint-every", type=arguments.between(0, 1e9), default=INTERVAL, metavar="SECONDS", help=text
     )
     _add_train_options(add("train", _train, "train one agent by hand", parents=[kept]))
-    run = add("run", _run, "train a run of the plan with its reported seeds", parents=[scaled, kept])
-    run.add_argument("name", help="the run's name, as `list figure_4` shows it")
-    text = "try a run's learning rates on selection seeds and choose one"
-    select = add("select", _select, text, parents=[scaled, kept])
-    select.add_argument("name", help="the run's name, as `list figure_4` shows it")
+    for name, function, text in (
+        ("run", _run, "train a run of the plan with its reported seeds"),
+        ("select", _select, "try a run's learning rates on selection seeds and choose one"),
+    ):
+        command = add(name, function, text, parents=[scaled, kept])
+        command.add_argument("name", help="the run's name, as `list figure_4` shows it")
 
 
 def _add_train_options(train: argparse.ArgumentParser) -> None:
@@ -68,8 +69,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    environment = registry.require_environment(options.env)
-    agent = own_agents.require_agent(options.agent, environment)
+    environment, agent = options.env, own_agents.require_agent(options.agent, options.env)
     if options.output.suffix != ".csv":
         raise UserError(f"--output is {str(options.output)!r}, expected a name that ends in .csv.")
     sweep = arguments.sweep(environment, agent, options)  # removes the rates from the options
@@ -125,7 +125,8 @@ def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
 
 
 def _run(options: argparse.Namespace) -> None:
-    plan, run = plans.load_run(options.scale, options.name)
+    plan = plans.load_plan(options.scale)
+    run = plan.run(options.name)
     selection = _selection_of(plan, run) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
     if plan.scale == "quick":  # beginnings of published runs
@@ -180,7 +181,8 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
 
 
 def _select(options: argparse.Namespace) -> None:
-    plan, run = plans.load_run(options.scale, options.name)
+    plan = plans.load_plan(options.scale)
+    run = plan.run(options.name)
     candidates = plan.selection_runs(run)
     if not candidates:
         raise UserError(f"{run.name} has one learning rate: there is nothing to select.")
@@ -224,7 +226,7 @@ def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Nam
     """The checkpoint of the training of `csv`; it is valid only for these runs, and for this code, versions and CPU."""
     described = [results.describe(run) for run in runs]
     identity = {
-        "settings": outputs.settings_of(described),
+        "settings": [{**run, "source_digest": None} for run in described],
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
         # Where the arithmetic is portable, another CPU may continue.

@@ -27,24 +27,28 @@ OVER_LEARNING = "_over_learning"
 LESS = "_less_"
 
 
-def tables(figure: Figure, scale: str, directory: Path = results.DIRECTORY) -> dict[Path, str]:
-    """The text of each of a figure's tables, by its path; runs are read from `directory`.
+def finished_tables(figure: Figure, scale: str) -> dict[Path, str]:
+    """The text of each of a figure's tables, by its path, from the finished runs of a scale.
 
-    curves.csv has its curves, scores.csv a number for each seed, repeats.csv how far its runs repeat the published
-    ones, states.csv its states, if any; checksums.json binds them.
+    To `tables` come repeats.csv, which says how far its runs repeat the published ones, and checksums.json.
     """
-    csv = results.curves_csv(scale, figure.name, directory)
-    places = {
-        run: (results.run_csv(scale, run.name, directory), results.pipeline_command(run.name, scale))
-        for run in figure.runs
-    }
+    csv = results.curves_csv(scale, figure.name)
+    places = {run: (results.run_csv(scale, run.name), results.pipeline_command(run.name, scale)) for run in figure.runs}
     read = cache(lambda run: results.read_run(places[run][0], run, places[run][1]))
+    texts = tables(figure, read, lambda run: results.read_states(*places[run]))
     repeats = beginnings.as_table(beginnings.repeat(run, *read(run)) for run in figure.runs)
-    texts = {csv: curves_text(figure, read), results.scores_csv(csv): scores_text(figure, read)}
-    texts[results.repeats_csv(csv)] = _csv_text(repeats)
+    sealed = texts | {results.repeats_csv(csv).name: _csv_text(repeats)}
+    return results.as_sealed({csv.with_name(name): text for name, text in sealed.items()})
+
+
+def tables(
+    figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]], read_states: Callable[[Run], pd.DataFrame]
+) -> dict[str, str]:
+    """The text of curves.csv (`learning_curves`), scores.csv (`seed_scores`) and any states.csv (`sampled_states`)."""
+    texts = {"curves.csv": _csv_text(learning_curves(figure, read)), "scores.csv": _csv_text(seed_scores(figure, read))}
     if figure.sampled_runs:
-        texts[csv.with_name("states.csv")] = states_text(figure, lambda run: results.read_states(*places[run]))
-    return results.as_sealed(texts)
+        texts["states.csv"] = sampled_states(figure, read_states).to_csv(index=False, lineterminator="\n")
+    return texts
 
 
 def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
@@ -116,23 +120,8 @@ def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.Da
     return pd.concat(parts)[["panel", "curve", "seed", "x", "y"]]
 
 
-def curves_text(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> str:
-    """The contents of the figure's curves.csv, see `learning_curves`."""
-    return _csv_text(learning_curves(figure, read))
-
-
-def scores_text(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> str:
-    """The contents of the figure's scores.csv, see `seed_scores`."""
-    return _csv_text(seed_scores(figure, read))
-
-
 def _csv_text(table: pd.DataFrame) -> str:
     return table.to_csv(index=False, float_format="%.9g", na_rep="nan", lineterminator="\n")
-
-
-def states_text(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> str:
-    """The contents of the figure's states.csv, see `sampled_states`."""
-    return sampled_states(figure, read).to_csv(index=False, lineterminator="\n")
 
 
 def crashes_by_driving_step(records: pd.DataFrame) -> pd.DataFrame:

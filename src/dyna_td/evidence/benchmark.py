@@ -38,8 +38,8 @@ def scores(plan: Plan, directory: Path = published.DIRECTORY) -> dict[str, np.nd
     panels: list[pd.DataFrame] = []
     for name in FIGURES:
         path = results.scores_csv(published.curves_csv(name, directory))
-        results.require_intact(path, published.again(path))
-        with naming_damage(path, published.again(path)):
+        results.require_intact(path, published.remedy(path))
+        with naming_damage(path, published.remedy(path)):
             table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")
         for key, panel in plan.figure(name).panels.items():
             low, high = KNOWN[panel.run.environment].returns
@@ -64,7 +64,7 @@ def improvement(plus: np.ndarray, minus: np.ndarray) -> Interval:
 
 
 def _draws(shape: tuple[int, ...], stream: int = 0) -> np.ndarray:
-    """The places of the resampled seeds, [resamples, panels, seeds]."""
+    """The indices of the resampled seeds, [resamples, panels, seeds]."""
     return np.random.default_rng([_SEED, stream]).integers(shape[1], size=(RESAMPLES, *shape))
 
 

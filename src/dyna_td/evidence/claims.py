@@ -43,30 +43,28 @@ _AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", 
 
 @dataclass(frozen=True)
 class Term:
-    """The score of a curve: `metric` of the curve at `path`; `run` is None while its figure is not available.
+    """The score of a curve: `metric` of `curve` in the panel `letter` of a figure or study.
 
-    `panel` has all runs of the curve's panel; the best of them bounds which seeds are stuck.
+    `run` is None while the figure is not available. `panel` has all runs of the curve's panel; the best of them bounds
+    which seeds are stuck.
     """
 
-    path: str
+    figure: str
+    letter: str
+    curve: str
     run: Run | None
     metric: str
     panel: tuple[Run, ...] = field(default=(), compare=False)
 
     @property
-    def figure(self) -> str:
-        """The figure or study that shows the curve."""
-        return self.path.partition("/")[0]
-
-    @property
     def place(self) -> str:
         """The panel that shows the curve, as figure_4/a."""
-        return self.path.rpartition("/")[0]
+        return f"{self.figure}/{self.letter}"
 
     @property
-    def curve(self) -> str:
-        """The curve's key in its panel."""
-        return self.path.rpartition("/")[2]
+    def path(self) -> str:
+        """The curve, as figure_4/a/dyna_td."""
+        return f"{self.place}/{self.curve}"
 
 
 @dataclass(frozen=True)
@@ -218,13 +216,14 @@ def term_at(text: str, metric: str | None, plan: Plan) -> Term:
     require_choice(figure, (*FIGURES_OF_THE_PAPER, *STUDIES), "figure")
     metric = own_metric or metric
     if figure not in plan.drawn:
-        return Term(path, None, metric or "")
+        return Term(figure, panel, curve, None, metric or "")
     panels = plan.drawn[figure].panels
     content = panels[require_choice(panel, panels, f"panel of {figure}")]
     if not content.curves:
         raise UserError(f"{figure}/{panel} is a closed form without runs: use `compute`.")
     run = content.curves[require_choice(curve, content.curves, f"curve of {figure}/{panel}")]
-    return Term(path, run, _require_metrics(metric or content.metric, run), tuple(content.curves.values()))
+    metric = _require_metrics(metric or content.metric, run)
+    return Term(figure, panel, curve, run, metric, tuple(content.curves.values()))
 
 
 def _require_metrics(metrics: str, run: Run | None) -> str:

@@ -110,8 +110,8 @@ def flat_frequency_of_relu(plan) -> Check:
         layers = [rng.normal(size=shape) / np.sqrt(shape[0]) for shape in ((2, 32), (32, 32), (32, 4))]
         biases = [rng.normal(size=32), rng.normal(size=32)]
         states = rng.uniform(size=(1000, 2))
-        here, beside = (_slope_of_relu_value(layers, biases, states + shift) for shift in (0.0, 1e-6))
-        flat.append(np.isclose(here, beside, rtol=1e-9, atol=0.0).all(axis=1).mean())
+        here, near = (_slope_of_relu_value(layers, biases, states + shift) for shift in (0.0, 1e-6))
+        flat.append(np.isclose(here, near, rtol=1e-9, atol=0.0).all(axis=1).mean())
     share = float(np.mean(flat))
     return Check(share > 0.95, share, f"share of random states of {_NETWORKS} random networks without a gradient")
 

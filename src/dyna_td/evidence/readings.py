@@ -42,11 +42,6 @@ def load_readings(plan: Plan, claims: list[Claim], directory: Path = DIRECTORY) 
     return readings
 
 
-def beside(claims_csv: Path) -> Path:
-    """The path of the readings of the claims in `claims_csv`."""
-    return claims_csv.with_name("readings.csv")
-
-
 def judged(readings: Iterable[tuple[str, list[Claim]]], plan: Plan, read: Read) -> pd.DataFrame:
     """The rows of `scorecard` for the claims of each reading, by its name, after a column with that name."""
     cards = [scorecard.as_table(scorecard.judged(claims, plan, read)).assign(reading=name) for name, claims in readings]
@@ -88,9 +83,8 @@ def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> Me
     def other(term: Term) -> Term:
         if term.run is None:
             return term
-        figure, panel, _ = term.path.split("/")
-        beside = plan.drawn[figure].panels[panel].curves.items()
-        runs = (_run_at(place(f"{figure}/{panel}/{curve}"), plan) or run for curve, run in beside)
+        shown = plan.drawn[term.figure].panels[term.letter].curves
+        runs = (_run_at(place(f"{term.place}/{curve}"), plan) or run for curve, run in shown.items())
         return replace(term_at(place(term.path), term.metric, plan), panel=tuple(runs))
 
     is_open = test.window == "auc" and test.expect != "share_below"
@@ -115,8 +109,7 @@ def _first_added(test: MeasuredTest, plan: Plan) -> int:
     """The first seed that no panel of the test shows and all its runs have; 0 without such a seed or without a mean."""
     if test.expect in _WITHOUT_MEAN or not all(term.run for term in test.terms):
         return 0
-    places = (term.path.split("/") for term in test.terms)
-    shown = max(plan.drawn[figure].panels[panel].seeds or 0 for figure, panel, _ in places)
+    shown = max(plan.drawn[term.figure].panels[term.letter].seeds or 0 for term in test.terms)
     return shown if all(len(term.run.seeds) > shown for term in test.terms if term.run) else 0
 
 

@@ -32,8 +32,8 @@ from dyna_td.runs.run import Run
 
 MAX_SEEDS = 10_000  # a test that needs more is not worth its seeds
 DISAGREES = "Student's interval says otherwise"  # begins a note
-_LEAST_RANKED = 6  # seeds: with fewer an exact rank test cannot decide
-_LEAST_SECONDS = 1.0  # shorter trainings cannot be timed
+_MIN_RANKED = 6  # seeds: with fewer an exact rank test cannot decide
+_MIN_SECONDS = 1.0  # shorter trainings cannot be timed
 
 Read = Callable[[Run], Measured | None]
 _Found = dict[Term, Measured]  # the results of all curves of a test
@@ -73,7 +73,7 @@ def _decided(outcome: Outcome, test: MeasuredTest, combine: str, p: float, q: fl
     is_alone = (combine == "any") == is_inside  # whether this test alone would settle the claim
     tails = 1 if test.expect == "equivalent" and is_inside else 2
     level = statistics.LEVEL / tails / (tests if is_alone else 1)
-    least = max(sample.fewest + 1, _LEAST_RANKED)
+    least = max(sample.fewest + 1, _MIN_RANKED)
     seeds = max(statistics.seeds_to_decide(sample.distance, sample.spread, level), least)
     return replace(outcome, seeds_to_decide=seeds, would_be="supported" if is_inside else "contradicted")
 
@@ -303,7 +303,7 @@ def _share_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
 def _cost_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     """The outcome by the share of the training seconds that plus needs beyond minus: one job each, so no interval."""
     jobs = Sample("1+1 jobs", window="whole run")
-    if min(found.detail("train_seconds") for found in measured.values()) < _LEAST_SECONDS:
+    if min(found.detail("train_seconds") for found in measured.values()) < _MIN_SECONDS:
         return Outcome("undecided", sample=jobs, note="too short a training to be timed")
     plus, minus = (
         found.detail("train_seconds") / found.detail("trained_seeds") / found.run.steps

@@ -20,7 +20,7 @@ _XLA = ("--xla_cpu_enable_platform_dependent_math=false", "--xla_cpu_max_isa=AVX
 _NUMPY = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR", "OPENBLAS_CORETYPE": "Haswell"}
 # Variables that choose the arithmetic begin so; those that end with _VERBOSE print only.
 _CHOOSING = ("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_", "ONEDNN_", "DNNL_", "NPY_", "OPENBLAS_CORETYPE")
-_HARMLESS = {"XLA_FLAGS": "--xla_dump_", "TF_XLA_FLAGS": "--tf_xla_persistent_cache_"}  # of a user's flags
+_HARMLESS = {"XLA_FLAGS": "--xla_dump_", "TF_XLA_FLAGS": "--tf_xla_persistent_cache_"}  # a user keeps these flags
 _is_late = False  # whether this process computed before its arithmetic was fixed
 
 

@@ -320,8 +320,8 @@ def _add_visits(visits: tf.Tensor, states: tf.Tensor, counts: tf.Tensor) -> tf.T
 
 def _cells(states: tf.Tensor, side: int) -> tf.Tensor:
     """The cell number of each state, as in `sampling.histogram`: [..., 2] -> int32 [...]."""
-    place = tf.clip_by_value(tf.cast(states * side, tf.int32), 0, side - 1)
-    return place[..., 0] * side + place[..., 1]
+    index = tf.clip_by_value(tf.cast(states * side, tf.int32), 0, side - 1)
+    return index[..., 0] * side + index[..., 1]
 
 
 def _outcome(next_state, reward, terminated) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

@@ -112,8 +112,8 @@ class SamplingDistributions(tf.Module):
 
 def histogram(states: tf.Tensor, cells: int) -> tf.Tensor:
     """The share of states in each of cells x cells squares: [S, N, 2] in the unit square -> [S, cells^2]."""
-    place = tf.clip_by_value(tf.cast(states * cells, tf.int32), 0, cells - 1)
-    return _shares(place[..., 0] * cells + place[..., 1], cells**2)
+    index = tf.clip_by_value(tf.cast(states * cells, tf.int32), 0, cells - 1)
+    return _shares(index[..., 0] * cells + index[..., 1], cells**2)
 
 
 def coverage(states: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -59,11 +59,9 @@ class Training:
     @classmethod
     def of(cls, plan: Plan, job: str) -> "Training":
         """The job of this name, see `costs.jobs_of`."""
-        name = job.removesuffix(results.SWEEP)
-        run = plan.all_runs[name]
-        trained = plan.selection_runs(run) if job.endswith(results.SWEEP) else [run]
-        total = len(stacks_of(trained[0])) * sum(each.steps for each in trained)
-        return cls(name, total, costs.expected(plan, job))
+        trained = plan.trained_by(job)
+        total = len(stacks_of(trained[0])) * sum(run.steps for run in trained)
+        return cls(job.removesuffix(results.SWEEP), total, costs.expected(plan, job))
 
     @property
     def left(self) -> float:

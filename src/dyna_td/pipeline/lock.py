@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dyna_td.errors import UserError
+from dyna_td.errors import UserError, exit_status
 
 PATH = Path(".snakemake") / "pipeline.lock"
 _REFUSALS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # raised by file systems that have no locks
@@ -88,7 +88,4 @@ def _lock(handle: int, path: Path, kind: int, held: str) -> None:
 
 
 if __name__ == "__main__":  # for `make setup`, before anything is installed
-    try:
-        require_free()
-    except UserError as error:
-        sys.exit(f"error: {error}")
+    sys.exit(exit_status(require_free))

@@ -62,24 +62,17 @@ class Cost(NamedTuple):
         """
         seconds = dict(self.clock)
         of_steps = seconds[steps] / seconds[self.steps] if {steps, self.steps} <= seconds.keys() else steps / self.steps
-        return _with_stacks(seeds) / _with_stacks(self.seeds) * of_steps
+        return (seeds + 2 * _stacks(seeds)) / (self.seeds + 2 * _stacks(self.seeds)) * of_steps
 
-    def beginning(self, seeds: int, steps: int) -> float:
-        """The core-seconds of the same job with these seeds and steps; the time to compile a stack stays the same."""
-        compiling = self.compiling_of(seeds)
-        return START + compiling + max(0.0, self.core_seconds - self.compiling) * self.share(seeds, steps)
-
-    def compiling_of(self, seeds: int) -> float:
-        """The seconds of compilation of the same job with this number of seeds."""
-        return self.compiling / _stacks(self.seeds) * _stacks(seeds)
+    def beginning(self, seeds: int, steps: int) -> "Cost":
+        """The cost of the same job with these seeds and steps; the time to compile a stack stays the same."""
+        compiling = self.compiling / _stacks(self.seeds) * _stacks(seeds)
+        seconds = START + compiling + max(0.0, self.core_seconds - self.compiling) * self.share(seeds, steps)
+        return self._replace(core_seconds=seconds, compiling=compiling, seeds=seeds, steps=steps)
 
 
 def _stacks(seeds: int) -> int:
     return math.ceil(seeds / 20)
-
-
-def _with_stacks(seeds: int) -> int:
-    return seeds + 2 * _stacks(seeds)
 
 
 UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # for a job without a similar one: about the largest cost of any job
@@ -110,11 +103,9 @@ def estimated(plan: Plan, job: str) -> Cost:
     A published job of the same name has the seconds up to each step. Otherwise jobs count that train the same agent on
     the same environment, or else any agent there: the largest memory, and the most seconds per step and seed.
     """
-    run, seeds, steps = plan.all_runs[job.removesuffix(results.SWEEP)], *_extent(plan, job)
-    own = read(PUBLISHED / f"{job}.json")
-    if own:
-        seconds, compiling = own.beginning(seeds, steps), own.compiling_of(seeds)
-        return own._replace(core_seconds=seconds, compiling=compiling, seeds=seeds, steps=steps)
+    run, seeds, steps = plan.trained_by(job)[0], *_extent(plan, job)
+    if own := read(PUBLISHED / f"{job}.json"):
+        return own.beginning(seeds, steps)
     worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's variants have a "-"
     likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
@@ -171,9 +162,8 @@ def _longest(costs: dict[str, Cost]) -> float:
 
 def _extent(plan: Plan, job: str) -> tuple[int, int]:
     """The number of seeds that a job trains, summed over the rates of a sweep, and the steps of each."""
-    run = plan.all_runs[job.removesuffix(results.SWEEP)]
-    trained = plan.selection_runs(run) if job.endswith(results.SWEEP) else [run]
-    return sum(len(each.seeds) for each in trained), run.steps
+    trained = plan.trained_by(job)
+    return sum(len(run.seeds) for run in trained), trained[0].steps
 
 
 @cache

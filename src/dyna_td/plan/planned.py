@@ -149,6 +149,11 @@ class Plan:
         count = self.scope.extents[kind_of(run.environment)]["selection_seeds"]
         return selection_runs(run, count, self.scope.first_selection_seeds.get(run.name))
 
+    def trained_by(self, job: str) -> list[Run]:
+        """The runs that the job of this name trains: one, or those of a sweep."""
+        run = self.all_runs[job.removesuffix(results.SWEEP)]
+        return self.selection_runs(run) if job.endswith(results.SWEEP) else [run]
+
     def published_choice(self, run: Run) -> dict | None:
         """The published choice of a run's learning rate, if its sweep had the same settings and rates; else None."""
         if not (run.sweep and self.scope.published_rates):
@@ -188,7 +193,7 @@ class Plan:
 
     def sweep_asked(self, run: str) -> list[dict]:
         """`asked` of each run that selects this run's learning rate."""
-        return [results.asked(candidate) for candidate in self.selection_runs(self.all_runs[run])]
+        return [results.asked(candidate) for candidate in self.trained_by(run + results.SWEEP)]
 
     def learning_rate_file(self, run: str) -> list[Path]:
         """The file that names the selected learning rate of a run, if its rate is swept."""

@@ -13,20 +13,13 @@ from pathlib import Path
 from dyna_td.errors import UserError, require_choice
 from dyna_td.own_agents import require_agent
 from dyna_td.plan.planned import Figure, Panel, Plan, Scale, kind_of
-from dyna_td.plan.yaml_files import check, read_checked, read_unchecked
+from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import require_metric
-from dyna_td.runs.registry import (
-    FROZEN_AGENTS,
-    SAMPLED_ENVIRONMENT,
-    all_settings,
-    has_twin,
-    require_environment,
-    settings_type,
-)
+from dyna_td.runs.registry import FROZEN_AGENTS, SAMPLED_ENVIRONMENT, all_settings, has_twin, settings_type
 from dyna_td.runs.run import Run
-from dyna_td.settings import FROZEN_SOURCES, LARGEST, ControlSettings, Settings, checked, is_whole
+from dyna_td.settings import FROZEN_SOURCES, MAX_INT, ControlSettings, Settings, checked, is_whole
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 DIRECTORY = ROOT / "experiments"
@@ -38,14 +31,11 @@ STUDIES = tuple(
     for path in sorted(DIRECTORY.glob("*.yaml"))
     if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # an editor's lock is a broken link
 )
-LONGEST_RUN_NAME = 200  # characters; file systems allow 255 bytes, and suffixes need some of them
+MAX_RUN_NAME = 200  # characters; file systems allow 255 bytes, and suffixes need some of them
 
 
-def load_plan(scale: str, directory: Path = DIRECTORY, run: str = "") -> Plan:
-    """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake.
-
-    With the name of a `run` it plans only the panels of that run's environment, for a job that needs no others.
-    """
+def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
+    """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake."""
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     declared = dict(scales[require_choice(scale, scales, "scale")])
     # All keys but these are extents, by kind of environment.
@@ -54,8 +44,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY, run: str = "") -> Plan:
 
     def planned(names: Iterable[str]) -> dict[str, Figure]:
         paths = {name: Path(directory) / f"{name}.yaml" for name in names}
-        found = (_read_figure(name, path, scope, run) for name, path in paths.items() if path.exists())
-        return {figure.name: figure for figure in found if figure}
+        return {name: _read_figure(name, path, scope) for name, path in paths.items() if path.exists()}
 
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
@@ -64,14 +53,6 @@ def load_plan(scale: str, directory: Path = DIRECTORY, run: str = "") -> Plan:
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
     return Plan(scope, figures, studies)
-
-
-def load_run(scale: str, name: str) -> tuple[Plan, Run]:
-    """The run called `name`, and the part of the plan that its job needs; raises UserError for an unknown name."""
-    plan = load_plan(scale, run=name)
-    if name not in plan.all_runs:
-        plan = load_plan(scale)  # its error names the nearest of all runs
-    return plan, plan.run(name)
 
 
 @contextmanager
@@ -83,14 +64,9 @@ def _at(place: str) -> Iterator[None]:
         raise UserError(f"{place}: {error}") from error
 
 
-def _read_figure(name: str, path: Path, scale: Scale, run: str) -> Figure | None:
-    content = read_unchecked(path)
-    if run and isinstance(content, dict) and isinstance(panels := content.get("panels"), dict):
-        content["panels"] = {key: panel for key, panel in panels.items() if _may_show(panel, run)}
-        if not content["panels"]:
-            return None
-    check(content, "figure", str(path))
-    max_steps = scale.fewer_steps.get(name, LARGEST)
+def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
+    content = read_checked(path, "figure")
+    max_steps = scale.fewer_steps.get(name, MAX_INT)
     panels = {}
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
@@ -100,11 +76,6 @@ def _read_figure(name: str, path: Path, scale: Scale, run: str) -> Figure | None
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
             panels[key] = replace(read, key=key, title=title, axes=axes, **shown)
     return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("columns"))
-
-
-def _may_show(panel: object, run: str) -> bool:
-    """Whether a panel, not yet checked, has the environment of the run of this name, or is no panel at all."""
-    return not isinstance(panel, dict) or run.startswith(f"{panel.get('environment')}/")
 
 
 def _filled(text: str, runs: Collection[Run]) -> str:
@@ -125,7 +96,7 @@ def _closed_form(panel: dict) -> Panel:
 
 
 def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
-    environment = require_environment(panel["environment"])
+    environment = panel["environment"]
     extent = scale.extents[kind_of(environment)]
     curves = {}
     for key, curve in panel["curves"].items():
@@ -169,7 +140,7 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
         numbers["learning_rate"], sweep = sweep[0], ()
     settings = make_settings(environment, agent, numbers)
     run = Run(environment, agent, settings, tuple(range(seeds)), steps, evaluate_every, sweep)
-    if len(run.name) > LONGEST_RUN_NAME:
+    if len(run.name) > MAX_RUN_NAME:
         raise UserError(f"the run's name has {len(run.name)} characters: leave more settings at their defaults.")
     return run
 

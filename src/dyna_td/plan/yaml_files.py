@@ -49,16 +49,9 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _number)
 
 
 def read_checked(path: Path, definition: str) -> dict:
-    """The contents of the YAML file at `path`; raises UserError unless they are valid under `definition`."""
-    content = read_unchecked(path)
-    check(content, definition, str(path))
-    return content
-
-
-def read_unchecked(path: Path) -> Any:
-    """The contents of the YAML file at `path`, unchecked; raises UserError if it cannot be read."""
+    """The contents of a YAML file; a UserError unless they fit `definition` (`figure`, ...) of the schema."""
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}; write the file, or get it back with git.") from error
     except (yaml.YAMLError, ValueError) as error:
@@ -66,13 +59,9 @@ def read_unchecked(path: Path) -> Any:
         where = f" at line {mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", None) or error).split())
         raise UserError(f"{path} is not valid YAML{where}: {problem}.") from error
-
-
-def check(content: object, definition: str, where: str) -> None:
-    """Raises UserError unless `content`, found at `where`, fits `definition` (`figure`, ...) of the schema."""
-    first = min(_validator(definition).iter_errors(content), key=_order, default=None)
-    if first:
-        raise UserError(f"{where}: {_sentence(first)}")
+    if first := min(_validator(definition).iter_errors(content), key=_order, default=None):
+        raise UserError(f"{path}: {_sentence(first)}")
+    return content
 
 
 @cache

@@ -12,8 +12,8 @@ from dyna_td import envs
 from dyna_td.errors import UserError
 from dyna_td.records.policy import Policy
 
-LONGEST_EPISODE = 4_000  # steps: some environments have no time limit
-SHORTEST_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second
+MAX_EPISODE_STEPS = 4_000  # steps: some environments have no time limit
+MIN_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second
 _WALKERS = ("Hopper-", "Walker2d-", "HalfCheetah-")  # their models have a camera that follows them
 _EPISODES = 1_000_000  # key that separates the episodes' random numbers from those of training
 
@@ -57,7 +57,7 @@ def play(
       seed: the seed with which the policy was trained.
       number: from 0, keys the episode's random numbers.
       epsilon: the share of random actions where actions are discrete.
-      show: called with pictures, at most one each `SHORTEST_FRAME` seconds of the environment's time.
+      show: called with pictures, at most one each `MIN_FRAME` seconds of the environment's time.
     """
     entropy = np.random.SeedSequence([seed, _EPISODES, number])
     random, space = np.random.default_rng(entropy), environment.action_space
@@ -66,7 +66,7 @@ def play(
     try:
         state, _ = environment.reset(seed=int(entropy.generate_state(1)[0]))
         rendered.after_step()
-        while not ended and length < LONGEST_EPISODE:
+        while not ended and length < MAX_EPISODE_STEPS:
             action = policy.act(np.asarray(state, np.float32).reshape(1, -1), seed)[0]
             if random.random() < epsilon and isinstance(space, gymnasium.spaces.Discrete):
                 action = random.integers(space.n)
@@ -88,7 +88,7 @@ class _Pictures:
 
     def __init__(self, environment: gymnasium.Env, show: Callable[[np.ndarray], None] | None):
         self._environment, self._show, self._steps = environment, show, 0
-        self._every = max(1, round(SHORTEST_FRAME * rate_of(environment)))
+        self._every = max(1, round(MIN_FRAME * rate_of(environment)))
         if show and hasattr(environment.unwrapped, "set_record_video_wrapper"):  # highway-env's
             environment.unwrapped.set_record_video_wrapper(self)
 

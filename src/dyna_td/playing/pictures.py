@@ -44,9 +44,8 @@ def picture(policy: Policy, seen: Look) -> np.ndarray:
     ):
         axis.plot(*states.T, ".", color="tab:blue", markersize=2, alpha=0.5)
         axis.set_title(f"{title}: {len(states):,} states", fontsize=9)
-    walls = getattr(space, "walls", ())
     for axis in axes:
-        for wall in walls:
+        for wall in KNOWN[run["environment"]].walls:
             for low, high in ((0, wall.hole_low), (wall.hole_high, 1)):
                 axis.fill_between([wall.x_low, wall.x_high], low, high, color="dimgray", linewidth=0)
         axis.set(xlim=extent[:2], ylim=extent[2:])
@@ -78,6 +77,6 @@ def write(policy: Policy, seed: int, path: Path, show: Callable[[str], None]) ->
     words = (
         "those of the policy, to the last bit"
         if is_same
-        else "not those of the policy: another machine or code made it"
+        else "not those of the policy: other code or arithmetic made it"
     )
     show(f"its last weights are {words}.")

@@ -14,7 +14,7 @@ from dyna_td.errors import UserError
 from dyna_td.learning.streams import Purpose
 from dyna_td.programs.program import CannotResume
 
-LONGEST_TRIAL = 100  # steps of each episode in which `impurity` tries an environment
+MAX_TRIAL_STEPS = 100  # steps of each episode in which `impurity` tries an environment
 
 
 class EnvironmentStack:
@@ -138,13 +138,13 @@ class EnvironmentStack:
         observed = []
         for s, copies in enumerate(self._environments):
             for c in range(len(copies)):
-                place = f"{s}.{c}"
-                purpose, step = map(int, snapshot[f"{name}.reset.{place}"])
+                copy = f"{s}.{c}"
+                purpose, step = map(int, snapshot[f"{name}.reset.{copy}"])
                 try:
                     observation = self.reset_one(s, c, purpose, step)
-                    for action in snapshot[f"{name}.actions.{place}"]:
+                    for action in snapshot[f"{name}.actions.{copy}"]:
                         observation = self.step(s, c, action, step)[0]
-                    is_same = self.answers(s, c) == str(snapshot[f"{name}.answers.{place}"])
+                    is_same = self.answers(s, c) == str(snapshot[f"{name}.answers.{copy}"])
                 except UserError:
                     is_same = False
                 if not is_same:
@@ -230,15 +230,15 @@ class EnvironmentStack:
 def impurity(environment: str, seed: int) -> str:
     """A sentence, if the seed of `reset` does not determine the numbers of an environment; else empty.
 
-    It plays an episode, another one, and the first again beside a second copy, which may share random numbers with the
-    first copy. Each episode has at most `LONGEST_TRIAL` steps.
+    It plays an episode, another one, and then the first beside a second copy, with which it may share random numbers.
+    Each episode has at most `MAX_TRIAL_STEPS` steps.
     """
     with contextlib.closing(EnvironmentStack(environment, (seed,), copies=2)) as stack:
         try:
-            first, _, again = (_try(stack, *trial) for trial in ((-1, 1), (0, 1), (-1, 2)))
+            first, _, repeated = (_try(stack, *trial) for trial in ((-1, 1), (0, 1), (-1, 2)))
         except UserError:  # training will meet the same error, and report it
             return ""
-    if first == again:
+    if first == repeated:
         return ""
     return f"environment {environment}: after two resets with one seed, the same actions gave other numbers"
 
@@ -249,7 +249,7 @@ def _try(stack: EnvironmentStack, step: int, copies: int) -> str:
     for c in range(copies):
         stack.reset_one(0, c, Purpose.RESET, step)
     space, running = stack.space, [*range(copies)]
-    for _ in range(LONGEST_TRIAL):
+    for _ in range(MAX_TRIAL_STEPS):
         action = random.integers(space.actions) if space.actions else random.uniform(-1, 1, space.action_dim)
         running = [c for c in running if not stack.step(0, c, action, step)[3]]
         if 0 not in running:

@@ -8,7 +8,7 @@ from dyna_td.runs.registry import is_supervised
 from dyna_td.runs.run import Run
 from dyna_td.settings import DDPGSettings
 
-LARGEST_STACK = 20  # seeds in one program
+MAX_STACK = 20  # seeds in one program
 
 
 def stacks_of(run: Run) -> list[tuple[int, ...]]:
@@ -18,7 +18,7 @@ def stacks_of(run: Run) -> list[tuple[int, ...]]:
     """
     if not arithmetic.is_portable() and not is_supervised(run.environment):
         return _older_stacks(run)
-    return _stacks(run.seeds, LARGEST_STACK)
+    return _stacks(run.seeds, MAX_STACK)
 
 
 def _stacks(seeds: tuple[int, ...], largest: int) -> list[tuple[int, ...]]:
@@ -36,9 +36,9 @@ def _older_stacks(run: Run) -> list[tuple[int, ...]]:
         widths = (20,)
     elif isinstance(run.settings, DDPGSettings):
         widths = (5,)
-    others = [seed for seed in range(len(run.seeds) + LARGEST_STACK) if seed not in run.seeds]
+    others = [seed for seed in range(len(run.seeds) + MAX_STACK) if seed not in run.seeds]
     return [
         stack + tuple(seed for seed in others if seed not in stack)[: width - len(stack)]
-        for stack in _stacks(run.seeds, min(LARGEST_STACK, widths[-1]))
+        for stack in _stacks(run.seeds, min(MAX_STACK, widths[-1]))
         for width in [next(width for width in widths if width >= len(stack))]
     ]

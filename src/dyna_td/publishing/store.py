@@ -6,14 +6,11 @@ It also draws the published pictures from the published tables, without TensorFl
 import contextlib
 import json
 import lzma
-import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -59,14 +56,12 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
         table = made[run]
         return results.beginning(run, table.records[~table.records["metric"].isin(left_out[run.name])], table.details)
 
-    curves = aggregate.curves_text(figure, read)
-    if figure.sampled_runs:
-        states = aggregate.states_text(figure, lambda run: results.read_states(made[run].csv, remake))
+    tables = aggregate.tables(figure, read, lambda run: results.read_states(made[run].csv, remake))
+    if states := tables.pop("states.csv", ""):
         _compress(published.states_csv(figure.name, directory), states.encode())
-    with write_whole(published.curves_csv(figure.name, directory)) as file:
-        file.write(curves)
-    with write_whole(results.scores_csv(published.curves_csv(figure.name, directory))) as file:
-        file.write(aggregate.scores_text(figure, read))
+    for name, text in tables.items():
+        with write_whole(published.curves_csv(figure.name, directory).with_name(name)) as file:
+            file.write(text)
     keep(plan, [plan.all_runs[run.name] for run in made], source, directory)
 
 
@@ -212,12 +207,6 @@ def tell_snakemake(scale: str, runs: Iterable[Run], directory: Path) -> None:
         raise UserError(f"Snakemake did not take the runs over ({reason}): try again.")
 
 
-def draw_all(figures: Sequence[str]) -> list[Path]:
-    """Draws `figures` where they are published, several at once; returns the PNGs. Raises UserError as `draw`."""
-    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(partial(draw, directory=published.HERE, output=published.HERE), figures))
-
-
 def draw(figure: str, directory: Path, output: Path) -> Path:
     """Draws one figure from its tables in `directory`, PNG and PDF.
 
@@ -225,6 +214,6 @@ def draw(figure: str, directory: Path, output: Path) -> Path:
       UserError: a table is missing or damaged.
     """
     png, curves = Path(output) / figure / f"{figure}.png", published.curves_csv(figure, directory)
-    plan, remedy = plans.load_plan(published.SCALE), published.again(curves.parent)
+    plan, remedy = plans.load_plan(published.SCALE), published.remedy(curves.parent)
     import_figure("draw").draw(plan, figure, curves, png, remedy)
     return png

@@ -1,8 +1,8 @@
 """Beginnings of published runs: the same settings, the first seeds, the first steps.
 
 Seed k's numbers are independent of its neighbours and of later steps. So a beginning repeats the published rows to the
-last digit, on a CPU that rounds as the publisher's did. Where a row differs, the JSON files of both runs show why:
-another CPU, another version, changed sources or settings.
+last digit. Where a row differs, the JSON files of both runs show why: another version, changed sources or settings; for
+an older run, also another CPU.
 """
 
 from collections.abc import Iterable
@@ -101,9 +101,6 @@ def _cause(here: dict, there: dict) -> str:
     if changed := here.get("changed_sources"):
         others = f" and {len(changed) - 2} more" if len(changed) > 2 else ""
         found.append(f"changed sources: {', '.join(changed[:2])}{others}")
-    sizes = here.get("trained_seeds"), there.get("trained_seeds")
-    if not found and sizes[0] != sizes[1]:
-        found.append(f"{sizes[0]} seeds were stacked here, {sizes[1]} there, which the compiler may round otherwise")
     return "; ".join(found) or "the JSON files show no reason"
 
 

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[1]  # dyna_td
 ROOT = PACKAGE.parents[1]  # the project's, unless this is an installed wheel
 IS_CHECKOUT = (ROOT / "experiments").is_dir()
 IMPORTS = {"PYTHONPATH": str(ROOT / "src")}  # environment of processes that import this checkout
-LONGEST_FILE_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names
+MAX_FILE_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names
 
 
 def import_figure(script: str) -> Any:
@@ -69,10 +69,8 @@ def require_writable(path: Path) -> None:
     """
     path = _followed(path)
     length = len(os.fsencode(path.name))
-    if length > LONGEST_FILE_NAME:
-        raise UserError(
-            f"{path.name} is a name of {length} bytes, expected at most {LONGEST_FILE_NAME}: choose another."
-        )
+    if length > MAX_FILE_NAME:
+        raise UserError(f"{path.name} is a name of {length} bytes, expected at most {MAX_FILE_NAME}: choose another.")
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")

@@ -101,23 +101,22 @@ SAMPLING_METRICS |= STATES_METRICS
 METRICS |= SAMPLING_METRICS
 
 # Measurements on the last Q (`registry.FROZEN_AGENTS`); delta is computed with the agent's learned model.
+_MIXING = {
+    "adjusted": "chains long enough to mix, Langevin rule with Metropolis's acceptance",
+    "longer": "chains long enough to mix, Langevin rule",
+    "tenth": "chains long enough to mix, Langevin rule with a tenth of the step",
+    "hundredth": "chains long enough to mix, Langevin rule with a hundredth of the step",
+    "walk": "random-walk Metropolis",
+}
+_STARTS = {"": "from B_er", "_uniform": "from uniform states"}
 _KINDS = {
     "released": "long chains of the released rule",
     "algorithm_4": "long chains of Algorithm 4's rule",
     "langevin": "long chains of the Langevin rule",
     "langevin_constant_y": "long chains of the Langevin rule with y held constant in the gradient",
     "langevin_small_steps": "long chains of the Langevin rule whose steps are a hundredth as large",
-    "adjusted": "chains long enough to mix, Langevin rule with Metropolis's acceptance, from B_er",
-    "adjusted_uniform": "chains long enough to mix, Langevin rule with Metropolis's acceptance, from uniform states",
-    "longer": "chains long enough to mix, Langevin rule, from B_er",
-    "longer_uniform": "chains long enough to mix, Langevin rule, from uniform states",
+    **{_kind + _end: f"{_chains}, {_start}" for _kind, _chains in _MIXING.items() for _end, _start in _STARTS.items()},
     "longer_constant_y": "chains long enough to mix, Langevin rule with y constant in the gradient, from B_er",
-    "tenth": "chains long enough to mix, Langevin rule with a tenth of the step, from B_er",
-    "tenth_uniform": "chains long enough to mix, Langevin rule with a tenth of the step, from uniform states",
-    "hundredth": "chains long enough to mix, Langevin rule with a hundredth of the step, from B_er",
-    "hundredth_uniform": "chains long enough to mix, Langevin rule with a hundredth of the step, from uniform states",
-    "walk": "random-walk Metropolis, from B_er",
-    "walk_uniform": "random-walk Metropolis, from uniform states",
     "ideal": "as many independent draws from |delta| itself: in expectation, no sampler fits better",
 }
 _PROBED = {"uniform": "states uniform in the box", "queue": "states of the search-control queue"}
@@ -139,15 +138,9 @@ FROZEN_METRICS = {
     )
 }
 FROZEN_METRICS |= {
-    "variation_between_adjusted": Metric("total variation", "between adjusted chains from B_er and from uniform ones"),
-    "variation_between_longer": Metric("total variation", "between longer chains from B_er and from uniform ones"),
-    "variation_between_tenth": Metric(
-        "total variation", "between chains with tenth steps from B_er and from uniform ones"
-    ),
-    "variation_between_hundredth": Metric(
-        "total variation", "between chains with hundredth steps from B_er and from uniform ones"
-    ),
-    "variation_between_walk": Metric("total variation", "between random walks from B_er and from uniform ones"),
+    f"variation_between_{_kind}": Metric("total variation", f"between both starts, B_er and uniform states; {_chains}")
+    for _kind, _chains in _MIXING.items()
+} | {
     "variation_between_constant_y": Metric("total variation", "between longer chains with y constant and without"),
     "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|"),
     "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|"),

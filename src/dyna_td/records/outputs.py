@@ -89,8 +89,3 @@ def events_of(folder: Path, csv: Path) -> Path:
     with write_whole(note) as file:
         file.write(owner)
     return place
-
-
-def settings_of(described: list[dict]) -> list[dict]:
-    """Runs as `results.describe` gives them, without the digest of their code."""
-    return [{**run, "source_digest": None} for run in described]

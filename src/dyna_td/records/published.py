@@ -1,7 +1,6 @@
 """The published results, `reference/`, all of the paper's scale; `reference/README.md` lists the files."""
 
 import io
-import json
 import re
 import sys
 from functools import cache
@@ -12,7 +11,6 @@ import pandas as pd
 from dyna_td.errors import UserError
 from dyna_td.records import results
 from dyna_td.records.files import ROOT
-from dyna_td.records.results import naming_damage
 
 DIRECTORY = ROOT / "reference"
 HERE = Path("reference")  # below the current folder, where commands write
@@ -45,7 +43,7 @@ def stored(name: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / "runs" / (f"{name}.xz" if name.endswith(".csv") else name)
 
 
-def again(path: Path) -> str:
+def remedy(path: Path) -> str:
     """The remedy for a damaged file."""
     return f"get it again with `git checkout {path}`, or publish it with `make reference`"
 
@@ -53,16 +51,12 @@ def again(path: Path) -> str:
 def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
     """The contents of the JSON file of a run or of a sweep, `<run>.selection`; None if it is not published."""
     path = stored(f"{job}.json", directory)
-    return _read_json(path, path.stat().st_mtime_ns) if path.exists() else None
+    return _read_details(path, path.stat().st_mtime_ns) if path.exists() else None
 
 
 @cache
-def _read_json(path: Path, time: int) -> dict:
-    with naming_damage(path, again(path)):
-        details = json.loads(path.read_bytes())
-        if not isinstance(details["settings"], dict) or not results.is_intact(path.read_bytes()):
-            raise ValueError("no settings, or changed")
-        return details
+def _read_details(path: Path, time: int) -> dict:
+    return results.read_details(path, f"git checkout {path}")
 
 
 def read(name: str, directory: Path = DIRECTORY) -> bytes:

@@ -27,12 +27,18 @@ def unpack(arrays: dict[str, np.ndarray], prefix: str) -> pd.DataFrame:
     return pd.DataFrame({name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)})
 
 
+def read(path: Path, prefix: str = "") -> tuple[dict[str, np.ndarray], dict]:
+    """A checkpoint's arrays whose names begin with `prefix`, and its facts; raises one of `UNREADABLE`."""
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files if name.startswith(prefix) and name != FACTS}
+        return arrays, json.loads(archive[FACTS].tobytes())
+
+
 def records_of(path: Path) -> tuple[pd.DataFrame, dict] | None:
     """The evaluations in the checkpoint of a training that is under way, and its run's settings; None without one."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            run = json.loads(archive[FACTS].tobytes())["identity"]["settings"][0]
-            table = unpack({name: archive[name] for name in archive.files if name.startswith("log0.")}, "log0.metrics")
+        arrays, facts = read(path, "log0.metrics")
+        run, table = facts["identity"]["settings"][0], unpack(arrays, "log0.metrics")
     except UNREADABLE:
         return None
     return (table[table["seed"].isin(run["seeds"])], run) if len(table) else None
@@ -51,7 +57,6 @@ def steps_of(path: Path, source: str) -> int:
 
 def _facts_of(path: Path) -> dict:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return json.loads(archive[FACTS].tobytes())
+        return read(path, FACTS)[1]
     except UNREADABLE:
         return {}

@@ -168,7 +168,7 @@ def has_box_actions(environment: str) -> bool:
     """Whether the actions of `environment` are vectors, for DDPG; the others are discrete.
 
     Raises:
-      UserError: see `require_environment`.
+      UserError: for an environment that Gymnasium cannot make, or one that no agent can handle.
     """
     if environment in ENVIRONMENTS:
         return environment in envs.KNOWN and envs.KNOWN[environment].has_box_actions  # the supervised task has none
@@ -197,21 +197,11 @@ def settings_type(environment: str, agent: str) -> type[Settings]:
 
 
 def agents_on(environment: str) -> list[str]:
-    """The names of the learners or agents that train on `environment`."""
+    """The names of the learners or agents that train on `environment`; raises UserError as `has_box_actions`."""
     if is_supervised(environment):
         return list(LEARNERS)
     box = has_box_actions(environment)
     return [name for name, agent in AGENTS.items() if (agent.box_settings or not box) and agent.on in ("", environment)]
-
-
-def require_environment(environment: Any) -> str:
-    """Returns `environment` if it can be trained on: one of `ENVIRONMENTS`, or any that Gymnasium can make.
-
-    Raises:
-      UserError: for an unknown environment, or one with observations or actions that no agent can handle.
-    """
-    has_box_actions(environment)
-    return environment
 
 
 def all_settings() -> dict[str, str]:

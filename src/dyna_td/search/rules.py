@@ -1,7 +1,7 @@
 """The three rules of a chain step: the authors' code, the paper's box, and the dynamics that converge to exp h.
 
 A step follows the `gradient` of a criterion h. The figures use `released`; `make controls` compares all three. Each
-fill makes its rule anew, with the current statistics of visited states. `move` proposes a state, and `accepts` decides
+fill makes a new rule, with the current statistics of visited states. `move` proposes a state, and `accepts` decides
 whether the queue takes it.
 """
 
@@ -16,7 +16,7 @@ from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
 VANISHED = 1.0e-5  # a shorter gradient has no direction (code)
-SHORTEST_MOVE = 1.0e-5  # `released`: a chain that moves less is stuck and restarts (code)
+MIN_MOVE = 1.0e-5  # `released`: a chain that moves less is stuck and restarts (code)
 STEP_SIZE = 0.1  # alpha_h (paper)
 NOISE_SCALE = 0.05  # `released`: the noise, in standard deviations of the visited states (code)
 NOISE_VARIANCE = 0.01  # `algorithm_4`: the noise, in covariances of the visited states (paper)
@@ -69,7 +69,7 @@ class Released:
         is_flat = norm < VANISHED
         climb = tf.where(is_flat, 0.0, direction / tf.where(is_flat, 1.0, norm))
         moved = self.space.nearest_state(state + self.step_size * climb + self.noise * normals)
-        is_stuck = length(moved - state) < SHORTEST_MOVE
+        is_stuck = length(moved - state) < MIN_MOVE
         restarts = is_stuck if self.through_goals else self.space.is_terminal(moved) | is_stuck
         return Proposal(moved, restarts, is_flat[:, 0])
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-LARGEST_EXPONENT = 100.0  # bound of a fit: so high a power puts all shares in one cell
+MAX_EXPONENT = 100.0  # bound of a fit: so high a power puts all shares in one cell
 
 
 def power_density(error: ArrayLike, exponent: ArrayLike = 1.0) -> np.ndarray:
@@ -38,7 +38,7 @@ def fitted_exponent(shares: ArrayLike, error: ArrayLike) -> np.ndarray:
             logs = beta * centred
             return np.log(np.exp(logs - logs.max()).sum()) + logs.max() - p @ logs
 
-        return minimize_scalar(surprise, bounds=(-LARGEST_EXPONENT, LARGEST_EXPONENT), method="bounded").x
+        return minimize_scalar(surprise, bounds=(-MAX_EXPONENT, MAX_EXPONENT), method="bounded").x
 
     rows = zip(np.asarray(shares, np.float64), np.log(np.asarray(error, np.float64)), strict=True)
     return np.array([fit(*row) for row in rows])

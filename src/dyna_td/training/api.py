@@ -1,5 +1,6 @@
 """Training from Python; `dyna_td` offers `train` and `Result`."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,7 +13,6 @@ from dyna_td.plan import plans
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
 from dyna_td.records.provenance import machine
-from dyna_td.runs import registry
 from dyna_td.runs.run import Run
 from dyna_td.settings import MAX_SEEDS, MAX_STEPS, Settings, is_whole
 from dyna_td.training.progress import progress as shown
@@ -58,8 +58,7 @@ def train(
     Raises:
       UserError: for an unknown name or a number out of bounds, in one sentence.
     """
-    environment = registry.require_environment(env)
-    agent = own_agents.require_agent(own_agents.adopt(agent) if isinstance(agent, type) else agent, environment)
+    agent = own_agents.require_agent(own_agents.adopt(agent) if isinstance(agent, type) else agent, env)
     seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
     is_good = all(is_whole(seed) and 0 <= seed < 10**6 for seed in seeds)
     if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MAX_SEEDS:
@@ -67,15 +66,12 @@ def train(
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
         if not (is_whole(number) and 0 < number <= MAX_STEPS):
             raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MAX_STEPS}.")
-    made = plans.make_settings(environment, agent, settings)
-    run = Run(environment, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
+    made = plans.make_settings(env, agent, settings)
+    run = Run(env, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
     import_tensorflow()
     from dyna_td.training.trainer import execute
 
-    if progress:
-        with shown(run.name) as show:
-            outcome = execute(run, show, watch=show.watch)
-    else:
-        outcome = execute(run)
+    with shown(run.name) if progress else contextlib.nullcontext() as show:
+        outcome = execute(run, show, watch=show.watch) if show else execute(run)
     policy = Policy({**results.describe(run), **machine()}, outcome.weights) if outcome.weights else None
     return Result(outcome.records, policy, run.settings, outcome.cost)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from dyna_td.records import unfinished
 from dyna_td.records.files import remove_partial, write_whole
-from dyna_td.records.unfinished import FACTS, UNREADABLE
 
 INTERVAL = 60.0  # seconds between two checkpoints, at least
-LARGEST_SHARE = 0.01  # largest share of the time for checkpoints: slow ones are made less often
-LONGEST_INTERVAL = 600.0  # seconds between two checkpoints, however long one takes to write
+MAX_SHARE = 0.01  # largest share of the time for checkpoints: slow ones are made less often
+MAX_INTERVAL = 600.0  # seconds between two checkpoints, however long one takes to write
 
 
 class Checkpoint:
@@ -54,9 +54,9 @@ class Checkpoint:
         begun = time.monotonic()
         text = json.dumps({"identity": self.identity, **facts})
         with write_whole(self.path, "wb") as file:
-            np.savez(file, allow_pickle=False, **{FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+            np.savez(file, allow_pickle=False, **{unfinished.FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
         ended = time.monotonic()
-        self._due = ended + max(self._interval, min((ended - begun) / LARGEST_SHARE, LONGEST_INTERVAL))
+        self._due = ended + max(self._interval, min((ended - begun) / MAX_SHARE, MAX_INTERVAL))
 
     def load(self) -> tuple[dict[str, np.ndarray], dict] | None:
         """The arrays and facts of the last checkpoint, or None if this training has none.
@@ -64,13 +64,11 @@ class Checkpoint:
         For a damaged file, or another training's, it prints one sentence on standard error and returns None.
         """
         try:
-            with np.load(self.path, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            facts = json.loads(arrays.pop(FACTS).tobytes())
+            arrays, facts = unfinished.read(self.path)
             identity = facts.pop("identity")
         except FileNotFoundError:
             return None
-        except UNREADABLE:
+        except unfinished.UNREADABLE:
             self._refuse("is damaged")
             return None
         if identity != self.identity:

@@ -5,9 +5,7 @@ import json
 import os
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,18 +19,21 @@ Progress = Callable[[int, int], None]
 _Item = TypeVar("_Item")
 
 
-class _Shown(ABC):
-    """A function of (done steps, total steps) that shows them with `latest`, a remark such as a return.
+class _Lines:
+    """A function of (done steps, total steps) that shows them as plain lines, with `latest`, a remark such as a return.
 
-    It also keeps them in `file`, if that is set.
+    It also keeps the steps in `file`, if there is one.
     """
 
     latest = ""
-    file: Path | None = None
 
-    def __init__(self, label: str, stream):
-        self.label, self.stream = label, stream
+    def __init__(self, label: str, stream, file: Path | None):
+        self.label, self.stream, self.file = label, stream, file
         self.last = self.done = self.rate = None  # the first call starts the clock, after compilation
+        self.open()
+
+    def open(self) -> None:
+        print(f"{self.label}: compiling", file=self.stream, flush=True)
 
     def __call__(self, done: int, total: int) -> None:
         if self.file:
@@ -40,22 +41,6 @@ class _Shown(ABC):
             partial.write_text(json.dumps([int(done), int(total)]))
             os.replace(partial, self.file)
         self.show(done, total)
-
-    @abstractmethod
-    def show(self, done: int, total: int) -> None: ...
-
-    def watch(self, records: pd.DataFrame) -> None:
-        """Notes the mean of the latest evaluation among `records`: of the return, or of the sine task's error."""
-        last = records[records["step"] == records["step"].max()]
-        for metric in ("return", "test_rmse"):
-            if (values := last.loc[last["metric"] == metric, "value"]).size:
-                self.latest = f"mean {metric.replace('_', ' ')} {values.mean():,.4g}"
-
-
-class _Lines(_Shown):
-    def __init__(self, label: str, stream):
-        super().__init__(label, stream)
-        print(f"{label}: compiling", file=stream, flush=True)
 
     def show(self, done: int, total: int) -> None:
         now = time.monotonic()
@@ -71,11 +56,21 @@ class _Lines(_Shown):
         words = [f"{self.label}: {done:,} of {total:,} steps", f"{self.rate:,.0f} steps/s", left]
         print(", ".join([*words, self.latest] if self.latest else words), file=self.stream, flush=True)
 
+    def watch(self, records: pd.DataFrame) -> None:
+        """Notes the mean of the latest evaluation among `records`: of the return, or of the sine task's error."""
+        last = records[records["step"] == records["step"].max()]
+        for metric in ("return", "test_rmse"):
+            if (values := last.loc[last["metric"] == metric, "value"]).size:
+                self.latest = f"mean {metric.replace('_', ' ')} {values.mean():,.4g}"
 
-class _Bar(_Shown):
-    def __init__(self, label: str, stream):
-        super().__init__(label, stream)
-        self.bar = tqdm(desc=f"{label}: compiling", unit="step", unit_scale=True, file=stream, dynamic_ncols=True)
+    def close(self) -> None:
+        """Ends the display."""
+
+
+class _Bar(_Lines):
+    def open(self) -> None:
+        words = f"{self.label}: compiling"
+        self.bar = tqdm(desc=words, unit="step", unit_scale=True, file=self.stream, dynamic_ncols=True)
 
     def show(self, done: int, total: int) -> None:
         bar = self.bar
@@ -86,21 +81,18 @@ class _Bar(_Shown):
         bar.set_postfix_str(self.latest, refresh=False)
         bar.update(done - bar.n)
 
+    def close(self) -> None:
+        self.bar.close()
 
-@contextmanager
-def progress(label: str, stream=None, file: Path | None = None) -> Iterator[_Shown]:
-    """Yields a function of (done steps, total steps) that shows them on `stream`, by default standard error.
+
+def progress(label: str, stream=None, file: Path | None = None) -> contextlib.closing[_Lines]:
+    """Gives a block a function of (done steps, total steps) that shows them on `stream`, by default standard error.
 
     Until its first call, which must come when training starts, it says that the training compiles. The steps done by
     then belong to an earlier training and do not count for the speed. `read` reads the steps from `file`.
     """
     stream = stream or sys.stderr
-    with contextlib.ExitStack() as opened:
-        shown = _Bar(label, stream) if stream.isatty() else _Lines(label, stream)
-        if isinstance(shown, _Bar):
-            opened.enter_context(shown.bar)
-        shown.file = file
-        yield shown
+    return contextlib.closing((_Bar if stream.isatty() else _Lines)(label, stream, file))
 
 
 def read(file: Path) -> int | None:

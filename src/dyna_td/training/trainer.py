@@ -92,19 +92,16 @@ class _Training:
         """
         with contextlib.chdir("."):
             trial.require_sound(self.runs[0])
-            return self._outcomes()
-
-    def _outcomes(self) -> list[Outcome]:
-        try:
             try:
-                return self._train_from(self.checkpoint)
-            except CannotResume as error:
-                print(f"warning: {error}; the training restarts.", file=sys.stderr)
-            self.logs = self._new_logs()
-            return self._train_from(None)
-        except KeyboardInterrupt as signal:
-            signal.add_note(f"step {self.done:,} of {self.total:,}")
-            raise
+                try:
+                    return self._train_from(self.checkpoint)
+                except CannotResume as error:
+                    print(f"warning: {error}; the training restarts.", file=sys.stderr)
+                self.logs = self._new_logs()
+                return self._train_from(None)
+            except KeyboardInterrupt as signal:
+                signal.add_note(f"step {self.done:,} of {self.total:,}")
+                raise
 
     def _train_from(self, checkpoint: Checkpoint | None) -> list[Outcome]:
         """Trains what the checkpoint does not hold."""
