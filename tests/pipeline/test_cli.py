@@ -17,7 +17,7 @@ from files import error_of, files_of, python
 from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
-from dyna_td.records import provenance, results
+from dyna_td.records import provenance, results, sources
 from dyna_td.records.files import IMPORTS, ROOT
 from dyna_td.runs.registry import AGENTS, LEARNERS
 
@@ -124,7 +124,7 @@ def test_a_finished_training_says_so_and_is_replaced_only_by_itself_once_damaged
     Path("x.checkpoint").touch()  # as from an interrupted repetition
     assert "x.csv holds other results, those of sin/l2/" in error_of(cli.main, train("--steps", "40"), capsys)
     with monkeypatch.context() as patched:
-        patched.setattr(provenance, "run_digest", lambda run: "changed")
+        patched.setattr(sources, "run_digest", lambda run: "changed")
         words = ", trained with an earlier version of the code: name another"
         assert words in error_of(cli.main, train("--steps", "20"), capsys)
     assert Path("x.csv").read_bytes() == before

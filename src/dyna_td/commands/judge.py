@@ -10,7 +10,7 @@ from dyna_td.evidence.scores import published_reader, reader
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, published, results
-from dyna_td.records.files import import_figure, write_whole
+from dyna_td.records.files import import_figure, write
 from dyna_td.training.progress import counted
 
 OWN_PICTURE = b"figures/runs.py"  # what a PNG of this script names as its source
@@ -40,8 +40,7 @@ def _aggregate(options: argparse.Namespace) -> None:
 
 def _write_texts(texts: dict[Path, str]) -> None:
     for path, text in texts.items():
-        with write_whole(path) as file:
-            file.write(text)
+        write(path, text)
 
 
 def _claims(options: argparse.Namespace) -> None:

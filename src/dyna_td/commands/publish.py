@@ -10,7 +10,7 @@ from dyna_td.pipeline import lock
 from dyna_td.plan import plans
 from dyna_td.publishing import store
 from dyna_td.records import provenance, published, results
-from dyna_td.records.files import ROOT, write_whole
+from dyna_td.records.files import ROOT, write
 
 
 def add_commands(add: Callable) -> None:
@@ -77,8 +77,7 @@ def _readme(options: argparse.Namespace) -> None:
 
     markdown.fill()
     facts = Facts()
-    with write_whole(ROOT / "reference" / "summary.csv") as file:
-        file.write(as_csv(summary.summary(facts, list(facts.plan.drawn.values()))))
+    write(ROOT / "reference" / "summary.csv", as_csv(summary.summary(facts, list(facts.plan.drawn.values()))))
     for number, verdict in facts.verdicts.items():
         finding = facts.findings.get(number)
         if finding and finding["verdict"] != verdict:

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.records import provenance, published, results
+from dyna_td.records import published, results, sources
 from dyna_td.records.metrics import STATES_METRICS
 from dyna_td.runs.run import Run
 
@@ -128,7 +128,7 @@ def _sources(run: Run, details: dict) -> str:
     there = published.read_details(run.name)
     if there and there["csv_sha256"] == details["csv_sha256"]:
         return "published"
-    return "current" if details.get("source_digest") == provenance.run_digest(run) else "other"
+    return "current" if details.get("source_digest") == sources.run_digest(run) else "other"
 
 
 def reached_cells(states: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -67,7 +67,7 @@ class Screen(logging.Handler):
         for number, training in self.forecast.trainings.items():
             training.has_ended = number not in self.waiting
             training.done = self._kept(number)
-        self._hear_an_interruption()
+        self._note_an_interruption()
         if self.waiting:
             self._show()
             threading.Thread(target=self._keep_showing, daemon=True).start()
@@ -80,7 +80,7 @@ class Screen(logging.Handler):
         source = results.describe(self.plan.all_runs[self.forecast.trainings[number].name])["source_digest"]
         return unfinished.steps_of(outputs.files_of(self._csv(number))["checkpoint"], source)
 
-    def _hear_an_interruption(self) -> None:
+    def _note_an_interruption(self) -> None:
         """Notes Ctrl-C, which ends the jobs, too: then none of them has failed."""
         before = signal.getsignal(signal.SIGINT)
         if not callable(before):
@@ -104,7 +104,7 @@ class Screen(logging.Handler):
             self._fail(record.rule_name, record.jobid, [Path(path) for path in record.log])
         elif record.levelno >= logging.ERROR and not (self.has_failed or self.is_stopping):
             if not record.getMessage().startswith("RuleException"):  # the job's own error follows, with its log
-                self._print(record.getMessage())
+                self._write(record.getMessage())
         elif record.getMessage().startswith("Nothing to be done"):
             self.end()
 
@@ -115,21 +115,21 @@ class Screen(logging.Handler):
             curves = results.curves_csv(self.plan.scale, figure)
             picture = curves.with_name(f"{figure}.png")
             if picture.exists():
-                self._print(f"{figure}: {picture}")
+                self._write(f"{figure}: {picture}")
             try:
                 repeats = beginnings.read(results.repeats_csv(curves)) if self.plan.drawn[figure].runs else []
             except UserError as error:
-                self._print(f"error: {error}")
+                self._write(f"error: {error}")
                 continue
             if repeats:
-                self._print("\n".join(beginnings.lines(figure, repeats)))
+                self._write("\n".join(beginnings.lines(figure, repeats)))
 
     def stop(self) -> None:
         """Ends the progress; after an interruption, says how to continue."""
         self._ended.set()
         if self.stopped:
             done = f"{len(self.jobs) - len(self.waiting)} of {len(self.jobs)} runs are done"
-            self._print(f"Stopped; {done}. The same command continues at {' and '.join(sorted(self.stopped))}.")
+            self._write(f"Stopped; {done}. The same command continues at {' and '.join(sorted(self.stopped))}.")
 
     def _figures(self) -> list[str]:
         names = [name for job in self.workflow.dag.targetjobs for name in (job.rule.name, *job.wildcards)]
@@ -153,7 +153,7 @@ class Screen(logging.Handler):
         lines = [line for path in logs if path.exists() for line in path.read_text(errors="replace").splitlines()]
         errors = [line for line in lines if line.startswith("error: ")]
         what = errors[-1] if errors else "\n".join([f"error: {rule} failed.", *lines[-20:]])
-        self._print(f"{what}\n  (log: {', '.join(map(str, logs))})")
+        self._write(f"{what}\n  (log: {', '.join(map(str, logs))})")
 
     def _keep_showing(self) -> None:
         shown = time.monotonic()
@@ -186,10 +186,7 @@ class Screen(logging.Handler):
         )
         return f"{names}: {done}, {share}% of the steps, about {left} left"
 
-    def _print(self, text: str) -> None:
-        self._write(text, end="\n")
-
-    def _write(self, text: str, end: str) -> None:
+    def _write(self, text: str, end: str = "\n") -> None:
         start = "\r" if self.is_terminal and self._width else ""
         self.stream.write(f"{start}{text:{self._width}}{end}")
         self.stream.flush()

@@ -179,29 +179,24 @@ def _share_runs(figures: Iterable[Figure]) -> None:
     A published figure comes before others, so a study of one's own never changes what a published one trains. A curve
     that the shared run does not contain gets a run of its own, whose name says why, such as `-steps100000`.
     """
-    places = [
-        (published.curves_csv(figure.name).exists(), panel, key)
+    curves = [
+        ((not published.curves_csv(figure.name).exists(), -run.length, -len(run.seeds), run.evaluate_every), panel, key)
         for figure in figures
         for panel in figure.panels.values()
-        for key in panel.curves
+        for key, run in panel.curves.items()
     ]
-    # Largest first: a shared run contains all that follow it.
-    places.sort(key=lambda place: (not place[0], *_size(place[1].curves[place[2]])))
+    curves.sort(key=lambda curve: curve[0])  # largest first: a shared run contains all that follow it
     shared: dict[str, Run] = {}
-    for _, panel, key in places:
+    for _, panel, key in curves:
         run = panel.curves[key]
         while lacks := _lacks(first := shared.setdefault(run.name, run), run, panel):
             run = panel.curves[key] = replace(run, apart="-".join(filter(None, (run.apart, *lacks))))
         if run.steps > first.steps:  # the longer one of two beginnings
             shared[run.name] = first.beginning(run.steps)
-    for _, panel, key in places:
+    for _, panel, key in curves:
         own = panel.curves[key]
         whole = shared[own.name]
         panel.curves[key] = whole if own.length == whole.length else whole.beginning(own.steps)
-
-
-def _size(run: Run) -> tuple[int, int, int]:
-    return -run.length, -len(run.seeds), run.evaluate_every
 
 
 def _lacks(whole: Run, run: Run, panel: Panel) -> list[str]:

@@ -21,7 +21,7 @@ from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.publishing import extract
 from dyna_td.records import provenance, published, results
-from dyna_td.records.files import IMPORTS, ROOT, import_figure, write_whole
+from dyna_td.records.files import IMPORTS, ROOT, import_figure, write
 from dyna_td.records.policy import load_policy, path_beside
 from dyna_td.runs.run import Run
 from dyna_td.training.progress import counted
@@ -60,8 +60,7 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     if states := tables.pop("states.csv", ""):
         _compress(published.states_csv(figure.name, directory), states.encode())
     for name, text in tables.items():
-        with write_whole(published.curves_csv(figure.name, directory).with_name(name)) as file:
-            file.write(text)
+        write(published.curves_csv(figure.name, directory).with_name(name), text)
     keep(plan, [plan.all_runs[run.name] for run in made], source, directory)
 
 
@@ -107,8 +106,7 @@ def _store(contents: dict[str, bytes], directory: Path) -> None:
             kinds = [kind for kind in ("csv", "states.csv", "policy.npz") if f"{job}.{kind}" in contents]
             sums = {f"{kind.partition('.')[0]}_sha256": results.checksum(contents[f"{job}.{kind}"]) for kind in kinds}
             content = results.sealed(json.loads(content) | sums, _as_json).encode()
-        with write_whole(at, "wb") as file:
-            file.write(content)
+        write(at, content)
 
 
 def restore(plan: Plan, directory: Path, target: Path) -> Restored:
@@ -143,8 +141,7 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored
         os.replace(path, other)
     try:
         for name, path in files.items():
-            with write_whole(path, "wb") as file:
-                file.write(bound[name] if name in bound else published.stored(name, directory).read_bytes())
+            write(path, bound[name] if name in bound else published.stored(name, directory).read_bytes())
         finished.read(plan, run, target)
         back.runs.append(run)
         back.aside.extend(aside.values())
@@ -180,8 +177,7 @@ def _compress(path: Path, content: bytes) -> None:
     with contextlib.suppress(OSError, EOFError, lzma.LZMAError):  # not there, or damaged
         if lzma.decompress(path.read_bytes()) == content:
             return
-    with write_whole(path, "wb") as file:
-        file.write(lzma.compress(content, preset=9))
+    write(path, lzma.compress(content, preset=9))
 
 
 def _as_json(value: object, indent: str = "") -> str:

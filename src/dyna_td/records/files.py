@@ -50,6 +50,12 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
         raise
 
 
+def write(path: Path, content: str | bytes) -> None:
+    """Writes a file whole."""
+    with write_whole(path, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
 def _followed(path: Path) -> Path:
     """The place of the file that `path` leads to, if it is a link, which then stays."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path

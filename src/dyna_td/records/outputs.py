@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.records import provenance, results
-from dyna_td.records.files import write_whole
+from dyna_td.records import results, sources
+from dyna_td.records.files import write
 from dyna_td.records.policy import path_beside
 from dyna_td.records.unfinished import identity_of
 from dyna_td.runs.run import Run
@@ -61,7 +61,7 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
     if not written:
         return False
     differing = results.differing(run, found)
-    differing += ["source_digest"] if found.get("source_digest") != provenance.run_digest(run) else []
+    differing += ["source_digest"] if found.get("source_digest") != sources.run_digest(run) else []
     if differing:
         what = f"those of {found['run']}" if "run" in found else "not written by a training"
         code = ", trained with an earlier version of the code" if differing == ["source_digest"] else ""
@@ -86,6 +86,5 @@ def events_of(folder: Path, csv: Path) -> Path:
     found = note.read_text(encoding="utf-8", errors="replace") if note.is_file() else "another training"
     if found != owner and any(place.glob("*/events*")):
         raise UserError(f"{place} holds the events of {found}: name another --tensorboard, or delete it first.")
-    with write_whole(note) as file:
-        file.write(owner)
+    write(note, owner)
     return place

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dyna_td.errors import UserError
-from dyna_td.records.files import write_whole
+from dyna_td.records.files import write
 from dyna_td.runs.run import describes_run
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
@@ -87,8 +87,7 @@ class Policy:
 
     def save(self, path: str | Path) -> None:
         """Writes a policy file, for `load_policy` and `python -m dyna_td play`."""
-        with write_whole(Path(path), "wb") as file:
-            file.write(self.as_bytes())
+        write(Path(path), self.as_bytes())
 
     def as_bytes(self) -> bytes:
         """The contents of a policy file."""

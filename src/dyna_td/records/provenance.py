@@ -4,7 +4,6 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
@@ -14,7 +13,6 @@ from dyna_td import __version__
 from dyna_td.learning import arithmetic
 from dyna_td.records import sources
 from dyna_td.records.files import IS_CHECKOUT, ROOT
-from dyna_td.runs.registry import ENVIRONMENTS, entries_of
 from dyna_td.runs.run import Run
 
 # The vector instructions of older published runs whose JSON file does not name them.
@@ -74,7 +72,7 @@ def changed_sources(runs: Iterable[Run]) -> list[str] | None:
     changes = _changed_since_published()
     if changes is None:
         return None
-    behind = {path for run in runs for path in sources.files(_modules(run)).values()}
+    behind = {path for run in runs for path in sources.files(sources.modules_of(run)).values()}
     return [name for name in changes.splitlines() if ROOT / name in behind]
 
 
@@ -82,27 +80,6 @@ def changed_sources(runs: Iterable[Run]) -> list[str] | None:
 def _changed_since_published() -> str | None:
     published = _git("log", "-1", "--format=%H", "--", "reference/runs")
     return _git("diff", "--name-only", published) if published else None
-
-
-def run_digest(run: Run) -> str:
-    """SHA-256 of the sources behind a run, see `sources.digest`."""
-    return sources.digest(_modules(run))
-
-
-def _modules(run: Run) -> set[str]:
-    """The modules that import, directly or not, all code behind the numbers of `run`."""
-    return {entry.partition(":")[0] for entry in entries_of(run)} | _modules_of(run.environment)
-
-
-def _modules_of(environment: str) -> set[str]:
-    """The modules behind an environment that is not the project's own: the one that was named, and its class's."""
-    if environment in ENVIRONMENTS:
-        return set()
-    import gymnasium  # imported late, because it takes a moment
-
-    module, _, name = environment.rpartition(":")
-    entry = gymnasium.spec(name).entry_point
-    return {module, entry.partition(":")[0] if isinstance(entry, str) else entry.__module__} & sys.modules.keys()
 
 
 def _version(package: str) -> str | None:

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.records import provenance
-from dyna_td.records.files import write_whole
+from dyna_td.records import files, sources
 from dyna_td.records.policy import Policy, path_beside
 from dyna_td.runs.run import Run, describes_run
 
@@ -88,23 +87,18 @@ def write(
     csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame | None = None, policy: Policy | None = None
 ) -> None:
     """Writes `records`, any `states` and `policy`, last the JSON file: `details` and checksums that bind the files."""
-    texts = {csv: to_csv_text(records)}
-    checksums = {"csv_sha256": checksum(texts[csv].encode())}
+    contents = {"csv": (csv, to_csv_text(records).encode())}
     if states is not None and len(states):
-        texts[states_csv(csv)] = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
-        checksums["states_sha256"] = checksum(texts[states_csv(csv)].encode())
+        text = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
+        contents["states"] = states_csv(csv), text.encode()
+    if policy:
+        contents["policy"] = path_beside(csv), policy.as_bytes()
     for stale in (path_beside(csv), states_csv(csv)):  # files of an earlier run
         stale.unlink(missing_ok=True)
-    if policy:
-        content = policy.as_bytes()
-        checksums["policy_sha256"] = checksum(content)
-        with write_whole(path_beside(csv), "wb") as file:
-            file.write(content)
-    for path, text in texts.items():
-        with write_whole(path) as file:
-            file.write(text)
-    with write_whole(provenance_json(csv)) as file:
-        file.write(sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False)))
+    for path, content in contents.values():
+        files.write(path, content)
+    checksums = {f"{kind}_sha256": checksum(content) for kind, (_, content) in contents.items()}
+    files.write(provenance_json(csv), sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False)))
 
 
 def sealed(details: dict, as_text: Callable[[dict], str]) -> str:
@@ -148,7 +142,7 @@ def describe(run: Run) -> dict:
     for name in ("of_steps", "apart"):
         if not facts[name]:  # most runs are whole, and alone with their settings
             del facts[name]
-    return {"run": run.name, **facts, "source_digest": provenance.run_digest(run)}
+    return {"run": run.name, **facts, "source_digest": sources.run_digest(run)}
 
 
 def asked(run: Run) -> dict:

@@ -12,12 +12,33 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import gymnasium
+
 from dyna_td.records.files import PACKAGE, ROOT
+from dyna_td.runs.registry import ENVIRONMENTS, entries_of
+from dyna_td.runs.run import Run
 
 # The parts of the project that compute numbers. Registry, settings, plans and pictures compute none.
 _ROOMS = ("agents", "learning", "search", "measures", "theory", "programs", "envs")
 SCIENCE = tuple(f"dyna_td.{room}" for room in _ROOMS)
 PROJECT = ("dyna_td",)
+
+
+def run_digest(run: Run) -> str:
+    """The `digest` of the sources behind a run."""
+    return digest(modules_of(run))
+
+
+def modules_of(run: Run) -> set[str]:
+    """The modules that import, directly or not, all code behind the numbers of `run`."""
+    found = {entry.partition(":")[0] for entry in entries_of(run)}
+    if run.environment in ENVIRONMENTS:
+        return found
+    # Another environment has the module that was named, and that of its class.
+    module, _, name = run.environment.rpartition(":")
+    entry = gymnasium.spec(name).entry_point
+    own = {module, entry.partition(":")[0] if isinstance(entry, str) else entry.__module__}
+    return found | own & sys.modules.keys()
 
 
 def digest(modules: Iterable[str], within: tuple[str, ...] = SCIENCE) -> str:
