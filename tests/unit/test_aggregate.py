@@ -31,7 +31,8 @@ def test_mean_error_and_interval_of_four_seeds_by_hand():
 
 def curves_of(panel, frame, **details):
     """The curves of a figure with only this panel; each of its runs has these records."""
-    return aggregate.learning_curves(Figure("x", "title", Path("x.yaml"), {"a": panel}), lambda run: (frame, details))
+    figure, read = Figure("x", "title", Path("x.yaml"), {"a": panel}), lambda run: (frame, details)
+    return aggregate.learning_curves(figure, read, aggregate.seed_scores(figure, read))
 
 
 def test_the_curves_of_a_figure_begin_with_the_metric_that_its_panel_shows():
@@ -72,14 +73,16 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
         *("a,er,0,2.0", "a,er,1,3.0", "a,er,2,4.0"),
         *("a,dyna_td,0,3.0", "a,dyna_td,1,6.0", "a,dyna_td,2,nan"),
     ]
-    curves = aggregate.learning_curves(figure, read)
+    curves = aggregate.learning_curves(figure, read, scores)
     found = curves.set_index(["curve", "metric", "step"])[["mean", "standard_error", "n"]]
     assert found.loc[("er", "return_over_learning", 2000)].tolist() == pytest.approx([3, 1 / 3**0.5, 3])
     assert found.loc[("dyna_td", "return_over_learning", 2000)].tolist() == pytest.approx([4.5, 1.5, 2])
     assert found.loc[("dyna_td", "return_less_er", 2000)].tolist() == pytest.approx([2, 1, 2])  # 3 - 2 and 6 - 3
     assert "return_less_er" not in found.loc["er"].index.get_level_values("metric")
     assert "entropy_10" not in found.index.get_level_values("metric")
-    without = aggregate.learning_curves(Figure("x", "title", Path("x.yaml"), {"a": Panel("return", runs)}), read)
+    without = aggregate.learning_curves(
+        Figure("x", "title", Path("x.yaml"), {"a": Panel("return", runs)}), read, scores
+    )
     assert set(without["metric"]) == {"return", "return_smoothed", "entropy_10"}
 
 

@@ -143,7 +143,7 @@ def _selection_of(plan: Plan, run: Run) -> dict:
     """The choice of a swept learning rate, published or from the sweep of this plan."""
     if choice := plan.published_choice(run):
         return {**{key: choice.get(key) for key in _CHOICE}, "source": "the published sweep"}
-    details = finished.read_sweep(plan, run).details
+    details = finished.read_sweep(plan, run)
     return {key: details[key] for key in _CHOICE}
 
 

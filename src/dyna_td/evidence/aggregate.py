@@ -45,23 +45,27 @@ def tables(
     figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]], read_states: Callable[[Run], pd.DataFrame]
 ) -> dict[str, str]:
     """The text of curves.csv (`learning_curves`), scores.csv (`seed_scores`) and any states.csv (`sampled_states`)."""
-    texts = {"curves.csv": _csv_text(learning_curves(figure, read)), "scores.csv": _csv_text(seed_scores(figure, read))}
+    scores = seed_scores(figure, read)
+    texts = {"curves.csv": _csv_text(learning_curves(figure, read, scores)), "scores.csv": _csv_text(scores)}
     if figure.sampled_runs:
         texts["states.csv"] = sampled_states(figure, read_states).to_csv(index=False, lineterminator="\n")
     return texts
 
 
-def learning_curves(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
+def learning_curves(
+    figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]], scores: pd.DataFrame
+) -> pd.DataFrame:
     """All curves of `figure`, with the columns `COLUMNS`: a panel's own metric comes first, in control also smoothed.
 
-    `read` gives the records `seed,step,metric,value` of a run and the contents of its JSON file.
+    `read` gives the records `seed,step,metric,value` of a run and the contents of its JSON file, `scores` are those of
+    `seed_scores`.
 
     Rows of `diverged_seed` and `train_seconds` are no evaluations. The mean of `diverged_seed` is the number of a
     diverged seed, at the step where it was noticed. In a panel against training seconds, `train_seconds` is the job's
     training time up to `step`, divided by its seeds. A panel against driving steps begins with the rows of
     `crashes_by_driving_step`. A panel with baselines omits all other metrics, and ends with the rows of `_comparisons`.
     """
-    parts, scores = [], seed_scores(figure, read)
+    parts = []
     for panel_key, panel in figure.panels.items():
         if panel.closed_form:
             parts.append(_exact(CLOSED_FORMS[panel.closed_form]()).assign(panel=panel_key, n=1))

@@ -50,13 +50,17 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     """Writes a figure's tables and runs to `directory`; a UserError, and no file, unless all runs are as planned."""
     made = {run: finished.read(plan, plan.all_runs[run.name], source) for run in figure.runs}
     left_out = extract.left_out(plan)
-    remake = f"make {figure.name} SCALE={plan.scale}"
 
     def read(run: Run) -> tuple[pd.DataFrame, dict]:
-        table = made[run]
-        return results.beginning(run, table.records[~table.records["metric"].isin(left_out[run.name])], table.details)
+        records, details = made[run]
+        return results.beginning(run, records[~records["metric"].isin(left_out[run.name])], details)
 
-    tables = aggregate.tables(figure, read, lambda run: results.read_states(made[run].csv, remake))
+    def read_states(run: Run) -> pd.DataFrame:
+        return results.read_states(
+            results.run_csv(plan.scale, run.name, source), f"make {figure.name} SCALE={plan.scale}"
+        )
+
+    tables = aggregate.tables(figure, read, read_states)
     if states := tables.pop("states.csv", ""):
         _compress(published.states_csv(figure.name, directory), states.encode())
     for name, text in tables.items():
