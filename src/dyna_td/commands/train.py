@@ -152,9 +152,9 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
     for path in outputs.files_of(csv).values():
         require_writable(path)
     # Read before the training, because edits and commits during it did not make these numbers.
-    details = {**results.describe(run), **facts, **provenance.machine()}
-    details["changed_sources"] = provenance.changed_sources([run])
-    checkpoint = _checkpoint(csv, [run], details, options)
+    described, machine = results.describe(run), provenance.machine()
+    details = {**described, **facts, **machine, "changed_sources": provenance.changed_sources([run])}
+    checkpoint = _checkpoint(csv, [described], machine, options)
     folder = getattr(options, "tensorboard", None)
     import_tensorflow()
     from dyna_td.training.tensorboard import Events
@@ -203,7 +203,7 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
     """Trains `candidates`, one per learning rate of `run`; writes `csv`, and the choice into its JSON file."""
     require_writable(csv)
     machine = provenance.machine()
-    checkpoint = _checkpoint(csv, candidates, machine, options)
+    checkpoint = _checkpoint(csv, [results.describe(candidate) for candidate in candidates], machine, options)
     import_tensorflow()
     from dyna_td.training.trainer import execute_sweep
 
@@ -222,9 +222,8 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
     checkpoint.remove()
 
 
-def _checkpoint(csv: Path, runs: list[Run], machine: dict, options: argparse.Namespace) -> Checkpoint:
+def _checkpoint(csv: Path, described: list[dict], machine: dict, options: argparse.Namespace) -> Checkpoint:
     """The checkpoint of the training of `csv`; it is valid only for these runs, and for this code, versions and CPU."""
-    described = [results.describe(run) for run in runs]
     identity = {
         "settings": [{**run, "source_digest": None} for run in described],
         "source": described[0]["source_digest"],

@@ -37,7 +37,7 @@ def scores(plan: Plan, directory: Path = published.DIRECTORY) -> dict[str, np.nd
     """
     panels: list[pd.DataFrame] = []
     for name in FIGURES:
-        path = results.scores_csv(published.curves_csv(name, directory))
+        path = published.curves_csv(name, directory).with_name("scores.csv")
         results.require_intact(path, published.remedy(path))
         with naming_damage(path, published.remedy(path)):
             table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")

@@ -15,7 +15,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline.forecast import Forecast, Training
 from dyna_td.pipeline.lock import workplace_of
 from dyna_td.plan.planned import Plan
-from dyna_td.records import beginnings, outputs, results, unfinished
+from dyna_td.records import beginnings, outputs, results, sources, unfinished
 from dyna_td.training import progress
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
@@ -77,7 +77,7 @@ class Screen(logging.Handler):
 
     def _kept(self, number: int) -> int:
         """The steps in the checkpoint of a job that does not run."""
-        source = results.describe(self.plan.all_runs[self.forecast.trainings[number].name])["source_digest"]
+        source = sources.run_digest(self.plan.all_runs[self.forecast.trainings[number].name])
         return unfinished.steps_of(outputs.files_of(self._csv(number))["checkpoint"], source)
 
     def _note_an_interruption(self) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dyna_td.plan.planned import Figure, Plan
+from dyna_td.programs.stacks import MAX_STACK
 from dyna_td.records import published, results
 from dyna_td.runs.run import Run
 
@@ -72,7 +73,7 @@ class Cost(NamedTuple):
 
 
 def _stacks(seeds: int) -> int:
-    return math.ceil(seeds / 20)
+    return math.ceil(seeds / MAX_STACK)
 
 
 UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # for a job without a similar one: about the largest cost of any job

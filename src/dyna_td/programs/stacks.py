@@ -30,7 +30,7 @@ def _stacks(seeds: tuple[int, ...], largest: int) -> list[tuple[int, ...]]:
 
 
 def _older_stacks(run: Run) -> list[tuple[int, ...]]:
-    """Stacks of the sizes that agree under XLA's own arithmetic, filled by companions."""
+    """Stacks for older published runs, of the sizes that agree under XLA's own arithmetic, filled by companions."""
     widths: Sequence[int] = (4, 8, 16, 20)
     if getattr(run.settings, "search_control", "") == "algorithm_4":
         widths = (20,)

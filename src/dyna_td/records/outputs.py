@@ -7,7 +7,7 @@ from dyna_td.errors import UserError
 from dyna_td.records import results, sources
 from dyna_td.records.files import write
 from dyna_td.records.policy import path_beside
-from dyna_td.records.unfinished import identity_of
+from dyna_td.records.unfinished import facts_of
 from dyna_td.runs.run import Run
 
 _REMEDY = "name another --output, or delete it first"
@@ -42,7 +42,7 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
         owner = csv.with_name(csv.stem.removesuffix(_STATES) + ".csv")
         raise UserError(f"--output is {str(csv)!r}, the place of the sampled states of {owner}: name another.")
     files = files_of(csv)
-    under_way = identity_of(files["checkpoint"])
+    under_way = facts_of(files["checkpoint"]).get("identity")
     begun = under_way["settings"] if under_way else []
     runs = tried or [run]
     if under_way and (len(begun) != len(runs) or not all(map(results.same, runs, begun))):

@@ -28,7 +28,7 @@ def machine() -> dict:
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
         # Portable arithmetic has the same bytes on every CPU; another depends on the CPU's vector instructions.
         "arithmetic": arithmetic.name(),
-        "cpu": _cpu_model(),
+        "cpu": _cpu_info("model name") or platform.processor() or platform.machine(),
         "vectors": _vectors(),
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
@@ -87,10 +87,6 @@ def _version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def _cpu_model() -> str:
-    return _cpu_info("model name") or platform.processor() or platform.machine()
 
 
 def _vectors() -> str:

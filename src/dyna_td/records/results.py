@@ -48,11 +48,6 @@ def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / figure / "curves.csv"
 
 
-def scores_csv(curves: Path) -> Path:
-    """The table beside a figure's curves with one number for each panel, curve and seed."""
-    return curves.with_name("scores.csv")
-
-
 def repeats_csv(curves: Path) -> Path:
     """The table beside a figure's curves that says how far its runs repeat the published ones."""
     return curves.with_name("repeats.csv")

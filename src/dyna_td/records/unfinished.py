@@ -44,18 +44,14 @@ def records_of(path: Path) -> tuple[pd.DataFrame, dict] | None:
     return (table[table["seed"].isin(run["seeds"])], run) if len(table) else None
 
 
-def identity_of(path: Path) -> dict | None:
-    """The identity of the training that has a checkpoint at `path`; None without one, or if it cannot be read."""
-    return _facts_of(path).get("identity")
-
-
 def steps_of(path: Path, source: str) -> int:
     """The steps that a training with this source digest need not repeat, of all its stacks and rates together."""
-    facts = _facts_of(path)
+    facts = facts_of(path)
     return facts.get("steps_done", 0) if facts.get("identity", {}).get("source") == source else 0
 
 
-def _facts_of(path: Path) -> dict:
+def facts_of(path: Path) -> dict:
+    """The facts of the checkpoint at `path`, among them the training's `identity`; empty if none can be read."""
     try:
         return read(path, FACTS)[1]
     except UNREADABLE:

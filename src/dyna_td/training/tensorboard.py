@@ -22,17 +22,15 @@ class Events:
     def add(self, records: pd.DataFrame) -> None:
         """Adds the records of evaluations."""
         for (seed, step), rows in records.groupby(["seed", "step"]):
+            if seed not in self._files:
+                path = self._folder / f"seed-{seed}" / "events.out.tfevents.dyna_td"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._files[seed] = tf.io.TFRecordWriter(str(path))
+                self._files[seed].write(tf.compat.v1.Event(file_version="brain.Event:2").SerializeToString())
             values = zip(rows["metric"], rows["value"], strict=True)
             summary = tf.compat.v1.Summary(
                 value=[tf.compat.v1.Summary.Value(tag=metric, simple_value=value) for metric, value in values]
             )
-            self._write(seed, tf.compat.v1.Event(wall_time=time.time(), step=step, summary=summary))
-
-    def _write(self, seed: int, event) -> None:
-        if seed not in self._files:
-            path = self._folder / f"seed-{seed}" / "events.out.tfevents.dyna_td"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._files[seed] = tf.io.TFRecordWriter(str(path))
-            self._files[seed].write(tf.compat.v1.Event(file_version="brain.Event:2").SerializeToString())
-        self._files[seed].write(event.SerializeToString())
-        self._files[seed].flush()
+            event = tf.compat.v1.Event(wall_time=time.time(), step=step, summary=summary)
+            self._files[seed].write(event.SerializeToString())
+            self._files[seed].flush()
