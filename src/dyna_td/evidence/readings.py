@@ -23,7 +23,7 @@ from dyna_td.runs.run import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
 _WITHOUT_MEAN = ("share_below", "more_often", "rarely")  # tests that compare no means over seeds
-Readings = Mapping[str, list[Claim]]  # by the reading's name: the changed claims
+Readings = Mapping[str, list[Claim]]  # the changed claims of each reading, by its name
 
 
 def load_readings(plan: Plan, claims: list[Claim], directory: Path = DIRECTORY) -> Readings:

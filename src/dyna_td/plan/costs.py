@@ -76,7 +76,7 @@ def _stacks(seeds: int) -> int:
     return math.ceil(seeds / MAX_STACK)
 
 
-UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # for a job without a similar one: about the largest cost of any job
+UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # a job without a similar one: about the largest cost
 
 
 def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: bool(run.sweep)) -> list[str]:

@@ -68,7 +68,7 @@ class Figure:
     source: Path  # the YAML file
     panels: dict[str, Panel]
     shows: str = ""  # the panels' contents, in words
-    columns: int | None = None  # in the picture, if declared
+    columns: int | None = None  # the picture's, if declared
 
     @property
     def runs(self) -> list[Run]:

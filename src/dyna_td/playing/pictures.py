@@ -15,7 +15,7 @@ from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy
 from dyna_td.runs import registry
 
-PICTURES = 24  # in an animation
+PICTURES = 24  # an animation's
 
 
 def picture(policy: Policy, seen: Look) -> np.ndarray:

@@ -16,7 +16,7 @@ class FrozenProgram(TwinProgram):
         super().__init__(run)
         self.last_step = run.steps
         self.seeds = run.seeds
-        self.always_restarting: dict[int, list[str]] = {}  # by seed, the kinds of chains that restart at every step
+        self.always_restarting: dict[int, list[str]] = {}  # kinds of chains that restart at every step, by seed
 
     def measure(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """See `Program.measure`."""
