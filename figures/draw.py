@@ -22,7 +22,7 @@ from dyna_td.records import beginnings, published
 from dyna_td.records.results import repeats_csv
 
 CLOCK = "times are this machine's, of jobs side by side, and are not compared"
-MAX_COLUMNS = 4  # unless the YAML says otherwise
+MAX_COLUMNS = 3  # of a picture in one row; the words of a wider one are too small on a page
 
 
 def drawings_of(figure: Figure) -> list[Drawing]:
@@ -35,8 +35,8 @@ def drawings_of(figure: Figure) -> list[Drawing]:
 
 
 def columns_of(figure: Figure, drawings: Sequence[Drawing]) -> int:
-    """The number of columns that the YAML file declares, or else as many as fit."""
-    return figure.columns or min(len(drawings), MAX_COLUMNS)
+    """The number of columns that the YAML file declares, or else one row of panels if they fit, or else two columns."""
+    return figure.columns or (len(drawings) if len(drawings) <= MAX_COLUMNS else 2)
 
 
 def add_published(figure: Figure, drawings: Sequence[Drawing], scale: str) -> None:
