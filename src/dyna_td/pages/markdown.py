@@ -108,19 +108,20 @@ def advice(facts: Facts) -> str:
     # Figure 1c has two numbers of updates, n.
     small = [panel for panel in facts.plan.figures["figure_1"].panels.values() if "er" in panel.curves]
     wins_there = all(_is_won(studies.lead(facts, panel, "prioritized_er", "er")) for panel in small)
-    and_small = "With figure 1c's smaller network and buffer it pays on MountainCar, too. " if wins_there else ""
+    and_small = "With figure 1c's smaller network and buffer it wins on MountainCar, too. " if wins_there else ""
     worlds = studies.worlds(facts)
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
     return (
         "Small networks (16 to 64 units a layer) were trained on small control tasks; nothing here has Atari's size. "
-        f"*Without a model*, with one learning rate for all agents, prioritizing beats uniform replay on "
+        "*Without a model*, with one learning rate for all agents, the paper's PrioritizedER beats uniform replay on "
         f"{in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
-        f"On the other {others} its gain is {equal} of the returns' range; {swept} if each agent has its best rate. "
+        f"On the other {others} its mean gain is {equal} of the range of returns. At swept rates it is {swept}. "
         f"{and_small}A cubic loss on uniform draws is one line of code: in {len(worlds)} GridWorld settings it brings "
-        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain; elsewhere it loses. "
+        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain. Elsewhere it loses on average. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests (four benchmarks, "
-        "three numbers of updates a step). States drawn at random from the whole space do so in "
-        f"{uniform}, without its chains.\n"
+        f"three numbers of updates a step). Uniform states of the whole space, without its chains, win {uniform}. "
+        "After *one stored episode that reaches the goal*, no lead of Dyna-TD over PrioritizedER shows on GridWorld and "
+        "MountainCar.\n"
     )
 
 
@@ -134,7 +135,7 @@ def _mean_gain(facts: Facts, panels: list[Panel], end: str) -> str:
     leads = [studies.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
     mean = 100 * sum(lead / width for lead, width in zip(leads, ranges, strict=True)) / len(panels)
     half = half_width(mean)
-    return f"{mean.mean():+.1f}% ({mean.mean() - half:+.1f} to {mean.mean() + half:+.1f})"
+    return f"{mean.mean():+.1f}% (95%: {mean.mean() - half:+.1f} to {mean.mean() + half:+.1f})"
 
 
 def _is_won(gain: pd.Series) -> bool:
