@@ -120,8 +120,8 @@ def advice(facts: Facts) -> str:
         f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain. Elsewhere it loses on average. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests (four benchmarks, "
         f"three numbers of updates a step). Uniform states of the whole space, without its chains, win {uniform}. "
-        "After *one stored episode that reaches the goal*, no lead of Dyna-TD over PrioritizedER shows on GridWorld and "
-        "MountainCar.\n"
+        "After *one stored episode that reaches the goal*, Dyna-TD shows no lead over PrioritizedER on GridWorld "
+        "and MountainCar.\n"
     )
 
 
