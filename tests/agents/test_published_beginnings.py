@@ -6,7 +6,7 @@ They are equal to the last digit on every CPU, with the versions of the lock.
 from dataclasses import replace
 
 import pytest
-from helpers import tiers
+from files import tiers
 
 from dyna_td.learning import arithmetic
 from dyna_td.plan import plans

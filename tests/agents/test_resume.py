@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import run_of, tiers
+from files import tiers
+from helpers import run_of
 
 from dyna_td.programs.program import make_program
 from dyna_td.training import interruption, trainer

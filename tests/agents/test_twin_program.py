@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import parameters_of, perceptron, run_of, stored, tiers
+from files import tiers
+from helpers import parameters_of, perceptron, run_of, stored
 
 from dyna_td import envs
 from dyna_td.learning.streams import Purpose

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from helpers import random_transitions, run_of, tiers, untrained
+from files import tiers
+from helpers import random_transitions, run_of, untrained
 from scipy import stats
 
 from dyna_td.errors import UserError

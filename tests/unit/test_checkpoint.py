@@ -17,15 +17,6 @@ def path(tmp_path):
     return tmp_path / "x.checkpoint"
 
 
-def test_what_is_loaded_is_what_was_saved(path):
-    Checkpoint(path, IDENTITY).save(ARRAYS, {"done": 7})
-    arrays, facts = Checkpoint(path, IDENTITY).load()
-    assert facts == {"done": 7} and arrays.keys() == ARRAYS.keys()
-    for name, value in ARRAYS.items():
-        np.testing.assert_array_equal(arrays[name], value)
-        assert arrays[name].dtype == value.dtype
-
-
 def test_there_is_no_checkpoint_before_the_first_save_and_after_the_end(path, capsys):
     checkpoint = Checkpoint(path, IDENTITY)
     assert checkpoint.load() is None
