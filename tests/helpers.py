@@ -53,8 +53,9 @@ def random_transitions(twin, count, seeds):
 
 def observe(agent, transitions):
     """Shows an agent transitions [S, count], one after the other."""
+    show = tf.function(agent.observe, autograph=False)  # sooner than eagerly, and than compiling
     for t in range(transitions.reward.shape[1]):
-        agent.observe(Transition(*(part[:, t : t + 1] for part in transitions)))
+        show(Transition(*(part[:, t : t + 1] for part in transitions)))
 
 
 def stored(agent):
