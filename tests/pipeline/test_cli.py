@@ -10,6 +10,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import draw
 import pandas as pd
 import pytest
 from files import error_of, files_of, python
@@ -17,6 +18,7 @@ from files import error_of, files_of, python
 from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
+from dyna_td.plan.plans import load_plan
 from dyna_td.records import provenance, results, sources
 from dyna_td.records.files import IMPORTS, ROOT
 from dyna_td.runs.registry import AGENTS, LEARNERS
@@ -211,7 +213,11 @@ def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_tr
     assert "x.selection.csv holds other results" in error_of(cli.main, others, capsys) and len(fake_training) == 4
 
 
-def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_training, smoke_runs):
+def test_the_plan_selects_on_other_seeds_trains_the_winner_aggregates_and_draws_no_cut_table(fake_training, capsys):
+    for run in load_plan("smoke").figure("figure_9").runs:
+        assert cli.main(["select", run.name, "--scale", "smoke"]) == 0
+        assert cli.main(["run", run.name, "--scale", "smoke"]) == 0
+    assert cli.main(["aggregate", "figure_9", "--scale", "smoke"]) == 0
     first_sweep, first_run = fake_training[:2], fake_training[2]
     assert [run.settings.learning_rate for run in first_sweep] == [0.01, 0.001]  # the smoke scale tries two rates
     assert {len(run.seeds) for run in first_sweep} == {1} and min(first_sweep[0].seeds) >= 1000
@@ -225,6 +231,10 @@ def test_the_plan_selects_on_other_seeds_trains_the_winner_and_aggregates(fake_t
     details = json.loads(Path(f"results/smoke/runs/{L2}.json").read_text())
     assert details["run"] == L2 and details["settings"]["learning_rate"] == 0.001
     assert details["learning_rate_selection"]["seeds"] == choice["seeds"] != [0, 1]
+    cut = Path("results/smoke/figure_9/curves.csv")
+    cut.write_bytes(cut.read_bytes()[:200])
+    words = ["figure_9", "--curves", str(cut), "--scale", "smoke", "--output", "x.png"]
+    assert f"{cut} is truncated or was changed" in error_of(draw.main, words, capsys)
 
 
 def test_planning_and_publishing_do_not_import_tensorflow():
@@ -247,13 +257,14 @@ def test_a_reader_who_has_had_enough_is_no_error():
     assert (process.returncode, process.stderr) == (141, "")
 
 
-def test_a_package_envs_of_the_users_own_breaks_no_training_and_is_found():
+def test_a_training_needs_no_open_stream_and_finds_a_package_envs_of_the_users_own():
     Path("envs").mkdir()
     Path("envs/__init__.py").write_text(
         "import gymnasium\ngymnasium.register('Mine-v0', 'gymnasium.envs.classic_control:CartPoleEnv')\n"
     )
-    done = python("-m", "dyna_td", *train("--steps", "20", env="envs:Mine-v0", agent="er"))
-    assert done.returncode == 0, done.stderr
+    words = ["-m", "dyna_td", *train("--steps", "20", "--hidden", "4", env="envs:Mine-v0", agent="er")]
+    shell = ["sh", "-c", f'"$0" {shlex.join(words)} <&- >&- 2>&-', sys.executable]
+    assert subprocess.run(shell, env=os.environ | IMPORTS).returncode == 0 and Path("x.csv").exists()
     installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     assert {name.partition(".")[0] for name in installed} == {"dyna_td"}
 
@@ -273,12 +284,6 @@ def test_the_commit_is_that_of_the_project_itself(tmp_path, monkeypatch):
         with monkeypatch.context() as patched:
             patched.setenv("GIT_DIR", str(outer / ".git"))
             assert provenance.machine()["git_commit"] == expected
-
-
-def test_a_training_needs_no_open_stream():
-    shell = f'"$0" {shlex.join(["-m", "dyna_td", *train("--steps", "20", "--hidden", "4")])} <&- >&- 2>&-'
-    done = subprocess.run(["sh", "-c", shell, sys.executable], env=os.environ | IMPORTS)
-    assert done.returncode == 0 and Path("x.csv").exists()
 
 
 def test_a_limit_of_memory_is_one_sentence(fake_training, monkeypatch, capsys):

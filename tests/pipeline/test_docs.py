@@ -85,12 +85,6 @@ def test_the_page_of_python_describes_each_public_name():
     assert "- `evaluate_every`: steps between two evaluations." in text
 
 
-def test_a_page_says_how_many_seeds_claims_judge_where_the_picture_shows_fewer():
-    more = "100 seeds of PrioritizedER (c), 100 seeds of Full-PrioritizedER (c)"  # the picture shows 30
-    assert markdown.more_seeds(FACTS, FACTS.plan.figure("figure_1")) == f"Claims judge 1,000 seeds of L2 (a), {more}."
-    assert markdown.more_seeds(FACTS, FACTS.plan.figure("figure_5")) == ""
-
-
 def test_readme_and_all_prose_without_tables_are_short():
     assert len(read("README.md").splitlines()) <= 160 and (ROOT / "README.md").stat().st_size <= 12_000
     lines = [line for each in PAGES if each != "reference/README.md" for line in read(each).splitlines()]
