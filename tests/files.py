@@ -30,6 +30,11 @@ def rows_of(value, **keys):
     return pd.DataFrame(rows, columns=[*keys, "value"])
 
 
+def tiers(names, quick):
+    """The names as test cases; `make test` runs only the quick ones."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.thorough) for name in names]
+
+
 def error_of(main, arguments, capsys):
     """The one line with which the command `main` refuses its arguments; it must print nothing else."""
     capsys.readouterr()  # drops the output of earlier commands

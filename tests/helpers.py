@@ -2,7 +2,6 @@
 
 import gymnasium
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from dyna_td.learning.replay import Transition
@@ -54,13 +53,9 @@ def random_transitions(twin, count, seeds):
 
 def observe(agent, transitions):
     """Shows an agent transitions [S, count], one after the other."""
+    show = tf.function(agent.observe, autograph=False)  # sooner than eagerly, and than compiling
     for t in range(transitions.reward.shape[1]):
-        agent.observe(Transition(*(part[:, t : t + 1] for part in transitions)))
-
-
-def tiers(names, quick):
-    """The names as test cases; `make test` runs only the quick ones."""
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.thorough) for name in names]
+        show(Transition(*(part[:, t : t + 1] for part in transitions)))
 
 
 def stored(agent):

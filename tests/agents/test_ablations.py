@@ -1,6 +1,5 @@
 """Ablations and open numbers: each agent differs from its base only in the part that it names."""
 
-import dataclasses
 import functools
 
 import numpy as np
@@ -133,19 +132,11 @@ def test_the_cubic_dqn_weighs_squared_errors_by_their_size_over_the_mini_batchs_
         np.testing.assert_allclose(weight[seed], error / error.mean(), rtol=1e-4)
 
 
-def test_the_mixed_dqn_has_half_of_each_loss_and_the_huber_dqn_laps_alone_by_hand():
+def test_the_mixed_dqn_has_half_of_each_loss_and_the_huber_dqn_laps_alone():
     mixed, cubic, huber = (cached(name) for name in ("mixed_dqn", "cubic_dqn", "huber_dqn"))
     (_, indices, weight), (_, same_indices, of_cubic) = (agent.mini_batch(STEP, FIRST) for agent in (mixed, cubic))
     np.testing.assert_array_equal(indices, same_indices)
     np.testing.assert_array_equal(weight, 0.5 + 0.5 * of_cubic)
-    # By hand: errors 1, 3 and -4 have the mean 8/3, so c is 4. A gradient with respect to delta is weight * 2 delta.
-    mixed.learner.td_error, given = lambda batch: tf.constant([[1.0, 3.0, -4.0]]), mixed.settings
-    mixed.settings = dataclasses.replace(given, batch_size=3)
-    weight = mixed.mini_batch(STEP, FIRST)[2].numpy()
-    del mixed.learner.td_error
-    mixed.settings = given
-    delta = np.array([[1.0, 3.0, -4.0]])
-    np.testing.assert_allclose(2 * weight * delta, delta + 1.5 * delta * abs(delta) / 4, rtol=1e-6)
     np.testing.assert_allclose(huber.loss(tf.constant([[0.5, -1.0, 2.0, -4.0]])), [[0.125, 0.5, 1.5, 3.5]])
     assert huber.draw(STEP, FIRST)[1] == 1.0
 
@@ -169,7 +160,7 @@ def test_a_moving_target_is_differentiated_and_a_constant_one_is_not():
     assert (gradient_of(moving, state) != gradient_of(constant, state)).any()
 
 
-@pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("factor", [0.0, 2.0])
 def test_chain_noise_is_a_factor_of_what_the_chains_of_dyna_td_draw(factor):
     scaled, original = (cached("dyna_td", chain_noise=noise) for noise in (factor, 1.0))
     for i in map(tf.constant, range(3)):

@@ -7,25 +7,29 @@ from helpers import parameters_of, perceptron, randomise, run_of, untrained
 
 from dyna_td.programs.program import make_program
 
-STEPS = 160
+STEPS = 120
 SEEDS = 3
 SHORT = {"planning_updates": 4, "warm_up_steps": 100, "target_period": 50}
 
 
-def trained(agent, steps=STEPS, **settings):
-    """The program of a run of `STEPS` steps, after the first `steps`."""
-    chains = {"chain_steps": 20} if agent.startswith("dyna") else {}
-    program = make_program(run_of("GridWorld", agent, range(SEEDS), STEPS, 80, **SHORT, **chains, **settings))
-    program.train(tf.constant(steps))
+def trained(agent, **settings):
+    program = make_program(run_of("GridWorld", agent, range(SEEDS), 2 * STEPS, 80, **SHORT, **settings))
+    program.train(tf.constant(STEPS))
     return program
+
+
+@pytest.fixture(scope="module")
+def without_simulation():
+    """A Dyna agent whose mini-batches hold no simulated transition, after `STEPS` steps."""
+    return trained("dyna_td", mixing_rate=0.0, chain_steps=20)
 
 
 def weights(program):
     return [parameter.numpy() for parameter in program.agent.learner.q.parameters]
 
 
-def test_with_rho_0_dyna_td_is_er_bit_for_bit():
-    er, dyna = trained("er"), trained("dyna_td", mixing_rate=0.0)
+def test_with_rho_0_dyna_td_is_er_bit_for_bit(without_simulation):
+    er, dyna = trained("er"), without_simulation
     assert (dyna.agent.queue.size.numpy() > 0).all()
     np.testing.assert_equal(weights(dyna), weights(er))
     np.testing.assert_array_equal(dyna.environment_state, er.environment_state)
@@ -92,8 +96,8 @@ def test_a_seed_with_an_empty_queue_trains_on_real_experience_alone(car):
     assert is_real == [False, True, False]
 
 
-def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are():
-    program = trained("dyna_td", 120)
+def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are(without_simulation):
+    program = without_simulation
     before = program.values()
     program.train(tf.constant(40))
     healthy = weights(program)

@@ -14,8 +14,6 @@ from dyna_td import cli
 from dyna_td.programs import gym
 from dyna_td.programs.environments import EnvironmentStack
 from dyna_td.programs.gym import GymProgram
-from dyna_td.training.checkpoint import Checkpoint
-from dyna_td.training.trainer import execute
 
 SEEDS = 2
 SMALL = {"planning_updates": 1, "warm_up_steps": 10**6, "batch_size": 4, "hidden": (4, 4)}
@@ -60,16 +58,8 @@ def short_run(environment, agent="er", seeds=range(SEEDS), evaluate_every=500, *
     return run_of(environment, agent, seeds, 60, evaluate_every, **SMALL | settings)
 
 
-@pytest.mark.parametrize(
-    ("attributes", "is_terminal"),
-    [
-        ({"limit": 4}, False),
-        ({"terminate_at": 4, "observe": refill}, True),
-        ({"limit": 4, "ends_are_terminal": True}, True),
-    ],
-)
-def test_a_last_observation_is_stored_and_only_a_terminal_one_ends_the_bootstrap(monkeypatch, attributes, is_terminal):
-    program = GymProgram(short_run(register(monkeypatch, Counter, **attributes)))
+def test_a_last_observation_is_stored_and_a_terminal_one_ends_the_bootstrap(monkeypatch):
+    program = GymProgram(short_run(register(monkeypatch, Counter, terminate_at=4, observe=refill)))
     program.agent.learner.q_target.biases[-1].assign(tf.fill([SEEDS, 3, 1], 1000.0))  # Q is about 1000 everywhere
     program.train(tf.constant(9))
     batch = stored(program.agent)
@@ -78,7 +68,7 @@ def test_a_last_observation_is_stored_and_only_a_terminal_one_ends_the_bootstrap
     np.testing.assert_array_equal(next_state, [101, 102, 103, 104, 201, 202, 203, 204, 301])
     rewards = np.array([1, 2, 3, 4, 1, 2, 3, 4, 1])
     np.testing.assert_array_equal(batch.reward[0], rewards)
-    ends = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0]) * is_terminal
+    ends = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0])
     np.testing.assert_array_equal(batch.terminated[1], ends)
     target = program.agent.learner.td_target(batch).numpy()
     np.testing.assert_allclose(target, [rewards + 990 * (1 - ends)] * SEEDS, rtol=0.01)
@@ -89,6 +79,13 @@ def begun(name, seed=0):
     stack = EnvironmentStack(name, (seed,))
     stack.reset(0, 0)
     return stack
+
+
+@pytest.mark.parametrize("ends_are_terminal", [False, True])
+def test_a_time_limit_is_no_terminal_state_unless_the_environment_says_so(monkeypatch, ends_are_terminal):
+    stack = begun(register(monkeypatch, Counter, limit=4, ends_are_terminal=ends_are_terminal))
+    ends = [stack.step(0, 0, np.int32(0), step)[2:4] for step in range(4)]
+    assert ends == [(False, False)] * 3 + [(ends_are_terminal, True)]
 
 
 def with_part(number, value):
@@ -132,22 +129,16 @@ def test_a_reward_in_an_array_is_the_number_in_it(monkeypatch):
     assert (reward, is_terminal, is_over) == (2.5, True, True) and type(reward) is float
 
 
-def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_nothing(monkeypatch, tmp_path):
+def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_nothing(monkeypatch):
     narrow = gymnasium.spaces.Box(np.float64([[0], [0]]), np.float64([[3], [97]]))
     # Its observations depend only on the seed of its reset and the steps since, as in a well-behaved environment.
     shown = {"observe": lambda self: np.array([[float(self.count)], [self.seeds[-1] % 97]])}
     name = register(monkeypatch, Counter, limit=6, observation_space=narrow, **shown)
-    run = short_run(name, evaluate_every=20)
-
-    def kill(done, total):
-        if done >= 40:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        execute(run, kill, Checkpoint(tmp_path / "x.checkpoint", {}, interval=0.0))
-    outcome = execute(run, checkpoint=Checkpoint(tmp_path / "x.checkpoint", {}))
+    killed, resumed = (GymProgram(short_run(name)) for _ in range(2))
+    killed.train(tf.constant(10))
+    resumed.resume(killed.snapshot())
     declared = f"environment {name}, seed 0, step 3: part 0 of the observation was 4, outside its declared [0, 3]"
-    assert outcome.cost["remarks"] == {"0": declared, "1": declared.replace("seed 0", "seed 1")}
+    assert resumed.remarks() == {0: declared, 1: declared.replace("seed 0", "seed 1")}
 
 
 def test_an_evaluation_without_end_is_cut_and_its_return_keeps_all_digits(monkeypatch):
@@ -208,23 +199,12 @@ def test_an_environment_that_changes_the_folder_moves_no_file(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
 
     class Wanderer(Counter):
-        metadata = {"render_modes": ["rgb_array"]}
-
-        def __init__(self, render_mode=None):
+        def __init__(self):
             super().__init__()
-            self.render_mode = render_mode
             os.chdir(elsewhere)
 
-        def render(self):
-            return np.zeros([16, 16, 3], np.uint8)
-
     name = register(monkeypatch, Wanderer, limit=5)
-    command = (
-        f"train --env {name} --agent er --steps 20 --warm-up-steps 10 --evaluate-every 10 --hidden 4 --output x.csv"
-    )
-    assert cli.main([*command.split(), "--tensorboard", "events", "--checkpoint-every", "0"]) == 0
-    assert cli.main(["play", "x.policy.npz", "--video", "x.gif"]) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "elsewhere", "events", "x.csv", "x.gif", "x.json", "x.policy.npz"
-    }  # fmt: skip
+    words = f"train --env {name} --agent er --steps 20 --warm-up-steps 10 --hidden 4 --output x.csv"
+    assert cli.main([*words.split(), "--checkpoint-every", "0"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"elsewhere", "x.csv", "x.json", "x.policy.npz"}
     assert files_of(elsewhere) == {Path("x.csv"): b"another's"}

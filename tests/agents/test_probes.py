@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from dyna_td.envs.spaces import Space
-from helpers import settings_of, tiers
+from files import tiers
+from helpers import settings_of
 
 from dyna_td.programs import twin
 from dyna_td.runs.registry import AGENTS, DYNA_AGENTS, agents_on

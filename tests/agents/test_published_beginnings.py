@@ -6,7 +6,7 @@ They are equal to the last digit on every CPU, with the versions of the lock.
 from dataclasses import replace
 
 import pytest
-from helpers import tiers
+from files import tiers
 
 from dyna_td.learning import arithmetic
 from dyna_td.plan import plans
@@ -14,11 +14,7 @@ from dyna_td.records import beginnings, provenance, published, results
 from dyna_td.training.trainer import execute
 
 PLAN = plans.load_plan("paper")
-QUICK = (
-    "GridWorld/dyna_td/n10-lr0.001-learned-chain30",
-    "GridWorld/prioritized_er/n10-lrselected",
-    "sin/prioritized_l2/t4000-sigma0.5-b128-lrselected",
-)
+QUICK = ("GridWorld/dyna_td/n10-lr0.001-learned-chain30", "sin/prioritized_l2/t4000-sigma0.5-b128-lrselected")
 
 
 def beginning_of(name):

@@ -1,12 +1,12 @@
 """The compiled environment loop against Gymnasium and against its own records."""
 
 import functools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import parameters_of, perceptron, run_of, stored, tiers
+from files import tiers
+from helpers import parameters_of, perceptron, run_of, stored
 
 from dyna_td import envs
 from dyna_td.learning.streams import Purpose
@@ -46,13 +46,16 @@ def test_an_evaluation_is_a_greedy_episode_of_the_gymnasium_environment(environm
         assert metrics["episode_length"][seed] == length
 
 
-def test_training_in_pieces_with_evaluations_between_them_is_training_at_once():
-    program = program_after("GridWorld", 0, exploration=0.0)  # the same program as below, so that it is compiled once
+def test_warm_up_acts_at_random_and_training_in_pieces_with_evaluations_between_them_is_training_at_once():
+    program = program_after("GridWorld", 50, exploration=0.0)
+    assert program.agent.learner.optimizer.updates.numpy() == 0
+    assert all(len(set(row)) == 4 for row in stored(program.agent).action.numpy())
     before = program.values()
-    program.train(tf.constant(80))
+    program.train(tf.constant(30))
+    assert program.agent.learner.optimizer.updates.numpy() == 60
     at_once = program.values()
     program.restore(before)
-    for piece in (1, 60, 19):
+    for piece in (1, 10, 19):
         program.train(tf.constant(piece))
         program.evaluate()
         program.measure()
@@ -71,21 +74,3 @@ def test_stored_transitions_follow_each_other_and_obey_the_dynamics():
     start, end = batch.state.numpy()[:, 1:], batch.next_state.numpy()[:, :-1]
     np.testing.assert_array_equal(start[~ended], end[~ended])  # an episode continues from its last state
     assert (np.abs(start[ended]) <= 0.05).all()  # a new episode starts in CartPole's start box
-
-
-def test_a_time_limit_starts_a_new_episode_but_is_not_stored_as_terminal(monkeypatch):
-    shorter = replace(envs.KNOWN["MountainCar-v0"], time_limit=40)
-    monkeypatch.setitem(envs.KNOWN, "MountainCar-v0", shorter)
-    batch = stored(program_after("MountainCar-v0", 200, warm_up_steps=1000).agent)
-    assert not batch.terminated.numpy().any()
-    follows = (batch.state.numpy()[:, 1:] == batch.next_state.numpy()[:, :-1]).all(axis=2)
-    np.testing.assert_array_equal(np.flatnonzero(~follows[0]) + 1, [40, 80, 120, 160])
-
-
-def test_warm_up_acts_at_random_and_learns_nothing():
-    program = program_after("GridWorld", 50, exploration=0.0)
-    assert program.agent.learner.optimizer.updates.numpy() == 0
-    actions = stored(program.agent).action.numpy()
-    assert all(len(set(row)) == 4 for row in actions)
-    program.train(tf.constant(1))
-    assert program.agent.learner.optimizer.updates.numpy() == 2

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
-from helpers import random_transitions, run_of, tiers, untrained
+from demonstration import Demonstrated, episode
+from files import tiers
+from helpers import observe, random_transitions, run_of, untrained
 from scipy import stats
 
 from dyna_td.errors import UserError
-from dyna_td.learning.replay import Transition
-from dyna_td.learning.xla import xla_function
 from dyna_td.plan.plans import make_settings
 from dyna_td.programs.program import make_program
 from dyna_td.publishing.warm_up_goals import SEEDS, warm_up_goals
@@ -32,9 +32,7 @@ def test_the_published_warm_ups_are_walked_again_whichever_seeds_walk_together()
 def warmed_up(environment, goal):
     """A program whose agent has seen its warm-up of random transitions, and the transitions of its B_er."""
     made = untrained(environment, "er_warm_up", 0, 3, steps=WARM_UP, warm_up_steps=WARM_UP, warm_up_goal=goal)
-    met, observe = random_transitions(made.twin, WARM_UP, 3), xla_function(made.agent.observe)
-    for t in range(WARM_UP):
-        observe(Transition(*(part[:, t : t + 1] for part in met)))
+    observe(made.agent, random_transitions(made.twin, WARM_UP, 3))
     return made, made.agent.replay.block(0, WARM_UP)
 
 
@@ -106,3 +104,18 @@ def test_what_cannot_be_shown_or_learned_is_refused():
 def test_a_buffer_that_cannot_hold_the_warm_up_is_refused():
     with pytest.raises(UserError, match="hold the whole warm-up"):
         make_settings("GridWorld", "er_warm_up", {"warm_up_goal": "hidden", "buffer_capacity": 4999})
+
+
+def test_the_example_agents_warm_up_ends_with_the_demonstration_and_is_random_before():
+    made = untrained("MountainCar-v0", "prioritized_er", 0, warm_up_steps=300)
+    agent = Demonstrated(made.agent.settings, made.agent.learner, made.agent.streams, made.twin, 400)
+    met = random_transitions(made.twin, 310, seeds=2)
+    observe(agent, met)
+    shown = episode()
+    length = len(shown.reward)
+    assert shown.terminated[-1] and not shown.terminated[:-1].any()
+    for kept, random, demonstrated in zip(agent.replay.block(0, 310), met, shown, strict=True):
+        for seed in range(2):
+            expected = random[seed].numpy().copy()
+            expected[300 - length : 300] = demonstrated
+            np.testing.assert_array_equal(kept[seed], expected)

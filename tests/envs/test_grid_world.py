@@ -69,16 +69,11 @@ def test_a_move_ends_at_a_border_and_is_blocked_by_a_wall_but_not_in_its_hole(st
     assert ((found >= 0) & (found <= 1)).all()
 
 
-def test_the_goal_excludes_its_inner_edges():
+def test_the_goal_excludes_its_inner_edges_and_only_the_step_into_it_ends_the_episode_and_costs_nothing():
     x, y = np.float32([[0.96, 1.0, 0.95, 1.0], [0.96, 1.0, 1.0, 0.95]])
     np.testing.assert_array_equal(in_goal(x, y), [True, True, False, False])
-
-
-def test_only_the_step_into_the_goal_ends_the_episode_and_costs_nothing():
-    _, reward, terminated = transition(np.float32([0.92, 0.97]), RIGHT, 0.0, GRID_WALLS)
-    assert (reward, terminated) == (0.0, True)
-    _, reward, terminated = transition(np.float32([0.92, 0.9]), RIGHT, 0.0, GRID_WALLS)
-    assert (reward, terminated) == (-1.0, False)
+    for start, expected in (((0.92, 0.97), (0.0, True)), ((0.92, 0.9), (-1.0, False))):
+        assert transition(np.float32(start), RIGHT, 0.0, GRID_WALLS)[1:] == expected
 
 
 @pytest.mark.parametrize("world", ["GridWorld", "MazeGridWorld"])

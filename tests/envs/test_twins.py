@@ -16,7 +16,7 @@ from dyna_td.programs.twin import make_twin
 from dyna_td.runs.registry import TWIN_ENVIRONMENTS
 
 TWINS = (*TWIN_ENVIRONMENTS, "GridWorld-corner0.45-stepnoise0.05", "GridWorld-goal0.2-rewardnoise1")
-TRANSITIONS = int(os.environ.get("TRANSITIONS", "40000"))
+TRANSITIONS = int(os.environ.get("TRANSITIONS", "15000"))
 NOISE_SEED = 7
 # Coordinates, besides the borders, at which the grid worlds' rules change.
 GRID_EDGES = np.float32([0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td import cli
 from dyna_td.plan import plans
 from dyna_td.plan.selection import select_learning_rate
 from dyna_td.records import results
@@ -59,18 +58,6 @@ def fake_training(monkeypatch):
     training = types.SimpleNamespace(execute=execute, execute_sweep=execute_sweep)
     monkeypatch.setitem(sys.modules, "dyna_td.training.trainer", training)
     return executed
-
-
-@pytest.fixture
-def smoke_runs(fake_training, tmp_path, monkeypatch):
-    """Selects, runs and aggregates figure 9 at smoke scale in the current folder; the CSV of each run."""
-    monkeypatch.chdir(tmp_path)
-    runs = plans.load_plan("smoke").figure("figure_9").runs
-    for run in runs:
-        assert cli.main(["select", run.name, "--scale", "smoke"]) == 0
-        assert cli.main(["run", run.name, "--scale", "smoke"]) == 0
-    assert cli.main(["aggregate", "figure_9", "--scale", "smoke"]) == 0
-    return [results.run_csv("smoke", run.name) for run in runs]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from drawing import rendering, style
 from drawing.forest import Forest
 from drawing.tables import Tables
 from dyna_td.envs import grid_world
-from files import edit, error_of, files_of, python, rows_of
+from files import error_of, python, rows_of, tiers
 from matplotlib.colors import to_rgba
 
 from dyna_td.evidence.labels import CURVES
@@ -107,7 +107,7 @@ def drawn(figure, letters="", tables=None, plan=PLAN):
     return dict(zip((panel.letter for panel in shown), picture.axes, strict=False))
 
 
-@pytest.mark.parametrize("figure", PLAN.drawn)
+@pytest.mark.parametrize("figure", tiers(PLAN.drawn, quick=("figure_2", "figure_8", "frozen", "rates", "regression")))
 def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, tmp_path, capsys):
     assert len(drawn(figure)) == len(drawings_of(figure))
     assert (ROOT / "figures" / "captions" / f"{figure}.rst").read_text().startswith("**")
@@ -119,21 +119,17 @@ def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, 
 
 
 def test_pictures_need_no_tensorflow_and_no_display_and_have_the_same_bytes_on_another_day(tmp_path):
-    folders = {figure: tmp_path / figure for figure in ("figure_2", "figure_13")}
-    for figure, folder in folders.items():
-        folder.mkdir()
-        write_tables(figure, folder)
-    calls = [options(figure, folder) for figure, folder in folders.items()]
-    watched = f"import sys, draw, runs; assert not any(map(draw.main, {calls})); assert 'tensorflow' not in sys.modules"
+    write_tables("figure_13", tmp_path)
+    call = options("figure_13", tmp_path)
+    watched = f"import sys, draw, runs; assert not draw.main({call}); assert 'tensorflow' not in sys.modules"
     environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name and "SDL" not in name}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "src", ROOT / "figures")))
     pictures = []
     for day in ("0", "86400"):
         done = python("-c", watched, env=environment | {"SOURCE_DATE_EPOCH": day})
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        pictures.append({path: content for path, content in files_of(tmp_path).items() if path.suffix != ".csv"})
-    assert pictures[0] == pictures[1] and {path.name for path in pictures[0]} == {"x.png", "x.pdf"}
-    assert len(pictures[0]) == 4 and all(len(content) > 5_000 for content in pictures[0].values())
+        pictures.append([(tmp_path / f"x.{kind}").read_bytes() for kind in ("png", "pdf")])
+    assert pictures[0] == pictures[1] and min(map(len, pictures[0])) > 5_000
 
 
 @pytest.mark.parametrize(
@@ -154,11 +150,6 @@ def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label
     lines = drawn("mine", tables=Tables(curves), plan=plans.load_plan("paper", experiments_copy))["a"].lines
     assert [line.get_label() for line in lines] == ["my_own", "L2", "Cubic"]
     assert lines[0].get_color() not in {colour for colour, _ in style.LOOKS.values()}
-
-
-def test_a_title_follows_the_settings_that_it_names(experiments_copy):
-    edit(experiments_copy / "figure_14.yaml", "planning_updates: 30", "planning_updates: 3")
-    assert load_plan("quick", experiments_copy).figures["figure_14"].panels["b"].title == "MazeGridWorld, n = 3"
 
 
 def test_a_line_is_the_mean_and_the_band_one_standard_error_to_either_side():
@@ -198,50 +189,11 @@ def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():
     assert shown[0].published["dyna_td"]["step"].max() == 50_000
 
 
-def test_a_dot_is_the_mean_over_learning_in_a_95_percent_interval_and_hollow_at_the_swept_rate():
-    axes = drawn("rates", "h")["h"]
-    of_dyna_td = {dot[0].get_markerfacecolor(): dot for dot in axes.containers if dot[0].get_color() == style.BLACK}
-    full, hollow = of_dyna_td[style.BLACK], of_dyna_td["white"]
-    assert full[0].get_xdata()[0] == pytest.approx(0.2 + 1.0 * 6)  # second metric, sixth curve, last step
-    ends = full[2][0].get_segments()[0][:, 0]
-    assert np.ptp(ends) == pytest.approx(0.3)  # from low95 to high95
-    assert hollow[0].get_ydata()[0] < full[0].get_ydata()[0]
-
-
-def test_the_footer_says_which_seeds_diverged():
-    curves, states = tables_of("figure_13")
-    diverged = pd.DataFrame({"step": 7500, "mean": [4.0, 1.0]}).assign(panel="b", curve="er", metric="diverged_seed")
-    tables = Tables(pd.concat([curves, diverged]), states)
-    footer = rendering.describe(drawings_of("figure_13"), tables, "quick")
-    assert footer.startswith("Scale quick, 5 seeds; ") and "diverged: ER seeds 1, 4 (b)" in footer
-
-
-def test_figure_9_marks_the_first_third_and_figure_13_a_policy_that_always_slows_down():
-    assert drawn("figure_9")["b"].lines[-1].get_xdata()[0] == 6500  # the figure has 20,000 updates
-    slow = pd.read_csv(ROOT / "reference" / "always_slower.csv").iloc[0]
-    axes = drawn("figure_13")
-    assert [axes[letter].lines[-1].get_ydata()[0] for letter in "cd"] == list(slow[["speed", "return"]])
-    assert axes["b"].lines[-1].get_slope() == slow["crashed"] / slow["episode_length"]
-
-
-def test_figure_3_has_the_bounds_of_a_distance_and_training_seconds_under_its_returns():
-    axes = drawn("figure_3")
-    assert axes["a"].figure.legends  # a single legend, because every look means the same in all panels
-    starts = {line.get_label(): line.get_ydata()[0] for line in axes["b"].lines}
-    assert (starts["$p^*$ sampled, floor"], starts["exact uniform"]) == pytest.approx((0.4, 0.5))
-    assert [line.get_xdata()[-1] for line in axes["c"].lines] == [20.0, 40.0, 60.0]
-    assert axes["c"].get_xlabel() == "training seconds per seed"
-
-
-@pytest.mark.parametrize("figure", ["figure_2", "figure_5"])
-def test_heatmaps_count_the_states_of_one_seed_and_share_their_colours(figure):
-    tables = tables_of(figure)
-    seed = 0
-    if figure == "figure_2":  # it shows the seed with the median share right of the wall in panel b
-        share = tables.states.query("panel == 'b'").assign(right=lambda states: states["x"] > 0.6)
-        seed = share.groupby("seed")["right"].mean().sort_values().index[2]
-    axes = drawn(figure, tables=tables)
-    images = {letter: axes[letter].images[0] for letter in axes if axes[letter].images}
+def test_heatmaps_count_the_states_of_one_seed_and_share_their_colours():
+    tables = tables_of("figure_2")  # it shows the seed with the median share right of the wall in panel b
+    share = tables.states.query("panel == 'b'").assign(right=lambda states: states["x"] > 0.6)
+    seed = share.groupby("seed")["right"].mean().sort_values().index[2]
+    images = {letter: axes.images[0] for letter, axes in drawn("figure_2", tables=tables).items() if axes.images}
     for letter, image in images.items():
         shown = tables.states.query(f"panel == '{letter}' and seed == {seed}")
         rows_from_below = np.histogram2d(shown["y"], shown["x"], bins=20, range=[[0, 1]] * 2)[0]
@@ -249,8 +201,6 @@ def test_heatmaps_count_the_states_of_one_seed_and_share_their_colours(figure):
         assert image.origin == "lower" and image.get_extent() == [0, 1, 0, 1]
     fullest = max(image.get_array().max() for image in images.values())
     assert {image.get_clim() for image in images.values()} == {(0, fullest)}
-    if figure != "figure_2":
-        assert axes["a"].get_title() == "(a) Dyna-TD\nentropy 1.10 ± 0.05 nats"
 
 
 @pytest.mark.parametrize("figure, walls", [("figure_2", grid_world.GRID_WALLS), ("figure_14", grid_world.MAZE_WALLS)])
@@ -275,13 +225,10 @@ def csv(tmp_path):
 
 
 def test_the_first_run_of_an_agent_has_its_look_and_the_window_is_no_longer_than_the_runs(csv, tmp_path, monkeypatch):
-    pictures, save = [], runs.save
-    monkeypatch.setattr(
-        runs, "save", lambda figure, *place, **of: pictures.append(figure) or save(figure, *place, **of)
-    )
+    pictures = []
+    monkeypatch.setattr(runs, "save", lambda figure, *place, **of: pictures.append(figure))
     words = [str(csv), str(csv), "--metric", "speed", "--window", "30", "--output", str(tmp_path / "x.png")]
     assert runs.main(words) == 0
-    assert (tmp_path / "x.png").stat().st_size > 5_000 and (tmp_path / "x.pdf").exists()
     first, second = (line.get_color() for line in pictures[0].axes[0].lines)
     assert first == style.style_of("dyna_td").colour != second
     assert "an evaluation and the 1 before it" in pictures[0].get_supxlabel()
@@ -311,11 +258,3 @@ def test_a_mistake_in_drawing_ones_own_runs_is_one_sentence(csv, monkeypatch, tm
     with open("foreign.checkpoint", "wb") as file:
         np.savez(file, facts=np.frombuffer(b"{}", np.uint8))
     assert words in error_of(runs.main, [str(csv), *arguments], capsys)
-
-
-@pytest.mark.parametrize("file", ["curves.csv", "repeats.csv"])
-def test_a_table_cut_after_it_was_written_is_refused(file, smoke_runs, capsys):
-    path = results.curves_csv("smoke", "figure_9").with_name(file)
-    path.write_bytes(path.read_bytes()[:200])
-    words = [*options("figure_9", path.parent)[:3], "--scale", "smoke", "--output", "x.png"]
-    assert f"{path} is truncated or was changed" in error_of(draw.main, words, capsys)

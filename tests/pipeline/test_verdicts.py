@@ -209,27 +209,12 @@ def test_a_relative_effect_is_a_ratio_less_one_and_equivalence_is_tested_by_the_
         assert outcomes_of([compare(a, b, "equivalent", relative=True, margin=margin)], read)[0].verdict == verdict
 
 
-def test_a_ratio_of_means_decides_and_the_geometric_mean_of_the_seeds_ratios_stands_beside_it():
-    small = np.array([1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.0, 1.1, 1.0, 0.9, 1.0, 1.0])
-    (a, b), read = in_memory(np.append(small, 100.0) * 2.0, np.append(small * 4.0, 100.0))  # one seed rules the means
-    (found,) = outcomes_of([compare(a, b, relative=True)], read)
-    assert found.effect.estimate == pytest.approx((24.0 + 200.0) / (48.0 + 100.0) - 1.0)
-    assert found.note.startswith("geometric mean of the seeds' ratios: -44.")
-
-
 def test_students_interval_is_named_where_it_lies_otherwise_to_the_bound():
     skewed = np.array([0.2, 0.3, 0.1, 0.4, 0.2, 0.3, 0.2, 0.5, 0.3, 0.1, 0.2, 9.0])
     (a, b, c), read = in_memory(skewed, np.zeros(12), skewed * 0.0 + LEAD)
     apart, agreed = outcomes_of([compare(a, b), compare(c, b)], read)
     assert apart.effect.low95 > 0 and agreed.note == ""
     assert apart.note.startswith("Student's interval says otherwise: -0.")
-
-
-def test_seeds_below_the_first_do_not_count_and_without_others_nothing_is_decided():
-    (a, b), read = in_memory(np.append(-LEAD, LEAD), np.zeros(24))
-    fresh, none = outcomes_of([compare(a, b, first_seed=12), compare(a, b, first_seed=24)], read)
-    assert (fresh.verdict, fresh.sample.n) == ("supported", "12")
-    assert (none.verdict, none.sample.n, none.note) == ("undecided", "0", "no run has seeds from 24 on yet")
 
 
 def test_what_one_test_can_settle_is_corrected_and_what_needs_all_is_not():

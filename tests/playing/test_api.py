@@ -31,10 +31,6 @@ USING = ROOT / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int64(2), "evaluate_every": 60}
 
 
-def test_the_package_shows_its_public_names():
-    assert {*dyna_td.__all__} < {*dir(dyna_td)}
-
-
 def test_importing_the_package_changes_no_variable_and_its_functions_set_those_of_the_arithmetic_alone():
     clean = {name: value for name, value in os.environ.items() if name not in arithmetic.variables()} | IMPORTS
     changes = "{name for name, value in os.environ.items() if old.get(name) != value}"
@@ -177,8 +173,7 @@ class Flat(Dyna):
         return 0.0 * state
 
 
-@pytest.mark.parametrize("agent", [Flat, ER])
-def test_an_agent_may_extend_dyna_itself_or_be_one_of_the_packages_classes(agent):
-    result = dyna_td.train("CartPole-v1", agent, np.int64(1), **SHORT)
-    assert ("queue_size" in set(result.records["metric"])) == (agent is not ER)
+def test_an_agent_may_extend_dyna_itself():
+    result = dyna_td.train("CartPole-v1", Flat, np.int64(1), **SHORT)
+    assert "queue_size" in set(result.records["metric"])
     assert "versions" in result.policy.about and result.settings.planning_updates == 2

@@ -120,7 +120,7 @@ def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(a
     monkeypatch.chdir(tmp_path)
     looks, draw = [], pictures.picture
     monkeypatch.setattr(pictures, "picture", lambda policy, seen: looks.append(seen) or draw(policy, seen))
-    words = ["--steps", "1500", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
+    words = ["--steps", "300", "--warm-up-steps", "40", "--chain-steps", "20", "--seeds", "1,5", "--output", "x.csv"]
     assert cli.main(["train", "--env", "MountainCar-v0", "--agent", agent, *words]) == 0
     assert cli.main(["play", "x.policy.npz", "--seed", "5", "--explain", "x.png"]) == 0
     assert "are those of the policy, to the last bit" in capsys.readouterr().out
@@ -131,7 +131,7 @@ def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(a
     for states in (seen.buffer, seen.ideal, seen.queue, seen.accepted):
         assert len(states) and ((states >= low - 1e-6) & (states <= high + 1e-6)).all()
     assert len(seen.buffer) == len(seen.ideal) == len(seen.queue) == 2000
-    assert 1000 < len(np.unique(seen.buffer, axis=0)) <= 1500  # 2,000 draws from 1,500 states give about 1,105
+    assert 280 < len(np.unique(seen.buffer, axis=0)) <= 300  # 2,000 draws from 300 states leave out about 0.4
     kept = seen.chain[~np.isnan(seen.chain[:, 0])]
     assert len(kept) <= 20 and all((kept == state).all(axis=1).any() for state in seen.accepted[:-1])
 

@@ -36,12 +36,6 @@ def test_hitting_times_agree_with_an_ode_solver(errors, threshold, rate):
         assert hitting_times.cubic_hitting_time(*errors, threshold, rate) == pytest.approx(cubic, rel=1e-8)
 
 
-@pytest.mark.parametrize("threshold", [1e-6, 1.999999999, 2.0])
-def test_the_sum_of_one_error_takes_the_time_of_that_error(threshold):
-    single = 1 / threshold - 1 / 2.0
-    assert hitting_times.total_cubic_hitting_time([2.0], threshold) == pytest.approx(single, rel=1e-10, abs=1e-14)
-
-
 def test_the_example_after_theorem_2_meets_the_condition_and_fails_it_just_below_the_crossover():
     errors = np.full(1000, 2.0)
     for threshold, holds in ((570.0, True), (569.0, False)):

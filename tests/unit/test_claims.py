@@ -83,13 +83,6 @@ def test_every_identity_holds_and_some_claim_rests_on_it(name):
     assert name in [test.label for test in tests]
 
 
-def test_a_share_that_holds_with_all_targets_or_with_none_is_decided(monkeypatch):
-    for ratio, holds in ((2.0, True), (0.5, False)):
-        monkeypatch.setattr(hitting_times, "hitting_time_ratio", lambda start, target, ratio=ratio: 0 * target + ratio)
-        check = identities.cubic_sooner("figure_8d", PLAN)
-        assert (check.holds, check.effect) == (holds, float(holds))
-
-
 @pytest.mark.parametrize(
     ("name", "function", "wrong"),
     [

@@ -26,11 +26,9 @@ def test_arrays_that_cannot_fit_are_refused_and_smaller_ones_are_not():
 @pytest.mark.parametrize(
     "line, file, grants",
     [
-        ("0::/user/job", "user/job/memory.max", "1000\n"),
         ("0::/user/job", "user/memory.max", "1000\n"),  # of a group around it
         ("0::/", "memory.max", "1000\n"),  # as a container sees it
         ("4:memory:/docker/job", "memory/memory.limit_in_bytes", "1000\n"),
-        ("4:memory:/docker/job", "memory/docker/job/memory.limit_in_bytes", "1000\n"),
         ("0::/user/job", "user/memory.max", "max\n"),
     ],
 )

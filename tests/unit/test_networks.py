@@ -14,12 +14,6 @@ def test_weights_start_in_the_xavier_interval_and_outputs_in_their_own():
     assert not any(bias.numpy().any() for bias in network.biases)
 
 
-def test_two_seeds_and_two_indices_start_with_different_weights():
-    network, other = (StackedNetwork(Streams((0, 1)), (2, 8, 1), tf.nn.relu, index=index) for index in range(2))
-    assert not np.array_equal(network.kernels[0][0], network.kernels[0][1])
-    assert not np.array_equal(network.kernels[0], other.kernels[0])
-
-
 def test_adam_is_the_one_of_keras():
     rng = np.random.default_rng(0)
     start = rng.normal(size=(3, 4)).astype(np.float32)

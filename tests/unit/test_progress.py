@@ -35,11 +35,3 @@ def test_the_latest_mean_return_goes_with_the_progress():
             show(0, 1000)
             show(1000, 1000)
         assert "run: compiling" in stream.getvalue() and "mean return 550" in stream.getvalue()
-
-
-def test_counted_items_are_all_yielded_and_a_line_says_how_many_are_done(monkeypatch):
-    clock = iter([0.0, 1.0, 6.0, 7.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock, 7.0))
-    stream = io.StringIO()
-    assert list(progress.counted("abcd", "letters read", stream)) == list("abcd")
-    assert stream.getvalue() == "letters read: 1 of 4\n"

@@ -47,15 +47,6 @@ def test_the_readings_load_at_every_scale_and_change_what_they_are_of(scale):
             assert (claim.text, claim.combine) == (stated.text, stated.combine)
 
 
-def test_a_curve_takes_the_place_of_another_with_its_run_and_nothing_else_changes(tmp_path):
-    ((claim,),) = load(tmp_path, BATCHES).values()
-    (test,) = claim.tests
-    (stated,) = CLAIMS[9].tests
-    assert [term.path for term in test.terms] == ["figure_1/a/prioritized_l2", "sensitivity/g/l2_b512"]
-    assert test.minus[0][0].run == PLAN.studies["sensitivity"].panels["g"].curves["l2_b512"]
-    assert test.minus[0][0].metric == "test_rmse" and test.plus == stated.plus and test.region == stated.region
-
-
 def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_of_all_that_it_changes(tmp_path):
     (changed,) = load(tmp_path, {"name": "the end", "window": "final"}).values()
     of = [claim.number for claim in changed]

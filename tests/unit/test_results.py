@@ -156,12 +156,3 @@ def test_states_are_written_beside_the_records_and_those_of_an_earlier_run_do_no
         results.write(csv, records(), {}, STATES)
         results.write(csv, records(), {}, *none)
         assert not (tmp_path / "curves.states.csv").exists() and of_figure.exists()
-
-
-def test_results_of_a_sweep_keep_their_learning_rates(tmp_path):
-    rates = [0.00001, 0.00012345678, 0.01]
-    frame = pd.concat([records().assign(learning_rate=rate) for rate in rates])
-    results.write(tmp_path / "x.csv", frame, {})
-    text = (tmp_path / "x.csv").read_text().splitlines()
-    assert text[:2] == ["learning_rate,seed,step,metric,value", "1e-05,0,0,test_rmse,0"]
-    assert list(results.read(tmp_path / "x.csv", "")[0]["learning_rate"].unique()) == rates

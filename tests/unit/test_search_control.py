@@ -24,7 +24,7 @@ from dyna_td.settings import DynaSettings
 RULES = ("released", "algorithm_4", "langevin")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(data=st.data(), seeds=st.integers(1, 3), m=st.integers(1, 5), extra=st.integers(0, 12))
 def test_the_queue_is_a_deque_of_each_seed(data, seeds, m, extra):
     capacity = m + extra

@@ -11,7 +11,7 @@ BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
 draw_once = xla_function(lambda priorities, u: draw_leaves(build_levels(priorities), u))  # compiled for each shape
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data(), capacity=st.integers(1, 700), seeds=st.integers(1, 3), batch=st.integers(1, 40))
 def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds, batch):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
