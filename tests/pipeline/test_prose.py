@@ -96,8 +96,8 @@ def share_of_the_loss():
     low, _, high = again(lambda seeds: own[:, seeds].sum() / whole[:, seeds].sum(), 20)
     least, _, most = again(lambda i, j: own[j][:, i].sum() / whole[j][:, i].sum(), 20, len(WORLDS))
     total = own.sum() / whole.sum()
-    both = f"{low:.0%} to {high:.0%} over seeds, {least:.0%} to {most:.0%} over settings, too"
-    return f"{total:.0%} of PrioritizedER's ({both})"
+    ranges = f"seeds give {low:.0%} to {high:.0%}, resampled seeds and settings {least:.0%} to {most:.0%}"
+    return f"{total:.0%} of PrioritizedER's. Resampled {ranges}"
 
 
 def loss_elsewhere():
@@ -300,7 +300,7 @@ SENTENCES = {  # by page; what fills them
             words(warm_up(GRID, n, "last") - warm_up(GRID, n, "")) for n in (5, 10)
         ],
         "leads Dyna-TD by {} and {}": lambda: [words(lead_after(GRID, n, "last")) for n in (5, 10)],
-        "lead *changes* by {} and {}": lambda: [
+        "it takes {} and {} from Dyna-TD's lead": lambda: [
             words(lead_after(CAR, n, "last") - lead_after(CAR, n, "")) for n in (5, 10)
         ],
         "at most {:.0%} (n = 5) and {:.0%} (n = 10) of it can be left": lambda: map(left_of_the_lead, (5, 10)),

@@ -105,10 +105,6 @@ def advice(facts: Facts) -> str:
         studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
     names, others = ", ".join(map(labels.task, won)), in_words(len(gains) - len(won))
-    # Figure 1c has two numbers of updates, n.
-    small = [panel for panel in facts.plan.figures["figure_1"].panels.values() if "er" in panel.curves]
-    wins_there = all(_is_won(studies.lead(facts, panel, "prioritized_er", "er")) for panel in small)
-    and_small = "With figure 1c's smaller network and buffer it wins on MountainCar, too. " if wins_there else ""
     worlds = studies.worlds(facts)
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
     return (
@@ -116,10 +112,10 @@ def advice(facts: Facts) -> str:
         "*Without a model*, with one learning rate for all agents, the paper's PrioritizedER beats uniform replay on "
         f"{in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
         f"On the other {others} its mean gain is {equal} of the range of returns. At swept rates it is {swept}. "
-        f"{and_small}A cubic loss on uniform draws is one line of code: in {len(worlds)} GridWorld settings it brings "
+        f"A cubic loss on uniform draws is one line of code: in {len(worlds)} GridWorld settings it brings "
         f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain. Elsewhere it loses on average. "
-        f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests (four benchmarks, "
-        f"three numbers of updates a step). Uniform states of the whole space, without its chains, win {uniform}. "
+        f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
+        f"Uniform states of the whole space, without its chains, win {uniform}. "
         "After *one stored episode that reaches the goal*, Dyna-TD shows no lead over PrioritizedER on GridWorld "
         "and MountainCar.\n"
     )

@@ -14,7 +14,6 @@ from dyna_td.evidence.statistics import half_width
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.planned import Panel
-from dyna_td.plan.yaml_files import read_checked
 from dyna_td.runs.run import Run
 
 # The panels of GridWorld's benchmark, by n.
@@ -206,7 +205,6 @@ def _minus_er(
 ) -> str:
     """A line for each of these panels of the study when, then wins and losses; `before` and `after` add columns."""
     means, study = facts.curves("when"), facts.plan.studies["when"]
-    declared = read_checked(study.source, "figure")["panels"]
     curves, rows = study.panels[keys[0]].curves, []
 
     def cell(key: str, curve: str) -> str:
@@ -217,7 +215,7 @@ def _minus_er(
         own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
         others = [cell(key, curve) for curve in curves if curve != "er"]
         first, last = ([cells[number] for cells in columns.values()] for columns in (before, after))
-        rows.append([declared[key]["title"], *first, own, *others, *last])
+        rows.append([study.panels[key].title, *first, own, *others, *last])
     for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
         cells = [_won_and_lost(means, keys, curve, f"return_less_{other}") for curve in curves]
         rows.append([words, *("" for _ in before), *cells, *("" for _ in after)])
