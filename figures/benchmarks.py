@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from drawing.forest import Mark, draw_marks
+from drawing.forest import draw_dot
 from drawing.rendering import draw_footer, save
 from drawing.style import PANEL_SIZE, style_of
 from matplotlib import pyplot as plt
@@ -42,15 +42,11 @@ def draw_profiles(axes: Axes, scores: dict[str, np.ndarray]) -> None:
 def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     """A dot for each agent: the chance that one of its trainings has a higher score than one of ER's."""
     agents = [curve for curve in scores if curve != BASELINE]
-    heights = {curve: -float(place) for place, curve in enumerate(agents)}
-    found = {curve: benchmark.improvement(scores[curve], scores[BASELINE]) for curve in agents}
-    marks = [
-        Mark(curve, float(of.value), float(of.low), float(of.high), style_of(curve).colour)
-        for curve, of in found.items()
-    ]
-    draw_marks(axes, marks, heights)
+    for place, curve in enumerate(agents):
+        found = benchmark.improvement(scores[curve], scores[BASELINE])
+        draw_dot(axes, -place, (float(found.value), float(found.low), float(found.high)), style_of(curve).colour)
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle=":")
-    axes.set_yticks(list(heights.values()), [style_of(curve).label for curve in agents])
+    axes.set_yticks(-np.arange(len(agents)), [style_of(curve).label for curve in agents])
     axes.tick_params(axis="y", length=0)
     axes.set(ylim=(-len(agents) + 0.4, 0.6), xlabel="P(a training of the agent is better than one of ER)")
     axes.set_title("(b) probability of improvement over ER")
