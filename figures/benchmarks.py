@@ -3,7 +3,6 @@
 A performance profile, and each agent's probability of improvement over ER.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -52,16 +51,8 @@ def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     axes.set_title("(b) probability of improvement over ER")
 
 
-def main() -> int:
-    """Draws the picture, a PNG and a PDF; returns the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--output", type=Path, default=published.HERE / "benchmarks.png", help="the picture, a PNG")
-    output = parser.parse_args().output
-    return exit_status(lambda: draw(output))
-
-
 def draw(output: Path) -> None:
-    """Draws both panels from the published runs."""
+    """Draws both panels, a PNG and a PDF, from the published runs."""
     found = benchmark.scores(load_plan(published.SCALE))
     scores = {curve: found[curve] for curve in BENCHMARK if curve in found}
     figure, axes = plt.subplots(1, 2, figsize=(3 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
@@ -72,4 +63,4 @@ def draw(output: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(lambda: draw(published.HERE / "benchmarks.png")))
