@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from drawing.forest import levels, rows_but_for
+from drawing.forest import full_and_hollow, levels, rows_but_for
 from drawing.panels import Drawing
 from drawing.style import style_of
 
-MEANINGS = ("goal shown once in the warm-up", "goal hidden")  # meanings of full and hollow dots
+KEY = full_and_hollow("goal shown once in the warm-up", "goal hidden")
 
 
 def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
@@ -16,5 +16,5 @@ def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
         rows = rows_but_for(panel, "warm_up_goal")
         looks = {row: style_of(row) for row in rows.values()}
         hidden = [curve for curve, run in panel.curves.items() if run.settings.warm_up_goal == "hidden"]
-        shown[letter] = levels(panel, looks, rows, hidden, meanings=MEANINGS, comparable=panel.metric)
+        shown[letter] = levels(panel, looks, rows, hidden, key=KEY, comparable=panel.metric)
     return shown

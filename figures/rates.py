@@ -25,5 +25,5 @@ def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
         ]
         agents = sorted(dict.fromkeys(rows.values()), key=lambda row: (*AGENTS, row).index(row))
         looks = {agent: style_of(agent) for agent in agents}
-        shown[letter] = levels(panel, looks, rows, swept, meanings=RATES if swept else ())
+        shown[letter] = levels(panel, looks, rows, swept, key=RATES if swept else ())
     return shown

@@ -1,11 +1,11 @@
 """What to use, beyond the paper: each agent's return minus ER's on the panels of figures 4 and 12."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from drawing.forest import RATES, Dot, Forest, full_and_hollow, rows_but_for
+from drawing.forest import RATES, Dot, Forest, rows_but_for
 from drawing.panels import Drawing
-from drawing.style import CurveStyle, style_of
+from drawing.style import style_of
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.evidence.labels import task
@@ -28,21 +28,7 @@ AGENTS = (
 )
 
 
-@dataclass
-class Leads(Forest):
-    """A legend for each marker: `updates` are the panels' numbers of updates per step."""
-
-    updates: list[int] = field(default_factory=list, kw_only=True)
-
-    def legend(self) -> tuple[CurveStyle, ...]:
-        full, hollow = full_and_hollow(*RATES)
-        by_n = [
-            replace(full, label=f"n = {n}, {full.label}", marker=MARKERS[place]) for place, n in enumerate(self.updates)
-        ]
-        return (*by_n, replace(hollow, label=f"hollow: {hollow.label}"))
-
-
-def leads(panels: dict[int, Panel]) -> Leads:
+def leads(panels: dict[int, Panel]) -> Forest:
     """The panels of an environment, by n, as one: an agent's return over learning minus ER's, one marker for each n.
 
     A hollow marker below it compares the agent and ER at their swept rates, if the figure has them.
@@ -56,13 +42,17 @@ def leads(panels: dict[int, Panel]) -> Leads:
                 offset = OFFSET * (len(panels) / 2 - place - 0.25 - is_swept / 2)
                 at = (panel.key, curve, panel.metric + end)
                 dots.append(Dot(row, at, style_of(row).colour, offset, MARKERS[place % len(MARKERS)], is_swept))
+    full, hollow = RATES
+    by_n = [
+        replace(full, label=f"n = {n}, {full.label}", marker=mark) for n, mark in zip(panels, MARKERS, strict=False)
+    ]
     rows = sorted({dot.row for dot in dots}, key=lambda row: (*AGENTS, row).index(row))
-    return Leads(
+    return Forest(
         replace(first, title=task(first.run.environment)),
         "return minus ER's, 95% interval\n(ER: {}); right is better",
         {row: style_of(row) for row in rows},
         dots,
-        updates=list(panels),
+        key=(*by_n, replace(hollow, label=f"hollow: {hollow.label}")),
         quoted=tuple((panel.key, BASELINE, panel.metric + OVER_LEARNING) for panel in panels.values()),
         line=0.0,
         ticks=5,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from string import ascii_lowercase
 
-from drawing.forest import Dot, Forest
+from drawing.forest import Dot, Forest, full_and_hollow
 from drawing.panels import Drawing
 from drawing.style import style_of
 from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
             {row: replace(look, label=declared[row[1]].panel.title) for row in ROWS},
             [Dot(row, (row[1], curve, base.metric + LESS + BASELINE), look.colour) for row in ROWS],
             line=0.0,
-            meanings=("the interval excludes zero", "it does not"),
+            key=full_and_hollow("the interval excludes zero", "it does not"),
             inches=6.4,
             heights=HEIGHTS,
             margins=(0.8, 1.4),

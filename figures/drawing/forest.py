@@ -14,7 +14,6 @@ from drawing.tables import Place, Tables, curve_rows
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.plan.planned import Panel
 
-RATES = ("learning rate 0.001", "the rate that a sweep chose")  # meanings of full and hollow dots
 SCORES = "Dots: means over seeds of the mean over learning. Bars: 95% intervals over seeds."
 
 
@@ -54,7 +53,7 @@ class Forest(Drawing):
       line: the place of a thin line across all rows, or the key of a row through whose dot it goes.
       x_scale: matplotlib's name of the axis' scale.
       ticks: how many there are at most; matplotlib decides if 0.
-      meanings: those of full and of hollow dots; empty if there are full dots alone.
+      key: a legend, for example `full_and_hollow`.
       inches: the height of the panel; by default it follows from the number of rows.
       heights: of the rows' middles, by key; by default 0, -1, -2, ...
       margins: rows below the last one and above the first one.
@@ -74,7 +73,7 @@ class Forest(Drawing):
     line: float | str | None = field(default=None, kw_only=True)
     x_scale: str = field(default="linear", kw_only=True)
     ticks: int = field(default=0, kw_only=True)
-    meanings: tuple[str, ...] = field(default=(), kw_only=True)
+    key: tuple[CurveStyle, ...] = field(default=(), kw_only=True)
     inches: float = field(default=0.0, kw_only=True)
     heights: dict[Any, float] = field(default_factory=dict, kw_only=True)
     margins: tuple[float, float] = field(default=(0.6, 0.6), kw_only=True)
@@ -160,7 +159,7 @@ class Forest(Drawing):
         axes.set_xlabel(label, fontsize=8)
 
     def legend(self) -> tuple[CurveStyle, ...]:
-        return full_and_hollow(*self.meanings) if self.meanings else ()
+        return self.key
 
     def notes(self) -> tuple[str, ...]:
         return ("Crashes: means over seeds with 95% intervals.",) if is_count(self.metric) else self.words
@@ -212,6 +211,9 @@ def levels(
 def full_and_hollow(full: str, hollow: str) -> tuple[CurveStyle, CurveStyle]:
     """A legend for dots of both kinds."""
     return CurveStyle(full, GREY, marker="o"), CurveStyle(hollow, GREY, marker="o", is_hollow=True)
+
+
+RATES = full_and_hollow("learning rate 0.001", "the rate that a sweep chose")
 
 
 def rows_but_for(panel: Panel, setting: str) -> dict[str, str]:
