@@ -3,12 +3,11 @@
 A performance profile, and each agent's probability of improvement over ER.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 import numpy as np
-from drawing.forest import Mark, draw_marks
+from drawing.forest import draw_dot
 from drawing.rendering import draw_footer, save
 from drawing.style import PANEL_SIZE, style_of
 from matplotlib import pyplot as plt
@@ -42,30 +41,18 @@ def draw_profiles(axes: Axes, scores: dict[str, np.ndarray]) -> None:
 def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     """A dot for each agent: the chance that one of its trainings has a higher score than one of ER's."""
     agents = [curve for curve in scores if curve != BASELINE]
-    heights = {curve: -float(place) for place, curve in enumerate(agents)}
-    found = {curve: benchmark.improvement(scores[curve], scores[BASELINE]) for curve in agents}
-    marks = [
-        Mark(curve, float(of.value), float(of.low), float(of.high), style_of(curve).colour)
-        for curve, of in found.items()
-    ]
-    draw_marks(axes, marks, heights)
+    for place, curve in enumerate(agents):
+        found = benchmark.improvement(scores[curve], scores[BASELINE])
+        draw_dot(axes, -place, (float(found.value), float(found.low), float(found.high)), style_of(curve).colour)
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle=":")
-    axes.set_yticks(list(heights.values()), [style_of(curve).label for curve in agents])
+    axes.set_yticks(-np.arange(len(agents)), [style_of(curve).label for curve in agents])
     axes.tick_params(axis="y", length=0)
     axes.set(ylim=(-len(agents) + 0.4, 0.6), xlabel="P(a training of the agent is better than one of ER)")
     axes.set_title("(b) probability of improvement over ER")
 
 
-def main() -> int:
-    """Draws the picture, a PNG and a PDF; returns the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--output", type=Path, default=published.HERE / "benchmarks.png", help="the picture, a PNG")
-    output = parser.parse_args().output
-    return exit_status(lambda: draw(output))
-
-
 def draw(output: Path) -> None:
-    """Draws both panels from the published runs."""
+    """Draws both panels, a PNG and a PDF, from the published runs."""
     found = benchmark.scores(load_plan(published.SCALE))
     scores = {curve: found[curve] for curve in BENCHMARK if curve in found}
     figure, axes = plt.subplots(1, 2, figsize=(3 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
@@ -76,4 +63,4 @@ def draw(output: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(lambda: draw(published.HERE / "benchmarks.png")))

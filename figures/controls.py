@@ -1,14 +1,11 @@
 """Controls, beyond the paper: what helps Dyna-TD - the TD error, the model's fresh transitions, or coverage?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
 
-import pandas as pd
-from drawing.forest import Levels
-from drawing.panels import Drawing, seeds_words
-from drawing.style import GREY, CurveStyle, Look, style_of
-from drawing.tables import Tables
+from drawing.forest import SCORES, Forest, levels
+from drawing.panels import Drawing
+from drawing.style import GREY, Look, style_of
 from matplotlib.axes import Axes
 
 BASELINE = "dyna_td"
@@ -45,48 +42,35 @@ LABELS = {
 }
 
 
-@dataclass
-class Ranking(Levels):
-    """One dot per agent in the groups above; a curve that the panel lacks leaves a gap."""
-
-    height: ClassVar[float] = 3.5  # inches
-    margins: ClassVar[tuple[float, float]] = (0.7, 0.7)
-    guides: ClassVar[float | None] = None
-
-    def draw(self, axes: Axes, tables: Tables) -> None:
-        """Dots with bars, and a line through Dyna-TD's dot."""
-        self.line = self.last_rows(tables)[BASELINE]["mean"]
-        super().draw(axes, tables)
-        if self.baseline:
-            axes.set_xscale("symlog", linthresh=LINEAR)
-            ticks = (-1000, -LINEAR, 0, LINEAR)
-            axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
-        places = list(self.rows)
-        for words, agents in GROUPS.items():
-            here = [places.index(agent) for agent in agents if agent in places]
-            if here and min(here) > 0:
-                axes.axhline(0.5 - min(here), color="#DDDDDD", linewidth=0.8, zorder=0)
-            if here and not self.is_named:
-                look: Look = {"color": GREY, "ha": "left", "va": "center", "fontsize": 7}
-                axes.text(1.02, -sum(here) / len(here), words, transform=axes.get_yaxis_transform(), **look)
-
-    def notes(self) -> tuple[str, ...]:
-        axis = f"Axes of differences are linear from -{LINEAR} to +{LINEAR}, then logarithmic."
-        return (*super().notes(), *([axis] if self.baseline else []))
-
-    def facts(self, tables: Tables) -> tuple[str, ...]:
-        rows = pd.DataFrame(row for curve, row in self.last_rows(tables).items() if curve != BASELINE)
-        return seeds_words(rows["n"]), f"{rows['step'].max():,.0f} environment steps"
+def draw_groups(forest: Forest, axes: Axes) -> None:
+    """Draws lines between the groups above, and names them beside a panel whose rows have no names."""
+    places = list(forest.rows)
+    for words, agents in GROUPS.items():
+        here = [places.index(agent) for agent in agents if agent in places]
+        if here and min(here) > 0:
+            axes.axhline(0.5 - min(here), color="#DDDDDD", linewidth=0.8, zorder=0)
+        if here and not forest.is_named:
+            look: Look = {"color": GREY, "ha": "left", "va": "center", "fontsize": 7}
+            axes.text(1.02, -sum(here) / len(here), words, transform=axes.get_yaxis_transform(), **look)
+    if forest.metric == "return":
+        axes.set_xscale("symlog", linthresh=LINEAR)
+        ticks = (-1000, -LINEAR, 0, LINEAR)
+        axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
 
 
 def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
-    """The agents in the same rows of every panel, named at the left; returns are shown minus Dyna-TD's."""
+    """The agents in the same rows of every panel; returns are shown minus Dyna-TD's. A curve may leave a gap."""
     curves = [curve for drawing in declared.values() for curve in drawing.curves]
     order = dict.fromkeys((*(agent for agents in GROUPS.values() for agent in agents), *curves))
-    rows: dict[str, CurveStyle] = {curve: style_of(curve) for curve in order if curve in curves}
+    looks = {curve: style_of(curve) for curve in order if curve in curves}
+    options: Look = {"steps": "{} environment steps", "line": BASELINE, "inches": 3.5, "margins": (0.7, 0.7)}
     shown: dict[str, Drawing] = {}
-    for number, (letter, panel) in enumerate((letter, drawing.panel) for letter, drawing in declared.items()):
-        baseline = BASELINE if panel.metric == "return" else ""
-        label = LABELS.get(panel.metric, panel.metric)
-        shown[letter] = Ranking(panel, label, rows, baseline=baseline, is_named=number % 2 == 0)
+    for letter, panel in ((letter, drawing.panel) for letter, drawing in declared.items()):
+        own: Look = {"x_label": LABELS.get(panel.metric, panel.metric)}
+        if panel.metric == "return":
+            own["baseline"] = BASELINE
+            own["words"] = (SCORES, f"Axes of differences are linear from -{LINEAR} to +{LINEAR}, then logarithmic.")
+        forest = levels(panel, looks, guide=None, **own, **options)
+        forest.decorate = partial(draw_groups, forest)
+        shown[letter] = forest
     return shown

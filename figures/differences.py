@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from drawing import style  # sets up matplotlib
-from drawing.forest import Mark, draw_marks
+from drawing.forest import draw_dot
 from drawing.rendering import save
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -116,7 +116,7 @@ def _draw_test(axes: Axes, y: float, tested: Tested) -> None:
     test, verdict, effect = tested.test, tested.outcome.verdict, tested.outcome.effect
     assert isinstance(test, MeasuredTest)  # an identity has no interval
     colour = style.VERDICTS.get(verdict, style.GREY)
-    draw_marks(axes, [Mark("", effect.estimate, effect.low95, effect.high95, colour)], {"": y}, 4.5, elinewidth=2)
+    draw_dot(axes, y, (effect.estimate, effect.low95, effect.high95), colour, markersize=4.5, elinewidth=2)
     if test.margin:
         axes.plot(-test.margin if test.expect == "not_less" else test.margin, y, "|", color="black", markersize=7)
     place: style.Look = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "center"}

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
-from drawing.forest import Forest, Mark
+from drawing.forest import Dot, Forest
 from drawing.panels import Drawing, Lines, seeds_words
 from drawing.style import BLACK, BLUE, GREEN, GREY, ORANGE, CurveStyle
-from drawing.tables import Tables, curve_rows
+from drawing.tables import Tables
 
 # From top to bottom: the chains, by the end of their metrics' names.
 KINDS = {
@@ -29,68 +29,46 @@ COSINES = {
     "cosine_close_uniform": CurveStyle("above 0.9, uniform", BLACK),
     "cosine_close_queue": CurveStyle("above 0.9, queue", BLUE),
 }
+WORDS = ("Dots: means over seeds. Bars: one standard error to either side.",)
 SIDES = {"bound_left": CurveStyle(r"$|p - \hat p|$", BLACK), "bound_right": CurveStyle("Theorem 3", BLUE)}
 
 
 @dataclass
 class Metrics(Forest):
-    """A row for each metric of the panel's one curve: its mean over seeds at the end, with a standard error."""
+    """Bars of one standard error to either side; a row says how many seeds it has, if others have more."""
 
-    @property
-    def height(self) -> float:
-        return 1.0 + 0.2 * len(self.rows)
-
-    def needs(self) -> list[tuple[str, str, str]]:
-        return [(self.letter, self.curves[0], metric) for metric in self.rows]
-
-    def last(self, tables: Tables, metric: str) -> pd.Series:
-        """The last row of curves.csv for a metric."""
-        return curve_rows(tables.curves, self.letter, self.curves[0], metric).iloc[-1]
-
-    def marks(self, tables: Tables) -> list[Mark]:
-        found = []
-        for metric, style in self.rows.items():
-            row = self.last(tables, metric)
-            error = row["standard_error"] if row["n"] > 1 else 0.0
-            found.append(Mark(metric, row["mean"], row["mean"] - error, row["mean"] + error, style.colour))
-        return found
+    def bar(self, numbers: pd.Series) -> tuple[float, float, float]:
+        mean, error = numbers["mean"], numbers["standard_error"] if numbers["n"] > 1 else 0.0
+        return mean, mean - error, mean + error
 
     def row_labels(self, tables: Tables) -> list[str]:
-        """The rows' names, with the number of seeds where not all have a number."""
-        seeds = {key: self.last(tables, key)["n"] for key in self.rows}
-        fewer = {key: f" ({count:.0f} seeds)" for key, count in seeds.items() if count < max(seeds.values())}
-        return [style.label + fewer.get(key, "") for key, style in self.rows.items()]
-
-    def notes(self) -> tuple[str, ...]:
-        return ("Dots: means over seeds. Bars: one standard error to either side.",)
+        seeds = [row["n"] for row in self.numbers(tables).values()]
+        fewer = [f" ({count:.0f} seeds)" if count < max(seeds) else "" for count in seeds]
+        return [style.label + words for style, words in zip(self.rows.values(), fewer, strict=True)]
 
     def facts(self, tables: Tables) -> tuple[str, ...]:
-        row = self.last(tables, next(iter(self.rows)))
-        return seeds_words(pd.Series([row["n"]])), f"after {row['step']:,.0f} environment steps"
-
-
-@dataclass
-class Bound(Metrics):
-    """The two sides of Theorem 3, with their ratio in place of {} in the title."""
-
-    def needs(self) -> list[tuple[str, str, str]]:
-        return [*super().needs(), (self.letter, self.curves[0], "bound_ratio")]
-
-    def heading(self, tables: Tables) -> str:
-        return self.panel.title.format(f"{self.last(tables, 'bound_ratio')['mean']:,.0f}")
+        rows = pd.DataFrame(self.numbers(tables).values())
+        return seeds_words(rows["n"].nlargest(1)), f"after {rows['step'].max():,.0f} environment steps"
 
 
 def dots(drawing: Drawing) -> Drawing:
-    """The same panel as dots, with a line where the paper claims a value."""
+    """The same panel with a dot for each metric of its one curve, and a line where the paper claims a value."""
+    curve = drawing.curves[0]
+
+    def metrics(label: str, rows: dict[str, CurveStyle], **options) -> Metrics:
+        shown = [Dot(metric, (drawing.letter, curve, metric), style.colour) for metric, style in rows.items()]
+        return Metrics(drawing.panel, label, rows, shown, inches=1.0 + 0.2 * len(rows), words=WORDS, **options)
+
     match drawing.metric:
         case "beta_ideal":
-            return Metrics(drawing.panel, r"$\beta$ that fits best", BETAS, line=1.0)
+            return metrics(r"$\beta$ that fits best", BETAS, line=1.0)
         case "variation_ideal":
-            return Metrics(drawing.panel, "total variation", VARIATIONS)
+            return metrics("total variation", VARIATIONS)
         case "cosine_uniform":
-            return Metrics(drawing.panel, "cosine, or share of states", COSINES, line=1.0)
+            return metrics("cosine, or share of states", COSINES, line=1.0)
         case "bound_left":
-            return Bound(drawing.panel, "mean over 50x50 states", SIDES, x_scale="log")
+            ratio = (drawing.letter, curve, "bound_ratio")  # stands in the title
+            return metrics("mean over 50x50 states", SIDES, x_scale="log", quoted=(ratio,))
     return drawing
 
 

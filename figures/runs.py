@@ -4,19 +4,22 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
-from drawing.panels import LINES, smoothing_words, thousands
+from drawing.panels import LINES, Lines, smoothing_words
 from drawing.rendering import draw_footer, save
 from drawing.style import PANEL_SIZE, styles_of
+from drawing.tables import Tables
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from dyna_td.errors import UserError, exit_status, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.labels import name_of
+from dyna_td.plan.planned import Panel
 from dyna_td.records import results, unfinished
 
 
@@ -86,19 +89,14 @@ def read(csv: Path, metric: str | None) -> OwnRun:
 
 def draw(axes: Axes, runs: Sequence[OwnRun], window: int) -> None:
     """A line per run in the look of its agent; a second run of an agent has the next free colour."""
-    keys: list[str] = []
+    metric, by_key = runs[0].metric, dict[str, Any]()
     for run in runs:
-        keys.append(run.agent if run.agent not in keys else f"{run.agent} {len(keys)}")
-    looks = styles_of(keys)
-    for key, run in zip(keys, runs, strict=True):
-        rows, colour = summarise(smoothed(run.records, window)), looks[key].colour
-        mean, error = rows["mean"], rows["standard_error"]
-        axes.plot(rows["step"], mean, color=colour, linestyle=looks[key].linestyle, label=run.label)
-        axes.fill_between(rows["step"], mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
-    axes.set_xlabel("steps")
-    axes.set_ylabel(runs[0].metric.replace("_", " "))
-    axes.xaxis.set_major_formatter(lambda value, _: thousands(value))
-    axes.margins(x=0)
+        by_key[run.agent if run.agent not in by_key else f"{run.agent} {len(by_key)}"] = run
+    looks = styles_of(list(by_key))
+    styles = {key: replace(looks[key], label=run.label) for key, run in by_key.items()}
+    rows = [summarise(smoothed(run.records, window)).assign(panel="", curve=key) for key, run in by_key.items()]
+    lines = Lines(Panel(metric, by_key), "steps", styles=styles)
+    lines.draw(axes, Tables(pd.concat(rows).assign(metric=metric)))
     axes.legend()
 
 

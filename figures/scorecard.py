@@ -1,6 +1,5 @@
 """Draws the verdicts on the claims as tiles: `python figures/scorecard.py`."""
 
-import argparse
 from pathlib import Path
 
 from drawing import style  # sets up matplotlib
@@ -14,6 +13,7 @@ from dyna_td.evidence.labels import LETTERS
 from dyna_td.pages.claims_page import shown_in, themes
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.markdown import counts
+from dyna_td.records import published
 
 PALE = "#D9D9D9"  # all other verdicts
 INK, SOFT_INK = "#222222", "#555555"
@@ -60,6 +60,4 @@ def _draw_tile(
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("reference/scorecard.png"), help="the picture, a PNG")
-    draw(Facts(), parser.parse_args().output)
+    draw(Facts(), published.HERE / "scorecard.png")

@@ -1,6 +1,5 @@
 """Draws long chains in one dimension, where |delta| is known: `python figures/zero_crossing.py`."""
 
-import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from drawing import style  # sets up matplotlib
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from dyna_td.records import published
 from dyna_td.theory import zero_crossing
 from dyna_td.theory.densities import fitted_exponent
 from dyna_td.theory.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_STEP, RIPPLED, TDError
@@ -68,6 +68,4 @@ def _draw_visits(axes: Axes, error: TDError, title: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("reference/zero_crossing.png"), help="the picture, a PNG")
-    draw(parser.parse_args().output)
+    draw(published.HERE / "zero_crossing.png")

@@ -28,7 +28,7 @@ SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\
 
 @dataclass
 class World(Drawing):
-    """The world itself, from the environment's own geometry; the title is its name."""
+    """The world itself before other panels, from the environment's own geometry; the title is its name."""
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Walls grey, the start S blue, the goal G green."""

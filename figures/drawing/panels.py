@@ -16,7 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from drawing.style import PANEL_SIZE, CurveStyle, Look, style_of, styles_of
-from drawing.tables import Tables, curve_rows
+from drawing.tables import Place, Tables, curve_rows
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.plan.planned import Panel
 from dyna_td.runs.registry import is_supervised
@@ -48,11 +48,13 @@ class Drawing(ABC):
       panel: what is drawn; its key is printed before the title if there are other panels.
       styles: the looks of curves in this panel alone, see style.py.
       comparable: panels with the same key share their metric's axis, so that eyes can compare them; empty for none.
+      decorate: draws more on the finished axes.
     """
 
     panel: Panel
     styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
     comparable: str = field(default="", kw_only=True)
+    decorate: Callable[[Axes], None] | None = field(default=None, kw_only=True)
 
     shows_states: ClassVar[bool] = False
     metric_axis: ClassVar[str] = "y"
@@ -81,8 +83,8 @@ class Drawing(ABC):
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Draws everything but the title and the legend."""
 
-    def needs(self) -> list[tuple[str, str, str]]:
-        """Panel, curve and metric of the rows without which nothing can be drawn."""
+    def needs(self) -> list[Place]:
+        """The rows without which nothing can be drawn."""
         return [(self.letter, curve, self.metric) for curve in self.curves]
 
     def heading(self, tables: Tables) -> str:
@@ -131,7 +133,6 @@ class Lines(Drawing):
       x_scale, y_scale: matplotlib's names of the axes' scales.
       smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
       references: lines that are no curves of the paper.
-      decorate: draws more on the finished axes.
       published: by curve, rows of the published curves.csv, whose mean is a faint line behind the fresh one.
     """
 
@@ -142,7 +143,6 @@ class Lines(Drawing):
     y_scale: str = "linear"
     smoothed: bool = False
     references: tuple[ReferenceLine, ...] = ()
-    decorate: Callable[[Axes], None] | None = None
     published: dict[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
     clock: str = ""  # of a panel against training seconds: what its times are worth
     is_too_short: bool = False  # whether fresh curves have too few evaluations to be smoothed
@@ -167,7 +167,7 @@ class Lines(Drawing):
         styles = self.style_table()
         return (*(styles[curve] for curve in self.curves), *(line.style for line in self.references))
 
-    def needs(self) -> list[tuple[str, str, str]]:
+    def needs(self) -> list[Place]:
         metrics = filter(None, (self.drawn_metric, self.x_metric))
         own = [(self.letter, curve, metric) for metric in metrics for curve in self.curves]
         return own + [(self.letter, line.curve, line.metric) for line in self.references]
@@ -199,8 +199,6 @@ class Lines(Drawing):
             look = {"color": style.colour, "linestyle": style.linestyle, "linewidth": 0.9, "zorder": 1.9}
             axes.plot(rows["step"], rows["mean"], label=style.label, **look)
         self._label_axes(axes)
-        if self.decorate:
-            self.decorate(axes)
 
     def _label_axes(self, axes: Axes) -> None:
         axes.set_xlabel(METRIC_LABELS[self.x_metric] if self.x_metric else self.x_label)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
+from drawing.forest import Forest
 from drawing.maps import share_colours
 from drawing.panels import Drawing
 from drawing.style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle, Look
@@ -56,8 +57,12 @@ def draw_figure(panels: Sequence[Drawing], tables: Tables, scale: str, columns: 
     axes = {panel.letter: ax for panel, ax in zip(panels, grid.flat, strict=False)}
     for spare in grid.flat[len(panels) :]:
         spare.remove()
-    for panel in panels:
+    for place, panel in enumerate(panels):
+        if isinstance(panel, Forest) and place % columns:
+            panel.find_names(panels[place - 1])
         panel.draw(axes[panel.letter], tables)
+        if panel.decorate:
+            panel.decorate(axes[panel.letter])
         letter = f"({panel.letter}) " if len(panels) > 1 else ""
         axes[panel.letter].set_title(letter + panel.heading(tables))
     _share_limits(axes, panels)

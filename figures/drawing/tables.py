@@ -7,6 +7,7 @@ import pandas as pd
 
 from dyna_td.records.results import naming_damage, require_intact
 
+Place = tuple[str, str, str]  # panel, curve and metric of rows in curves.csv
 REMEDY = "delete it if it is there, then make the figure again"
 
 

@@ -31,6 +31,7 @@ def fill() -> None:
     facts = Facts()
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
+        "docs/README.md": (advice,),
         "docs/advice.md": (advice,),
         "docs/claims.md": (
             answer,

@@ -14,6 +14,7 @@ from dyna_td.evidence.statistics import half_width
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.planned import Panel
+from dyna_td.runs.registry import AGENTS
 from dyna_td.runs.run import Run
 
 # The panels of GridWorld's benchmark, by n.
@@ -21,32 +22,6 @@ _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f"
 _GOAL_MET = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _MEAN_AND_95 = ("mean", "low95", "high95")
-# The part that each agent of the study controls replaces, with n = 10.
-_REPLACES = {
-    "descend_td": "chains descend the TD error",
-    "moving_target": "chains climb the TD error by the gradient through y, too",
-    "random_sign": "the sign of the TD error's gradient comes from a fair coin, tossed for each fill",
-    "dyna_value": "chains ascend V",
-    "dyna_frequency": "chains ascend V or its frequency",
-    "descend_value": "chains descend V",
-    "random_sign_each_step": "the same coin, tossed for every step of a chain",
-    "random_direction": "chains follow a direction drawn at random for each fill, with steps as long",
-    "noise_only": "only noise moves the chains: a slow random walk",
-    "uniform_states": "no chains: states uniform in the box of states",
-    "replayed_states": "no chains: states of the replay buffer, with on-policy actions through the model",
-    "ideal_states": "no chains: states from p&#42; itself, by enumeration of 50x50 cells",
-    "dyna_td_algorithm_4": "chains step by the paper's Algorithm 4",
-    "dyna_td_langevin": "chains step by Langevin dynamics, the rule of the theory",
-    "dyna_td_learned": "the model is learned; where states can lie, and which are terminal, stays known",
-    "dyna_value_learned": "the same for `dyna_value`",
-    "dyna_frequency_learned": "the same for `dyna_frequency`",
-    "replayed_states_learned": "the same for `replayed_states`",
-    "uniform_states_learned": "the same for `uniform_states`",
-    "er": "no model: uniform replay",
-    "prioritized_er": "no model: the paper's prioritized replay",
-    "schaul_prioritized_er": "no model: PrioritizedER as Schaul et al. set it",
-    "cubic_dqn": "no model: ER with the cubic loss of Theorem 1, without any prioritized draw",
-}
 RANGES = {name: np.ptp(known.returns) for name, known in envs.KNOWN.items() if known.returns}  # returns span as much
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _WITH_BEST = ("er", "prioritized_er", "cubic_dqn", "pal")  # agents of `when` whose best seed bounds a world's returns
@@ -63,7 +38,7 @@ def by_warm_up(facts: Facts) -> str:
 
 
 def controls(facts: Facts) -> str:
-    """A line for each agent of the study: what it replaces, and its return minus Dyna-TD's."""
+    """A line for each agent of the study: what it is, and its return minus Dyna-TD's."""
     means = facts.curves("controls")
     panels = {"MountainCar": "a", "GridWorld": "b"}
 
@@ -73,8 +48,9 @@ def controls(facts: Facts) -> str:
         return _difference(means.loc[(panel, curve, "return_less_dyna_td")])
 
     curves = facts.plan.studies["controls"].panels["b"].curves
-    rows = [[f"`{curve}`", _REPLACES.get(curve, ""), *(cell(curve, at) for at in panels.values())] for curve in curves]
-    return table(["agent", "what it replaces", *panels], rows)
+    words = {curve: labels.summary(curve) if curve in AGENTS else labels.name_of(curve) for curve in curves}
+    rows = [[f"`{key}`", escaped(text), *(cell(key, at) for at in panels.values())] for key, text in words.items()]
+    return table(["agent", "in short", *panels], rows)
 
 
 def coin(facts: Facts) -> str:
