@@ -75,7 +75,7 @@ def answer(facts: Facts) -> str:
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
     turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["kind"] == "curves")]
     turns: list[str] = []
-    ends = {True: "on {} outside the paper's protocol", False: "on {}"}
+    ends = {True: "on {} that the paper does not use", False: "on {}"}
     for is_departing, end in ends.items():
         rows = turned[turned["departs"] == is_departing]
         if number := rows["claim"].nunique():
@@ -85,7 +85,7 @@ def answer(facts: Facts) -> str:
     sentences = [
         f"{len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} of the supported ones are identities.",
-        f"{in_words(len(facts.reworded)).capitalize()} changed by rewording after results were known.",
+        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because claims were reworded after results were known.",
     ]
     if turns:
         sentences.append(f"{depend.capitalize()} contradictions depend on a choice: {', '.join(turns)}.")
