@@ -112,7 +112,7 @@ def estimated(plan: Plan, job: str) -> Cost:
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
     known = next(filter(None, found), None)
     if not known:
-        return UNMEASURED
+        return UNMEASURED._replace(seeds=seeds, steps=steps)
     pace = max(cost.core_seconds / cost.extent for cost in known)
     return Cost(START + pace * seeds * steps, max(cost.memory_mib for cost in known), seeds, steps)
 
