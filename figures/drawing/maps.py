@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from dyna_td.envs.grid_world import GOAL_LOW, GRID_WALLS, MAZE_WALLS, START_HIGH, Wall
+from dyna_td.envs import KNOWN
+from dyna_td.envs.grid_world import GOAL_LOW, START_HIGH, Wall
 from matplotlib.axes import Axes
 from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
@@ -20,7 +21,6 @@ from dyna_td.runs.run import EARLY
 
 CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell lies across the edge of a wall
 COLOURS = "Blues"  # white where no state is
-WALLS = {"GridWorld": GRID_WALLS, "MazeGridWorld": MAZE_WALLS}
 
 # Second line of a heatmap's title, by the beginning of its metric; {} is the mean with its standard error.
 SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\beta$ = {}"}
@@ -33,7 +33,7 @@ class World(Drawing):
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Walls grey, the start S blue, the goal G green."""
         _frame(axes)
-        _add_walls(axes, WALLS[self.panel.title], facecolor="dimgray", edgecolor="none")
+        _add_walls(axes, KNOWN[self.panel.title].walls, facecolor="dimgray", edgecolor="none")
         _add_place(axes, 0.0, START_HIGH, "tab:blue", "S")
         _add_place(axes, GOAL_LOW, 1.0, "tab:green", "G")
 
@@ -55,7 +55,7 @@ class Heatmap(Drawing):
     @property
     def walls(self) -> Sequence[Wall]:
         """Those of the panel's environment."""
-        return WALLS[self.panel.run.environment]
+        return KNOWN[self.panel.run.environment].walls
 
     def evaluation(self, tables: Tables) -> pd.Series:
         """The row of curves.csv at the step of the states; the last one if training was shorter."""

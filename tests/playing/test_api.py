@@ -44,6 +44,8 @@ def test_importing_the_package_changes_no_variable_and_its_functions_set_those_o
 def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", os.getcwd())])
+    monkeypatch.setitem(registry.AGENTS, "squared:SquaredPER", None)  # forgotten after the test
+    monkeypatch.delitem(registry.AGENTS, "squared:SquaredPER")
     (own,) = re.findall(r"`squared.py`:\n\n```python\n(.*?)```", USING.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "squared.py").write_text(own)
     words = [part for name, value in SHORT.items() for part in (f"--{name.replace('_', '-')}", str(value))]

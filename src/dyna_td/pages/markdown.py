@@ -85,7 +85,7 @@ def answer(facts: Facts) -> str:
     sentences = [
         f"{len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} of the supported ones are identities.",
-        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because claims were reworded after the results.",
+        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because we reworded claims after the results.",
     ]
     if turns:
         sentences.append(f"{depend.capitalize()} contradictions depend on a choice: {', '.join(turns)}.")
