@@ -116,7 +116,7 @@ def advice(facts: Facts) -> str:
         f"A cubic loss on uniform draws is one line of code: in {len(worlds)} GridWorld settings it brings "
         f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain. Elsewhere it loses on average. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
-        f"Uniform states of the whole space, without its chains, win {uniform}. "
+        f"Uniform states, without chains, win {uniform}. "
         "After *one stored episode that reaches the goal*, Dyna-TD shows no lead over PrioritizedER on GridWorld "
         "and MountainCar.\n"
     )
