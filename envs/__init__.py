@@ -38,6 +38,11 @@ class Known:
     walls: tuple[Wall, ...] = ()
     has_box_actions: bool = False
 
+    @property
+    def span(self) -> float:
+        """The highest return of an episode minus the lowest."""
+        return self.returns[1] - self.returns[0]
+
 
 _PLANE = ("x", "y")
 KNOWN = {

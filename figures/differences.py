@@ -7,25 +7,33 @@ for a claim's verdict are left out.
 import argparse
 import sys
 from pathlib import Path
+from string import ascii_lowercase
 from typing import NamedTuple
 
 import numpy as np
-from drawing import style  # sets up matplotlib
-from drawing.forest import draw_dot
-from drawing.rendering import save
-from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+import pandas as pd
+from drawing.forest import Dot, Forest
+from drawing.rendering import draw_figure, save
+from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
+from drawing.tables import Tables
 
 from dyna_td.errors import exit_status
-from dyna_td.evidence.claims import ComputedTest, MeasuredTest
-from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
-from dyna_td.evidence.scorecard import Tested
+from dyna_td.evidence.claims import MeasuredTest
+from dyna_td.evidence.labels import CURVES, DIFFERENCES, WINDOWS, task
+from dyna_td.evidence.outcomes import Outcome
 from dyna_td.pages.facts import Facts
+from dyna_td.plan.planned import Panel
 
-ROW = 0.19  # inches
+FIGURES = {"figure_4", "figure_12"}
 COLUMNS = 2
+GAP = 0.6  # between the rows of two claims
+MARGIN = CurveStyle("the claim's margin", BLACK, marker="|")
+LOOKS = {
+    "supported": CurveStyle("supported", VERDICTS["supported"], marker="o"),
+    "contradicted": CurveStyle("contradicted", VERDICTS["contradicted"], marker="s"),
+    "undecided": CurveStyle("undecided", GREY, marker="o", is_hollow=True),
+}
+WORDS = "Numbers before rows: claims. Dots and bars: means over learning with 95% intervals{}."
 
 
 class Row(NamedTuple):
@@ -36,99 +44,89 @@ class Row(NamedTuple):
     n: int
 
 
-Comparisons = dict[Row, dict[str, Tested]]  # by row, and by environment
+class Comparison(NamedTuple):
+    """A test of returns with its outcome."""
+
+    test: MeasuredTest
+    outcome: Outcome
+
+
+Comparisons = dict[str, dict[Row, Comparison]]  # by environment, and by row
 
 
 def comparisons(facts: Facts) -> Comparisons:
-    """The tests of returns on the benchmarks."""
+    """The tests of returns on the benchmarks that have an interval, from claim to claim."""
     found: Comparisons = {}
     for number, tested in ((number, tested) for number, one in facts.judged.items() for tested in one.counted):
-        test = tested.test
-        if isinstance(test, ComputedTest) or test.unit != "reward" or np.isnan(tested.outcome.effect.low95):
+        test, outcome = tested.test, tested.outcome
+        if not isinstance(test, MeasuredTest) or test.unit != "reward" or np.isnan(outcome.effect.low95):
             continue
-        if not {term.figure for term in test.terms} <= {"figure_4", "figure_12"}:
+        if not {term.figure for term in test.terms} <= FIGURES:
             continue
         run = test.terms[0].run
         assert run  # both figures are trained
         environment, n = task(run.environment), run.settings.planning_updates
+        words = test.label.removeprefix(f"{environment}, ")
         if test.is_within_panel:
             words = " minus ".join(CURVES[term.curve] for term in test.terms)
-        else:
-            words = test.label.removeprefix(f"{environment}, ")
-        words = ", ".join(filter(None, [words, WINDOWS.get(test.window)]))
-        found.setdefault(Row(number, words, n if test.is_within_panel else 0), {})[environment] = tested
-    order = {row[:2]: place for place, row in reversed(list(enumerate(found)))}
-    return dict(sorted(found.items(), key=lambda item: (item[0].claim, order[item[0][:2]], item[0].n)))
+        row = Row(number, words, n if test.is_within_panel else 0)
+        found.setdefault(environment, {})[row] = Comparison(test, outcome)
+    return found
 
 
-def draw(rows: Comparisons, scale: str) -> Figure:
+def tables(found: Comparisons) -> Tables:
+    """The effects, as rows of a curves.csv, and margins, which have no interval."""
+    rows = []
+    for letter, of in zip(ascii_lowercase, found.values(), strict=False):
+        for row, (test, outcome) in of.items():
+            effect, bound = outcome.effect, -test.margin if test.expect == "not_less" else test.margin
+            bars: dict[str, tuple[float, ...]] = {
+                "effect": (effect.estimate, effect.low95, effect.high95, outcome.sample.fewest)
+            }
+            bars |= {"margin": (bound, bound, bound, np.nan)} if bound else {}
+            rows += [(letter, str(row), metric, *bar) for metric, bar in bars.items()]
+    names = ["panel", "curve", "metric", "mean", "low95", "high95", "n"]
+    return Tables(pd.DataFrame(rows, columns=names).assign(step=0))
+
+
+def forests(found: Comparisons) -> list[Forest]:
     """A panel for each environment; the rows of a claim stand together."""
-    environments = list(dict.fromkeys(environment for tests in rows.values() for environment in tests))
+    every = list(dict.fromkeys(row for of in found.values() for row in of))
+    order = {row[:2]: place for place, row in reversed(list(enumerate(every)))}
+    rows = sorted(every, key=lambda row: (row.claim, order[row[:2]], row.n))
     claims = list(dict.fromkeys(row.claim for row in rows))
-    heights = {row: -place - 0.6 * claims.index(row.claim) for place, row in enumerate(rows)}
-    lowest = min(heights.values()) - 0.8
-    lines = -(-len(environments) // COLUMNS)
-    figure, grid = plt.subplots(
-        lines,
-        COLUMNS,
-        figsize=((COLUMNS + 0.8) * style.PANEL_SIZE[0], lines * (0.9 - ROW * lowest) + 0.3),
-        layout="constrained",
-        sharey=True,
-        squeeze=False,
-    )
-    for axes, environment in zip(grid.flat, environments, strict=True):
-        axes.set_title(environment)
-        axes.axvline(0, color="black", linewidth=0.8)
-        for row, tests in rows.items():
-            if environment in tests:
-                _draw_test(axes, heights[row], tests[environment])
-        axes.set_xlabel("difference of returns")
-        axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
-        for claim in claims[::2]:
-            inside = [heights[row] for row in rows if row.claim == claim]
-            axes.axhspan(min(inside) - 0.75, max(inside) + 0.75, color="#F1F1F1", zorder=0, linewidth=0)
-    firsts = {claim: next(row for row in rows if row.claim == claim) for claim in claims}
-    for axes in grid[:, 0]:
-        axes.set_yticks(list(heights.values()), [_label(row, list(rows)) for row in rows])
-        axes.yaxis.remove_overlapping_locs = False  # keeps a minor tick beside a major one
-        axes.set_yticks([heights[row] for row in firsts.values()], list(map(str, firsts)), minor=True, weight="bold")
-        axes.tick_params(axis="y", pad=28)
-        axes.tick_params(axis="y", which="minor", length=0, pad=8)
-        axes.set_ylim(lowest, 0.8)
-    numbers = {tested.outcome.sample.n for tests in rows.values() for tested in tests.values()}
-    seeds = sorted(numbers, key=lambda n: (len(n), n))
-    verdicts = ", ".join(f"{LETTERS[verdict]} {verdict}" for verdict in ("supported", "contradicted", "undecided"))
-    figure.suptitle(
-        "Differences of returns with 95% intervals: means over learning, unless the row says otherwise", fontsize=10
-    )
-    figure.supxlabel(
-        f"Bold numbers are claims. {verdicts}. Short black bars: the claim's margin. "
-        f"Scale {scale}, {' or '.join(seeds)} seeds.",
-        **{"fontsize": 8, "color": "dimgray", "x": 0.99, "ha": "right"},
-    )
-    return figure
+    windows = {row.claim: WINDOWS.get(test.window) for of in found.values() for row, (test, _) in of.items()}
+    words = WORDS.format("".join(f"; claim {claim}: {window}" for claim, window in windows.items() if window))
+    return [
+        Forest(
+            Panel("effect", {}, key=letter, title=environment),
+            "difference of returns",
+            {row: CurveStyle(_label(row, rows[place - 1] if place else None), BLACK) for place, row in enumerate(rows)},
+            [dot for row, comparison in of.items() for dot in _dots(letter, row, comparison)],
+            heights={row: -place - GAP * claims.index(row.claim) for place, row in enumerate(rows)},
+            key=(*LOOKS.values(), MARGIN),
+            line=0.0,
+            ticks=4,
+            words=(words,),
+        )
+        for letter, (environment, of) in zip(ascii_lowercase, found.items(), strict=False)
+    ]
 
 
-def _draw_test(axes: Axes, y: float, tested: Tested) -> None:
-    """An interval with its dot in the verdict's colour, its letter at the right, and any margin."""
-    test, verdict, effect = tested.test, tested.outcome.verdict, tested.outcome.effect
-    assert isinstance(test, MeasuredTest)  # an identity has no interval
-    colour = style.VERDICTS.get(verdict, style.GREY)
-    draw_dot(axes, y, (effect.estimate, effect.low95, effect.high95), colour, markersize=4.5, elinewidth=2)
-    if test.margin:
-        axes.plot(-test.margin if test.expect == "not_less" else test.margin, y, "|", color="black", markersize=7)
-    place: style.Look = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "center"}
-    axes.text(1.01, y, LETTERS[verdict], color=colour, fontsize=8, weight="bold", **place)
+def _dots(letter: str, row: Row, comparison: Comparison) -> list[Dot]:
+    """The effect in the look of its verdict, and any margin."""
+    look = LOOKS[comparison.outcome.verdict]
+    dots = [Dot(row, (letter, str(row), "effect"), look.colour, marker=look.marker, is_hollow=look.is_hollow)]
+    if comparison.test.margin:
+        dots.append(Dot(row, (letter, str(row), "margin"), MARGIN.colour, marker=MARGIN.marker))
+    return dots
 
 
-def _label(row: Row, rows: list[Row]) -> str:
-    """The number of updates; in the first row of a comparison, after the comparison in words."""
-    place = rows.index(row)
-    is_same = place > 0 and rows[place - 1][:2] == row[:2]
-    words = "" if is_same else "Dyna-TD's gain" if row.words == "gain" else row.words
-    return ", ".join(filter(None, [words, f"n = {row.n}" if row.n else "n = 10 to 30"]))
+def _label(row: Row, above: Row | None) -> str:
+    """The number of updates; in the first row of a comparison, after the comparison, in a claim's after its number."""
+    words = "" if above and above[:2] == row[:2] else "Dyna-TD's gain" if row.words == "gain" else row.words
+    number = "" if above and above.claim == row.claim else f"{row.claim}: "
+    return number + ", ".join(filter(None, [words, f"n = {row.n}" if row.n else "n = 10 to 30"]))
 
 
 def main() -> int:
@@ -139,8 +137,9 @@ def main() -> int:
 
     def draw_any() -> None:
         facts = Facts(path.parent)
-        if rows := comparisons(facts):
-            save(draw(rows, next(iter(facts.judged.values())).scale), path.with_name(f"{DIFFERENCES}.png"))
+        if found := comparisons(facts):
+            scale = next(iter(facts.judged.values())).scale
+            save(draw_figure(forests(found), tables(found), scale, COLUMNS), path.with_name(f"{DIFFERENCES}.png"))
 
     return exit_status(draw_any)
 

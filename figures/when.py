@@ -7,12 +7,12 @@ from string import ascii_lowercase
 from drawing.forest import Dot, Forest, full_and_hollow
 from drawing.panels import Drawing
 from drawing.style import style_of
+from dyna_td.envs import KNOWN
 from matplotlib.axes import Axes
 
 from dyna_td.evidence.aggregate import LESS
 
 BASELINE = "er"
-RANGE = 2000.0  # the lowest return is -2,000: an episode has at most 2,000 steps of reward -1
 # The worlds of each dial, from small to large. The base, which changes nothing, has its place in each.
 DIALS = {
     "size of the goal": ("base", "goal_0_1", "goal_0_2", "goal_0_4"),
@@ -53,7 +53,7 @@ def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
             margins=(0.8, 1.4),
             guide=None,
             width=1,
-            unit=RANGE / 100,
+            unit=KNOWN[base.run.environment].span / 100,
             is_hollow_at_zero=True,
             decorate=name_dials,
         )

@@ -42,8 +42,8 @@ def scores(plan: Plan, directory: Path = published.DIRECTORY) -> dict[str, np.nd
         with naming_damage(path, published.remedy(path)):
             table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")
         for key, panel in plan.figure(name).panels.items():
-            low, high = KNOWN[panel.run.environment].returns
-            panels.append((table.loc[key].dropna(axis="columns") - low) / (high - low))
+            known = KNOWN[panel.run.environment]
+            panels.append((table.loc[key].dropna(axis="columns") - known.returns[0]) / known.span)
     shared = [curve for curve in panels[0] if all(curve in panel for panel in panels)]
     return {curve: np.stack([panel[curve].to_numpy() for panel in panels]) for curve in shared}
 

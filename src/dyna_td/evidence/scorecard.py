@@ -1,5 +1,6 @@
 """The verdicts on claims, as objects and as the table `claims.csv`."""
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -149,7 +150,7 @@ def _outcome(row: dict) -> Outcome:
     return Outcome(
         row["verdict"],
         Effect(row["effect"], **effect),
-        Sample(row["n"], row["pairing"], row["window"]),
+        Sample(row["n"], row["pairing"], row["window"], min(map(int, re.findall(r"\d+", row["n"])), default=0)),
         p_supported=p_supported,
         p_contradicted=p_contradicted,
         sources=row["sources"],

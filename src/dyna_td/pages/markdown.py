@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 
 import pandas as pd
 
+from dyna_td.envs import KNOWN
 from dyna_td.evidence import labels
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
@@ -128,7 +129,7 @@ def _on(panels: Iterable[Panel], environments: Collection[str]) -> list[Panel]:
 
 def _mean_gain(facts: Facts, panels: list[Panel], end: str) -> str:
     """PrioritizedER's mean gain over ER in these panels, in per cent of the range; `end` ends the curves' keys."""
-    ranges = [studies.RANGES[panel.curves["er"].environment] for panel in panels]
+    ranges = [KNOWN[panel.curves["er"].environment].span for panel in panels]
     leads = [studies.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
     mean = 100 * sum(lead / width for lead, width in zip(leads, ranges, strict=True)) / len(panels)
     half = half_width(mean)

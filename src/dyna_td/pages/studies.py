@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dyna_td import envs
+from dyna_td.envs import KNOWN
 from dyna_td.evidence import labels, statistics
 from dyna_td.evidence.scores import Measured, score
 from dyna_td.evidence.statistics import half_width
@@ -22,10 +22,9 @@ _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f"
 _GOAL_MET = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _MEAN_AND_95 = ("mean", "low95", "high95")
-RANGES = {name: np.ptp(known.returns) for name, known in envs.KNOWN.items() if known.returns}  # returns span as much
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _WITH_BEST = ("er", "prioritized_er", "cubic_dqn", "pal")  # agents of `when` whose best seed bounds a world's returns
-_COIN_MARGIN = 0.05  # of these ranges; the caption of the study controls declares it
+_COIN_MARGIN = 0.05  # of the span of returns; the caption of the study controls declares it
 
 
 def by_warm_up(facts: Facts) -> str:
@@ -60,7 +59,7 @@ def coin(facts: Facts) -> str:
         if not key.startswith("coin_"):
             continue
         difference, environment = lead(facts, panel, "random_sign", "dyna_td"), panel.curves["dyna_td"].environment
-        margin = _COIN_MARGIN * RANGES[environment]
+        margin = _COIN_MARGIN * KNOWN[environment].span
         half = half_width(difference, 2 * statistics.LEVEL)  # of two one-sided tests
         low, high = difference.mean() - half, difference.mean() + half
         verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
@@ -276,7 +275,8 @@ def paid(facts: Facts) -> str:
             if f"er{end}" not in panels[key].curves:
                 cells += ["", ""]
                 continue
-            in_percent = 100 * lead(facts, panels[key], f"prioritized_er{end}", f"er{end}") / RANGES[run.environment]
+            gain = lead(facts, panels[key], f"prioritized_er{end}", f"er{end}")
+            in_percent = 100 * gain / KNOWN[run.environment].span
             found.setdefault((run.environment, end), []).append(in_percent)
             cells += [str(len(in_percent)), _in_percent(in_percent)]
         rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", *cells])
