@@ -13,6 +13,7 @@ from pathlib import Path
 from drawing.maps import Heatmap
 from drawing.panels import Drawing, Lines, lines
 from drawing.rendering import draw_figure, read_tables, save
+from drawing.scenes import scene
 from drawing.tables import REMEDY, curve_rows, read_table
 
 from dyna_td.errors import exit_status
@@ -27,8 +28,9 @@ MAX_COLUMNS = 3  # of a picture in one row; the words of a wider one are too sma
 
 def drawings_of(figure: Figure) -> list[Drawing]:
     """The drawings of a figure's panels in reading order."""
-    panels = [panel for panel in figure.panels.values() if panel.is_drawn]
-    drawings = {panel.key: Heatmap(panel) if panel.states else lines(panel) for panel in panels}
+    drawings: dict[str, Drawing] = {"a": scene(figure.scene)} if figure.scene else {}
+    for panel in (panel for panel in figure.panels.values() if panel.is_drawn):
+        drawings[panel.key] = Heatmap(panel) if panel.states else lines(panel)
     if Path(__file__).with_name(f"{figure.name}.py").exists():
         drawings = importlib.import_module(figure.name).adapt(drawings)
     return list(drawings.values())

@@ -5,11 +5,9 @@ from functools import partial
 
 import pandas as pd
 from drawing.panels import Drawing, Lines
-from drawing.scenes import Scene
 from drawing.style import NOTE, Look
 from matplotlib.axes import Axes
 
-from dyna_td.plan.planned import Panel
 from dyna_td.records.files import ROOT
 
 
@@ -29,8 +27,9 @@ def draw_always_slower(metric: str, axes: Axes) -> None:
     words.set_in_layout(False)  # words above the panel must not shrink it
 
 
-def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
-    """The roundabout itself before the curves, and in each panel of curves a policy that only slows down."""
+def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
+    """In each panel of curves, a policy that only slows down."""
     for panel in declared.values():
-        panel.decorate = partial(draw_always_slower, panel.metric)
-    return {"a": Scene(Panel("", {}, key="a", title="roundabout"))} | declared
+        if isinstance(panel, Lines):
+            panel.decorate = partial(draw_always_slower, panel.metric)
+    return declared

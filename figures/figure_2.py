@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 
-from drawing.maps import Heatmap, World
+from drawing.maps import Heatmap
 from drawing.panels import Drawing
-
-from dyna_td.plan.planned import Panel
 
 
 def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
-    """The world itself, then the heatmaps; all show one seed, the median of panel b."""
+    """All heatmaps show one seed, the median of panel b."""
     for panel in declared.values():
         if isinstance(panel, Heatmap):
             panel.median_of = ("b", "prioritized_er")
-    return {"a": World(Panel("", {}, key="a", title="GridWorld"))} | declared
+    return declared

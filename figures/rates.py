@@ -6,8 +6,6 @@ from drawing.forest import RATES, levels, rows_but_for
 from drawing.panels import Drawing
 from drawing.style import style_of
 
-# From top to bottom; others stand below them.
-AGENTS = ("dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency", "prioritized_er", "er")
 CHOSEN = "def"  # panels of figure 13, whose sweeps chose another rate than 0.001
 
 
@@ -23,7 +21,6 @@ def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
         swept = [
             curve for curve, row in rows.items() if panel.curves[curve].sweep and (letter in CHOSEN or row in fixed)
         ]
-        agents = sorted(dict.fromkeys(rows.values()), key=lambda row: (*AGENTS, row).index(row))
-        looks = {agent: style_of(agent) for agent in agents}
+        looks = {row: style_of(row) for row in rows.values()}
         shown[letter] = levels(panel, looks, rows, swept, key=RATES if swept else ())
     return shown

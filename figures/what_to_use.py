@@ -15,17 +15,6 @@ BASELINE = "er"
 SWEPT = "er_swept"  # the baseline of agents at the rate of their own sweep
 OFFSET = 0.26  # between the dots of a row, in rows; half of it to a hollow dot
 MARKERS = "os^Dv"  # by number of updates per step, from few to many
-# From top to bottom; others stand below them.
-AGENTS = (
-    "prioritized_er",
-    "schaul_prioritized_er",
-    "laber",
-    "laber_unweighted",
-    "uniform_states",
-    "dyna_td",
-    "uniform_states_learned",
-    "dyna_td_learned",
-)
 
 
 def leads(panels: dict[int, Panel]) -> Forest:
@@ -46,11 +35,10 @@ def leads(panels: dict[int, Panel]) -> Forest:
     by_n = [
         replace(full, label=f"n = {n}, {full.label}", marker=mark) for n, mark in zip(panels, MARKERS, strict=False)
     ]
-    rows = sorted({dot.row for dot in dots}, key=lambda row: (*AGENTS, row).index(row))
     return Forest(
         replace(first, title=task(first.run.environment)),
         "return minus ER's, 95% interval\n(ER: {}); right is better",
-        {row: style_of(row) for row in rows},
+        {dot.row: style_of(dot.row) for dot in dots},
         dots,
         key=(*by_n, replace(hollow, label=f"hollow: {hollow.label}")),
         quoted=tuple((panel.key, BASELINE, panel.metric + OVER_LEARNING) for panel in panels.values()),

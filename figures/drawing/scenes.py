@@ -1,18 +1,28 @@
-"""Panel that shows the roundabout as its environment renders it."""
+"""Panels that show an environment: the roundabout as it is rendered, and the grid worlds of maps.py."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from dyna_td.envs import KNOWN
 from dyna_td.envs.roundabout import Roundabout
 from matplotlib.axes import Axes
 
+from drawing.maps import World
 from drawing.panels import Drawing
 from drawing.tables import Tables
+from dyna_td.evidence.labels import task
+from dyna_td.plan.planned import Panel
 
 SEED, IDLE_DECISIONS = 0, 2  # after these the agent is about to enter the circle, between other vehicles
 IDLE = 1
 REACH = 40.0  # m, from the centre of the circle to each edge of the picture: the circle's outer edge is at 26 m
 PIXELS_PER_METRE = 10
+
+
+def scene(environment: str) -> Drawing:
+    """Panel a of a figure: the environment itself."""
+    kind = World if KNOWN[environment].walls else Scene
+    return kind(Panel("", {}, key="a", title=task(environment)))
 
 
 @dataclass

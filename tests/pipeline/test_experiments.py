@@ -56,6 +56,7 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("      er:", "      ideal_states:", ["panels.c: curves.ideal_states: ", "does not train on Mount"]),
         ("seeds: 50", "seeds: 0", ["panels.a.seeds is 0", "minimum of 1"]),
         ("seeds: 50", "seed: 50", ["unknown key 'seed' in panels.a", "'seeds'"]),
+        ("panels:", "scene: GridWorld\npanels:", ["panels.a is the scene's place", "b, c"]),
         ("steps: 50000", "steps: 5e-1", ["panels.a.steps is 0.5", "integer"]),
         ("batch_size: 128", "planning_updates: 3", ["panels.a", "planning_updates", "sin"]),
         ("[1.0e-3, 1.0e-4]", "0", ["panels.c", "learning_rate is 0"]),

@@ -69,6 +69,7 @@ class Figure:
     panels: dict[str, Panel]
     shows: str = ""  # the panels' contents, in words
     columns: int | None = None  # the picture's, if declared
+    scene: str = ""  # the environment whose picture comes before the panels
 
     @property
     def runs(self) -> list[Run]:

@@ -75,7 +75,10 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
             axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
             panels[key] = replace(read, key=key, title=title, axes=axes, **shown)
-    return Figure(name, content["title"], path, panels, content.get("shows", ""), content.get("columns"))
+    words = {key: content[key] for key in ("shows", "columns", "scene") if key in content}
+    if "scene" in content and "a" in panels:
+        raise UserError(f"{path}: panels.a is the scene's place: name the panels b, c, ..., or leave `scene` out.")
+    return Figure(name, content["title"], path, panels, **words)
 
 
 def _filled(text: str, runs: Collection[Run]) -> str:
