@@ -33,17 +33,23 @@ PLAN = snakefile.plan_of(config)
 SCALE = PLAN.scale
 SCREEN = Screen.attach(PLAN, workflow)
 
-PACKAGE = ROOT / "src" / "dyna_td"
-
-# Code that all drawings share.
-DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]
-DRAWING += [ROOT / "envs" / f"{module}.py" for module in ("__init__", "grid_world", "roundabout")]  # worlds, returns
-DRAWING += [PACKAGE / "evidence" / "labels.py", PACKAGE / "runs" / "registry.py"]  # names of curves
+DRAWING = [ROOT / "figures" / "draw.py", *sorted((ROOT / "figures" / "drawing").glob("*.py"))]  # all drawings share it
 
 
 def published(figure):
     """The published curves, which a figure of another scale shows faintly."""
     return [] if SCALE == "paper" else ROOT.glob(f"reference/{figure}/curves.csv")
+
+
+def drawn_from(figure):
+    """Digests of a figure's YAML file, scripts and published curves, and of the code that the scripts import."""
+
+    def digests(wildcards):
+        scripts = [*ROOT.glob(f"figures/{figure}.py"), *DRAWING]
+        imported = sources.digest(sources.imports(scripts), sources.PROJECT)
+        return [files_digest([ROOT / f"experiments/{figure}.yaml", *scripts, *published(figure)]), imported]
+
+    return digests
 
 
 def marked(picture, caption):
@@ -97,7 +103,7 @@ rule select_learning_rate:
         runtime=lambda wildcards, attempt: costs.runtime(PLAN, f"{wildcards.run}.selection", attempt),
     params:
         runs=lambda wildcards: PLAN.sweep_asked(wildcards.run),
-        rule=files_digest([PACKAGE / "plan/selection.py"]),
+        rule=files_digest([ROOT / "src/dyna_td/plan/selection.py"]),
     shell:
         "exec python -m dyna_td select {wildcards.run} --scale {wildcards.scale} > {log} 2>&1"
 
@@ -197,9 +203,7 @@ for figure in PLAN.drawn:
             script=lambda wildcards: f"{ROOT}/figures/draw.py",  # a function's text may have braces
             figure=figure,
             scale=SCALE,
-            code=files_digest(
-                [ROOT / f"experiments/{figure}.yaml", *ROOT.glob(f"figures/{figure}.py"), *DRAWING, *published(figure)]
-            ),
+            code=drawn_from(figure),
         shell:
             "python {params.script:q} {params.figure} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 

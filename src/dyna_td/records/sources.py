@@ -95,6 +95,11 @@ def docstring(path: str) -> str:
     return next((text for node in (classes if name else [tree]) if (text := ast.get_docstring(node))), "")
 
 
+def imports(paths: Iterable[Path]) -> set[str]:
+    """The modules that the import statements of these files name."""
+    return {module for path in paths for module in _imports("", path)}
+
+
 @cache
 def _imports(name: str, path: Path) -> list[str]:
     """The modules that a file's import statements name, those within functions included."""
