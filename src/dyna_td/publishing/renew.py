@@ -37,30 +37,68 @@ def portable_seeds(details: dict | None) -> int:
 
 
 def train_again(plan: Plan, run: Run, count: int) -> None:
-    """Trains the first `count` seeds of `run`, and joins them with its other published seeds."""
+    """Trains the first `count` seeds of `run`, or copies them, and joins them with its other published seeds."""
     there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name)
     fixed = run.with_learning_rate(there["settings"]["learning_rate"]) if there else run
+    if there and (twin := _twin(plan, run, fixed, count)):
+        _copy(plan, run, there, twin, count)
+        return
     facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection") if there else None}
     trained = replace(fixed, seeds=run.seeds[:count])  # another name, if the rate was swept
     train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
-    _store(plan, run, csv, there)
-
-
-def _store(plan: Plan, run: Run, csv, there: dict | None) -> None:
     _, details = results.read(csv, "the same command")
     contents = {f"{run.name}.csv": extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
     if run.name in plan.sampled_runs:
         content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
         contents[f"{run.name}.states.csv"] = content
+    if path_beside(csv).exists() and run.name in plan.runs:
+        contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+    _store(run, contents, details, there)
+
+
+def _twin(plan: Plan, run: Run, fixed: Run, count: int) -> dict | None:
+    """The details of the training of `fixed` under another name, if its first `count` seeds are portable.
+
+    A sweep that chooses a rate and a run with this rate are the same training.
+    """
+    left_out = extract.left_out(plan)
+    for name in plan.all_runs:
+        details = published.read_details(name)
+        if not details or name == run.name or portable_seeds(details) < count:
+            continue
+        is_same = {*results.differing(fixed, details)} <= {"seeds", "run"}
+        has_all = left_out[name] <= left_out[run.name] and run.name not in plan.sampled_runs
+        if is_same and has_all and ("policy_sha256" in details or run.name not in plan.runs):
+            return details
+    return None
+
+
+def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
+    """Stores the first `count` seeds of `twin` as those of `run`."""
+    seeds, name = run.seeds[:count], twin["run"]
+    details = {key: value for key, value in twin.items() if key not in ("joined", "portable_seeds", "clock_of")}
+    for key in ("diverged_seeds", "remarks"):
+        details[key] = {seed: fact for seed, fact in twin[key].items() if int(seed) in seeds}
+    details |= {"run": run.name, "seeds": list(seeds), "trained_seeds": count, "copied_from": name}
+    details["learning_rate_selection"] = there.get("learning_rate_selection")
+    header, *rows = published.read(f"{name}.csv").splitlines(keepends=True)
+    csv = header + b"".join(row for row in rows if int(row.partition(b",")[0]) in seeds)
+    contents = {f"{run.name}.csv": extract.records(csv, extract.left_out(plan)[run.name])}
+    if run.name in plan.runs:
+        contents[f"{run.name}.policy.npz"] = published.read(f"{name}.policy.npz")
+    _store(run, contents, details, there)
+
+
+def _store(run: Run, contents: dict[str, bytes], details: dict, there: dict | None) -> None:
+    """Stores a run's tables, policy and `details`, with the later seeds that are published."""
     if there and len(there["seeds"]) >= len(details["seeds"]):
         # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
         details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")} | {"clock_of": there["git_commit"]}
     if there and len(there["seeds"]) > len(details["seeds"]):
         new = set(details["seeds"])
         details = _joined(details, there)
-        contents = {name: _with_later_seeds(table, published.read(name), new) for name, table in contents.items()}
-    if path_beside(csv).exists() and run.name in plan.runs:
-        contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+        for name in (name for name in contents if name.endswith(".csv")):
+            contents[name] = _with_later_seeds(contents[name], published.read(name), new)
     details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
     contents[f"{run.name}.json"] = json.dumps(details).encode()
     store._store(contents, published.HERE)
