@@ -18,7 +18,7 @@ _GROUPS = (
     frozenset({"train_rmse"}),
     *(frozenset(metric for metric in SAMPLING_METRICS if metric.startswith(kind)) for kind in SAMPLING_KINDS),
 )
-_POLICY_SEEDS = 5  # enough to watch; all seeds of all policies would double a clone
+POLICY_SEEDS = 5  # enough to watch; all seeds of all policies would double a clone
 
 
 def left_out(plan: Plan) -> dict[str, set[str]]:
@@ -60,7 +60,7 @@ def states(csv: bytes, plan: Plan, run: str) -> bytes:
 
 def policy(full: Policy) -> Policy:
     """The policies of the first seeds."""
-    seeds = full.seeds[:_POLICY_SEEDS]
+    seeds = full.seeds[:POLICY_SEEDS]
     weights = {name: array[: len(seeds)] for name, array in full.weights.items()}
     return Policy({**full.about, "seeds": list(seeds)}, weights)
 

@@ -68,9 +68,16 @@ def _twin(plan: Plan, run: Run, fixed: Run, count: int) -> dict | None:
             continue
         is_same = {*results.differing(fixed, details)} <= {"seeds", "run"}
         has_all = left_out[name] <= left_out[run.name] and run.name not in plan.sampled_runs
-        if is_same and has_all and ("policy_sha256" in details or run.name not in plan.runs):
+        if is_same and has_all and (run.name not in plan.runs or _policy_of(run, details)):
             return details
     return None
+
+
+def _policy_of(run: Run, twin: dict) -> str | None:
+    """The name of the run, of these two, that has a portable policy; None if neither has."""
+    own = published.read_details(run.name) or {}
+    found = [each for each in (twin, own) if "policy_sha256" in each]
+    return next((each["run"] for each in found if portable_seeds(each) >= extract.POLICY_SEEDS), None)
 
 
 def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
@@ -85,7 +92,7 @@ def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
     csv = header + b"".join(row for row in rows if int(row.partition(b",")[0]) in seeds)
     contents = {f"{run.name}.csv": extract.records(csv, extract.left_out(plan)[run.name])}
     if run.name in plan.runs:
-        contents[f"{run.name}.policy.npz"] = published.read(f"{name}.policy.npz")
+        contents[f"{run.name}.policy.npz"] = published.read(f"{_policy_of(run, twin)}.policy.npz")
     _store(run, contents, details, there)
 
 
