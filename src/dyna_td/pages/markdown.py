@@ -3,11 +3,10 @@
 Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its texts from here, too.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 
 import pandas as pd
 
-from dyna_td.envs import KNOWN
 from dyna_td.evidence import labels
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
@@ -94,50 +93,29 @@ def answer(facts: Facts) -> str:
 
 
 def advice(facts: Facts) -> str:
-    """What PrioritizedER gains over ER, and the panels that agents with a true model win at equal rates."""
-    panels = studies.benchmarks(facts).values()
-    won = [
-        environment
-        for environment in dict.fromkeys(panel.curves["er"].environment for panel in panels)
-        if any(_is_won(studies.lead(facts, panel, "prioritized_er", "er")) for panel in _on(panels, [environment]))
-    ]
-    gains = {panel.curves["er"].environment for panel in panels}
-    equal, swept = (_mean_gain(facts, _on(panels, gains - {*won}), end) for end in ("", "_swept"))
+    """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
+    means = [{key[0]: gain for key, gain in of_end.items() if not key[1]} for of_end in studies.gains(facts).values()]
+    won = [[labels.task(at) for at, gain in of_end.items() if gain.mean() > half_width(gain)] for of_end in means]
+    (fixed, at_fixed), (swept, at_swept) = ((in_words(len(names)), ", ".join(names) or "none") for names in won)
+    each = ", ".join(f"{labels.task(environment)} {studies.gain_words(gain)}" for environment, gain in means[1].items())
     (dyna_td, _), (uniform, _) = (
         studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
-    names, others = ", ".join(map(labels.task, won)), in_words(len(gains) - len(won))
-    worlds = studies.worlds(facts)
-    leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[worlds].groupby("curve").sum()
+    worlds, panels = studies.panels_of(facts, "when"), studies.panels_of(facts, "what_to_use")
+    leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
-        "Small networks (16 to 64 units a layer) were trained on small control tasks; nothing here has Atari's size. "
-        "*Without a model*, with one learning rate for all agents, the paper's PrioritizedER beats uniform replay on "
-        f"{in_words(len(won))} of {in_words(len(gains))} benchmarks ({names}). "
-        f"On the other {others} its mean gain is {equal} of the range of returns. At swept rates it is {swept}. "
-        f"A cubic loss on uniform draws is one line of code: in {len(worlds)} GridWorld settings it brings "
-        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain. Elsewhere it loses on average. "
+        "Small networks learned small control tasks, far from Atari's size. "
+        f"*Without a model*, the paper's PrioritizedER beats uniform replay on {fixed} of {in_words(len(means[0]))} "
+        f"benchmarks ({at_fixed}) at one learning rate for all, and on {swept} ({at_swept}) at swept rates. "
+        f"Mean gains there, in % of the range of returns (95%): {each}. "
+        "A cubic loss on uniform draws, one line of code, brings "
+        f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
+        "Elsewhere it loses on average. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
         f"Uniform states, without chains, win {uniform}. "
         "After *one stored episode that reaches the goal*, Dyna-TD shows no lead over PrioritizedER on GridWorld "
         "and MountainCar.\n"
     )
-
-
-def _on(panels: Iterable[Panel], environments: Collection[str]) -> list[Panel]:
-    return [panel for panel in panels if panel.curves["er"].environment in environments]
-
-
-def _mean_gain(facts: Facts, panels: list[Panel], end: str) -> str:
-    """PrioritizedER's mean gain over ER in these panels, in per cent of the range; `end` ends the curves' keys."""
-    ranges = [KNOWN[panel.curves["er"].environment].span for panel in panels]
-    leads = [studies.lead(facts, panel, f"prioritized_er{end}", f"er{end}") for panel in panels]
-    mean = 100 * sum(lead / width for lead, width in zip(leads, ranges, strict=True)) / len(panels)
-    half = half_width(mean)
-    return f"{mean.mean():+.1f}% (95%: {mean.mean() - half:+.1f} to {mean.mean() + half:+.1f})"
-
-
-def _is_won(gain: pd.Series) -> bool:
-    return gain.mean() > half_width(gain)
 
 
 def results(facts: Facts) -> str:

@@ -55,9 +55,7 @@ def controls(facts: Facts) -> str:
 def coin(facts: Facts) -> str:
     """A line for each benchmark: what the coin costs Dyna-TD, and whether two one-sided tests find it equivalent."""
     rows = []
-    for key, panel in facts.plan.studies["controls"].panels.items():
-        if not key.startswith("coin_"):
-            continue
+    for panel in panels_of(facts, "controls", "coin").values():
         difference, environment = lead(facts, panel, "random_sign", "dyna_td"), panel.curves["dyna_td"].environment
         margin = _COIN_MARGIN * KNOWN[environment].span
         half = half_width(difference, 2 * statistics.LEVEL)  # of two one-sided tests
@@ -70,22 +68,19 @@ def coin(facts: Facts) -> str:
 
 def goal(facts: Facts) -> str:
     """By environment, mean returns with the goal hidden and shown, minus PrioritizedER's with the same warm-up."""
-    keys = [key for key in facts.plan.studies["goal"].panels if not key.startswith("episode")]
-    return _goal_table(facts, keys, {"": "hidden", "_shown": "shown"})
+    return _goal_table(facts, panels_of(facts, "goal"), {"": "hidden", "_shown": "shown"})
 
 
 def episode(facts: Facts) -> str:
     """By environment, returns where the warm-up shows parts of an episode, minus PrioritizedER's with the same one."""
-    keys = [key for key in facts.plan.studies["goal"].panels if key.startswith("episode")]
     ends = {"": "hidden", "_last": "last step", "_walk": "random walk", "_shown": "scripted episode"}
-    return _goal_table(facts, keys, ends)
+    return _goal_table(facts, panels_of(facts, "goal", "episode"), ends)
 
 
-def _goal_table(facts: Facts, keys: list[str], ends: dict[str, str]) -> str:
-    """A table for each environment of the panels `keys`; `ends` of curves' keys name their warm-up."""
+def _goal_table(facts: Facts, panels: dict[str, Panel], ends: dict[str, str]) -> str:
+    """A table for each environment of the panels; `ends` of curves' keys name their warm-up."""
     means = facts.curves("goal")
-    panels = facts.plan.studies["goal"].panels
-    tasks = {key: next(iter(panels[key].curves.values())) for key in keys}
+    tasks = {key: panel.run for key, panel in panels.items()}
 
     def cell(panel: str, curve: str, end: str) -> str:
         baseline = f"prioritized_er{end}"
@@ -105,18 +100,18 @@ def _goal_table(facts: Facts, keys: list[str], ends: dict[str, str]) -> str:
 
 def when(facts: Facts) -> str:
     """A line for each world: how rare its reward is, returns, and how PrioritizedER's lead over ER changes with it."""
-    panels = {key: facts.plan.studies["when"].panels[key] for key in worlds(facts)}
+    panels = panels_of(facts, "when")
     goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
     changes = ["", *(_difference(_with_interval(change)) for change in changes_of_the_lead(facts).values())]
     shares = ["", *(_share(change) for change in changes_of_the_share(facts).values())]
     after = {"change of `prioritized_er`'s lead": changes, "change of its share of the gap": shares}
-    return _minus_er(facts, list(panels), "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}, after)
+    return _minus_er(facts, panels, "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}, after)
 
 
 def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
     """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel: one number per seed."""
-    panels = facts.plan.studies["when"].panels
-    base, *others = {key: lead(facts, panels[key], "prioritized_er", "er") for key in worlds(facts)}.items()
+    panels = panels_of(facts, "when")
+    base, *others = {key: lead(facts, panel, "prioritized_er", "er") for key, panel in panels.items()}.items()
     return {key: of_key - base[1] for key, of_key in others}
 
 
@@ -126,8 +121,7 @@ def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
     The share is a ratio of means over seeds. The best return is the highest of any seed and agent of the world, in the
     last 20 evaluations. Seeds are drawn again 5,000 times, the same ones in both worlds.
     """
-    panels = facts.plan.studies["when"].panels
-    parts = {key: _lead_and_gap(facts, panels[key]) for key in worlds(facts)}
+    parts = {key: _lead_and_gap(facts, panel) for key, panel in panels_of(facts, "when").items()}
     base, *others = parts
     seeds = len(parts[base][0])
     drawn = np.random.default_rng(0).integers(seeds, size=(5_000, seeds))
@@ -158,41 +152,34 @@ def _share(change: tuple[float, float, float]) -> str:
     return f"{f'**{mean}**' if change[1] > 0 or change[2] < 0 else mean} ({low} to {high})"
 
 
-def worlds(facts: Facts) -> list[str]:
-    """The panels of the study when that change one number of GridWorld, and the paper's GridWorld."""
-    return [key for key in facts.plan.studies["when"].panels if not key.startswith(("loss_", "car_"))]
-
-
 def losses(facts: Facts) -> str:
     """A line for each benchmark: ER's return, and those of other losses and draws minus ER's."""
-    panels = facts.plan.studies["when"].panels
-    return _minus_er(facts, [key for key in panels if key.startswith("loss_")], "panel", {}, {})
+    return _minus_er(facts, panels_of(facts, "when", "losses"), "panel", {}, {})
 
 
 def network_and_buffer(facts: Facts) -> str:
     """A line for figure 1c's small network, its small buffer, and both, on MountainCar: returns as in `losses`."""
-    panels = facts.plan.studies["when"].panels
-    return _minus_er(facts, [key for key in panels if key.startswith("car_")], "with n = 10", {}, {})
+    return _minus_er(facts, panels_of(facts, "when", "small_network"), "with n = 10", {}, {})
 
 
 def _minus_er(
-    facts: Facts, keys: list[str], heading: str, before: dict[str, list[str]], after: dict[str, list[str]]
+    facts: Facts, panels: dict[str, Panel], heading: str, before: dict[str, list[str]], after: dict[str, list[str]]
 ) -> str:
     """A line for each of these panels of the study when, then wins and losses; `before` and `after` add columns."""
-    means, study = facts.curves("when"), facts.plan.studies["when"]
-    curves, rows = study.panels[keys[0]].curves, []
+    means, rows = facts.curves("when"), []
+    curves = next(iter(panels.values())).curves
 
     def cell(key: str, curve: str) -> str:
         place = (key, curve, "return_less_er")
         return _difference(means.loc[place]) if place in means.index else "-"  # declared, not yet trained
 
-    for number, key in enumerate(keys):
+    for number, (key, panel) in enumerate(panels.items()):
         own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
         others = [cell(key, curve) for curve in curves if curve != "er"]
         first, last = ([cells[number] for cells in columns.values()] for columns in (before, after))
-        rows.append([study.panels[key].title, *first, own, *others, *last])
+        rows.append([panel.title, *first, own, *others, *last])
     for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
-        cells = [_won_and_lost(means, keys, curve, f"return_less_{other}") for curve in curves]
+        cells = [_won_and_lost(means, panels, curve, f"return_less_{other}") for curve in curves]
         rows.append([words, *("" for _ in before), *cells, *("" for _ in after)])
     return table([heading, *before, *(f"`{curve}`" for curve in curves), *after], rows)
 
@@ -221,7 +208,7 @@ def what_to_use(facts: Facts) -> str:
     """Returns minus ER's for each environment and n; then panels won and lost, and processor time."""
     study, baseline, swept = "what_to_use", "er", "_swept"
     means = facts.curves(study)
-    panels = benchmarks(facts)
+    panels = panels_of(facts, study)
     curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith(swept)]
 
     def counts(curve: str, other: str = baseline) -> str:
@@ -244,15 +231,14 @@ def what_to_use(facts: Facts) -> str:
     return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
 
 
-def benchmarks(facts: Facts) -> dict[str, Panel]:
-    """The panels of the study what_to_use that compare all of its agents, by key."""
-    panels = facts.plan.studies["what_to_use"].panels
-    return {key: panel for key, panel in panels.items() if not key.startswith("paid_")}
+def panels_of(facts: Facts, study: str, table: str = "") -> dict[str, Panel]:
+    """The panels of a study, by key, that a table of this name shows; by default those of its picture."""
+    return {key: panel for key, panel in facts.plan.studies[study].panels.items() if panel.table == table}
 
 
 def multiplicity(facts: Facts) -> str:
     """Panels won and lost by the agents of `what_to_use`, one by one and after Holm's correction for all panels."""
-    panels = benchmarks(facts)
+    panels = panels_of(facts, "what_to_use")
     curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith("_swept")]
     pairs = [("", "er"), ("_swept", "er_swept"), ("", "prioritized_er")]
     rows = []
@@ -263,42 +249,46 @@ def multiplicity(facts: Facts) -> str:
     return table(["won, lost", *(cell for head in heads for cell in (head, "Holm"))], rows)
 
 
+def gains(facts: Facts) -> dict[str, dict[tuple[str, int], pd.Series]]:
+    """PrioritizedER's lead over ER in per cent of the range of returns, for each seed.
+
+    By the end of the curves' keys, "" at one rate and "_swept" at swept ones, then by environment and n; n = 0 is the
+    mean over n. A panel of the table `paid`, which may have more seeds, takes the place of the picture's.
+    """
+    panels = [*panels_of(facts, "what_to_use").values(), *panels_of(facts, "what_to_use", "paid").values()]
+    found: dict[str, dict[tuple[str, int], pd.Series]] = {"": {}, "_swept": {}}
+    for panel, end in ((panel, end) for panel in panels for end in found if f"er{end}" in panel.curves):
+        run = panel.curves[f"er{end}"]
+        in_percent = 100 * lead(facts, panel, f"prioritized_er{end}", f"er{end}") / KNOWN[run.environment].span
+        found[end][run.environment, run.settings.planning_updates] = in_percent
+    for of_end in found.values():
+        for environment in dict.fromkeys(environment for environment, _ in of_end):
+            each = [gain for (of, _), gain in of_end.items() if of == environment]
+            of_end[environment, 0] = (sum(each) / len(each)).dropna()
+    return found
+
+
 def paid(facts: Facts) -> str:
-    """PrioritizedER's lead over ER in per cent of the range, at one rate and at swept ones, and its mean over n."""
-    panels = facts.plan.studies["what_to_use"].panels
-    found: dict[tuple[str, str], list[pd.Series]] = {}
+    """A line for each benchmark and n, and for the mean over n: PrioritizedER's gain at one rate and at swept ones."""
+    fixed, swept = gains(facts).values()
     rows = []
-    for key in (key for key in panels if key not in benchmarks(facts)):
-        run = panels[key].curves["er_swept"]
-        cells = []
-        for end in ("", "_swept"):
-            if f"er{end}" not in panels[key].curves:
-                cells += ["", ""]
-                continue
-            gain = lead(facts, panels[key], f"prioritized_er{end}", f"er{end}")
-            in_percent = 100 * gain / KNOWN[run.environment].span
-            found.setdefault((run.environment, end), []).append(in_percent)
-            cells += [str(len(in_percent)), _in_percent(in_percent)]
-        rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", *cells])
-    for environment in dict.fromkeys(environment for environment, _ in found):
-        cells = []
-        for end in ("", "_swept"):
-            each = found.get((environment, end), [])
-            over_n = (sum(each) / len(each)).dropna() if each else pd.Series(dtype=float)
-            cells += [str(len(over_n)), _in_percent(over_n)] if each else ["", ""]
-        rows.append([f"{labels.task(environment)}, mean over n", *cells])
+    for environment, n in fixed:
+        each = [of_end[environment, n] for of_end in (fixed, swept)]
+        cells = [cell for gain in each for cell in (str(len(gain)), gain_words(gain, is_bold=True))]
+        rows.append([f"{labels.task(environment)}, {f'n = {n}' if n else 'mean over n'}", *cells])
     return table(["panel", "seeds", "at one rate", "seeds", "at swept rates"], rows)
 
 
-def _in_percent(values: pd.Series) -> str:
-    """A mean in per cent with Student's interval; bold if the interval excludes 0."""
-    mean, half = values.mean(), half_width(values)
-    return f"{f'**{mean:+.1f}**' if abs(mean) > half else f'{mean:+.1f}'} ({mean - half:+.1f} to {mean + half:+.1f})"
+def gain_words(gain: pd.Series, is_bold: bool = False) -> str:
+    """The mean and Student's interval; with `is_bold`, bold if the interval excludes 0."""
+    mean, half = gain.mean(), half_width(gain)
+    stars = "**" if is_bold and abs(mean) > half else ""
+    return f"{stars}{mean:+.1f}{stars} ({mean - half:+.1f} to {mean + half:+.1f})"
 
 
 def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
     """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; empty without panels."""
-    panels = [panel for panel in benchmarks(facts).values() if curve in panel.curves]
+    panels = [panel for panel in panels_of(facts, "what_to_use").values() if curve in panel.curves]
     if curve == baseline or not panels:
         return []
     tests = [stats.ttest_1samp(lead(facts, panel, curve, baseline), 0.0) for panel in panels]

@@ -36,6 +36,7 @@ class Panel:
       labels: what the figure calls a curve, by its key; others have their agent's name.
       key, title: its letter, and the words above it.
       axes: `x_scale`, `y_scale` and `y_limits`, where they are declared.
+      table: the table on a page that shows it, if no picture does.
       is_drawn, is_smoothed: False where the YAML file says so.
     """
 
@@ -50,6 +51,7 @@ class Panel:
     key: str = field(default="", kw_only=True)
     title: str = field(default="", kw_only=True)
     axes: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    table: str = field(default="", kw_only=True)
     is_drawn: bool = field(default=True, kw_only=True)
     is_smoothed: bool = field(default=True, kw_only=True)
 
@@ -84,7 +86,7 @@ class Figure:
 
     def as_plain_data(self) -> dict:
         """What the panels show, with the names and the last steps of their runs; words and axes do not matter."""
-        drawn = {"labels", "key", "title", "axes", "is_drawn", "is_smoothed"}
+        drawn = {"labels", "key", "title", "axes", "table", "is_drawn", "is_smoothed"}
         return {
             key: {name: value for name, value in vars(panel).items() if name not in drawn}
             | {"curves": {curve: [run.name, run.steps] for curve, run in panel.curves.items()}}

@@ -71,10 +71,10 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
     for key, panel in content["panels"].items():
         with _at(f"{path}: panels.{key}"):
             read = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, max_steps)
-            shown = {"is_drawn": panel.get("drawn", True), "is_smoothed": panel.get("smoothed", True)}
+            shown = {"is_drawn": panel.get("drawn", "table" not in panel), "is_smoothed": panel.get("smoothed", True)}
             axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
-            panels[key] = replace(read, key=key, title=title, axes=axes, **shown)
+            panels[key] = replace(read, key=key, title=title, axes=axes, table=panel.get("table", ""), **shown)
     words = {key: content[key] for key in ("shows", "columns", "scene") if key in content}
     if "scene" in content and "a" in panels:
         raise UserError(f"{path}: panels.a is the scene's place: name the panels b, c, ..., or leave `scene` out.")
