@@ -94,8 +94,9 @@ def answer(facts: Facts) -> str:
 
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
-    means = [{key[0]: gain for key, gain in of_end.items() if not key[1]} for of_end in studies.gains(facts).values()]
-    won = [[labels.task(at) for at, gain in of_end.items() if gain.mean() > half_width(gain)] for of_end in means]
+    by_end = studies.gains(facts).values()
+    means = [{environment: gain for (environment, n), gain in of_end.items() if not n} for of_end in by_end]
+    won = [[labels.task(environment) for environment in studies.pays_on(of_end)] for of_end in by_end]
     (fixed, at_fixed), (swept, at_swept) = ((in_words(len(names)), ", ".join(names) or "none") for names in won)
     each = ", ".join(f"{labels.task(environment)} {studies.gain_words(gain)}" for environment, gain in means[1].items())
     (dyna_td, _), (uniform, _) = (
