@@ -111,7 +111,7 @@ def advice(facts: Facts) -> str:
         f"Mean gains there, in % of the range of returns (95%): {each}. "
         "A cubic loss on uniform draws, one line of code, brings "
         f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
-        "Elsewhere it loses on average. "
+        "Elsewhere no gain shows. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
         f"Uniform states, without chains, win {uniform}. "
         "After *one stored episode that reaches the goal*, Dyna-TD shows no lead over PrioritizedER on GridWorld "
