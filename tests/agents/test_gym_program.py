@@ -1,16 +1,12 @@
 """Training in Gymnasium environments: stored transitions, ends of episodes, and mistakes of environments."""
 
-import os
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
 import tensorflow as tf
-from files import files_of, sentence_of
+from files import sentence_of
 from helpers import register, run_of, stored
 
-from dyna_td import cli
 from dyna_td.programs import gym
 from dyna_td.programs.environments import EnvironmentStack
 from dyna_td.programs.gym import GymProgram
@@ -190,21 +186,3 @@ def test_after_model_stop_a_dyna_agent_is_er():
         batch, *_ = program.agent.mini_batch(tf.constant(step, tf.int64), tf.constant(0))
         assert np.isnan(batch.reward).any() == is_simulated
     assert states.max() > 0
-
-
-def test_an_environment_that_changes_the_folder_moves_no_file(tmp_path, monkeypatch):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "x.csv").write_text("another's")
-    monkeypatch.chdir(tmp_path)
-
-    class Wanderer(Counter):
-        def __init__(self):
-            super().__init__()
-            os.chdir(elsewhere)
-
-    name = register(monkeypatch, Wanderer, limit=5)
-    words = f"train --env {name} --agent er --steps 20 --warm-up-steps 10 --hidden 4 --output x.csv"
-    assert cli.main([*words.split(), "--checkpoint-every", "0"]) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"elsewhere", "x.csv", "x.json", "x.policy.npz"}
-    assert files_of(elsewhere) == {Path("x.csv"): b"another's"}

@@ -121,11 +121,7 @@ def fail(self):
         ("GridWorld-gaol0.2", "environment is 'GridWorld-gaol0.2', expected GridWorld[-goalX]"),
         ("GridWorld-rewardnoise1-goal0.2", "expected GridWorld[-goalX]"),
         ("GridWorld-goal0", "goal is 0, expected a number from 0.01 to 0.9"),
-        ("GridWorld-goal9", "goal is 9, expected"),
-        ("GridWorld-corner2", "corner is 2, expected a number from 0.1 to 1"),
         ("GridWorld-corner0.55", "its goal lies in a wall, or over the start"),
-        ("GridWorld-goal0.2-corner0.22", "its goal lies in a wall, or over the start"),
-        (f"GridWorld-rewardnoise1{'0' * 42}", "rewardnoise is 1e+42, expected a number from 0 to 1000"),
         ("GridWorld-goal0.05", "a world has one name, write GridWorld."),
         ("GridWorld-goal00.20", "a world has one name, write GridWorld-goal0.2."),
         ({"observation_space": None}, f"environment Odd-v0 declares no observation_space: {SUPPORTED}."),
@@ -143,7 +139,3 @@ def test_an_environment_that_cannot_be_used_is_one_sentence(monkeypatch, tmp_pat
     with pytest.raises(envs.UnusableEnvironment) as error:
         envs.make(name)
     assert words in str(error.value) and "\n" not in str(error.value) and str(error.value).endswith(".")
-
-
-def test_an_error_of_close_no_longer_matters(monkeypatch):
-    assert envs.has_box_actions(register(monkeypatch, Odd, close=fail)) is not None

@@ -124,13 +124,6 @@ def test_langevin_chains_are_distributed_like_the_absolute_td_error(target):
     assert abs(fit_beta(target, found) - 1.0) < 0.05
 
 
-@pytest.mark.parametrize("rule", ["algorithm_4", "released"])
-def test_the_other_rules_crowd_about_the_largest_td_errors(rule):  # claim 45
-    found = measured(rule, Bump)
-    assert total_variation(found, shares(Bump)) > 0.3
-    assert fit_beta(Bump, found) > 5.0
-
-
 class WideWave(Wave):
     """The same wave five times as wide, so that a chain's steps are small beside it."""
 

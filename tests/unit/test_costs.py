@@ -56,14 +56,6 @@ def test_a_beginning_is_expected_to_take_its_share_of_the_published_seconds(publ
     assert costs.memory_mb(QUICK, run.name, 2) == 2 * costs.memory_mb(QUICK, run.name) > 2 * 900
 
 
-def test_pauses_of_the_machine_that_measured_a_run_do_not_count(published):
-    run = QUICK.all_runs["GridWorld/dyna_td_long/n10-lr0.001"]
-    clock = [[step, max(0.0, step / 500 - 10)] for step in range(0, 50_000, 5_000)] + [[50_000, 2_000.0]]
-    write(published / f"{run.name}.json", PAPER.all_runs[run.name], 100.0, train_seconds_at=clock)
-    seconds = costs.expected(QUICK, run.name).core_seconds - costs.START
-    assert seconds == pytest.approx(100.0 * 6 / 22 * 20 / 90)  # without the pause after step 45,000
-
-
 def test_a_run_without_measurement_is_expected_to_take_what_the_dearest_like_it_took(published):
     for name, seconds, memory in (("some", 1000.0, 2000.0), ("other", 3000.0, 500.0)):
         write((published / SWEPT.name).with_name(f"{name}.json"), SWEPT, seconds, memory)
@@ -114,18 +106,6 @@ def test_minutes_left_are_right_within_a_factor_of_one_and_a_half_after_the_firs
     wrong = {now: said[now] / ((max(free) - now) / 60) for now in range(60, int(max(free)) - 30)}
     assert all(1 / 1.5 < factor < 1.5 for factor in wrong.values()), wrong
     assert forecast.share == 1 and said[int(max(free))] < 0.02
-
-
-def test_steps_of_a_checkpoint_are_not_left_and_do_not_count_for_the_speed():
-    forecast = Forecast(trainings(), cores=2)
-    whole = forecast.minutes(0.0)
-    for job in forecast.trainings.values():
-        job.done = 21_000
-    assert forecast.share == 0.7 and forecast.minutes(0.0) < 0.7 * whole
-    forecast.trainings[0].begun = 0.0
-    before = forecast.minutes(10.0)
-    forecast.note(0, 21_000, 10.0)  # resumed, no step of its own yet
-    assert forecast.minutes(10.0) == pytest.approx(before, rel=0.5) and forecast.share == 0.7
 
 
 def test_a_training_of_several_stacks_or_rates_has_the_steps_of_all_as_its_log_says():

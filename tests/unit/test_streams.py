@@ -36,15 +36,6 @@ def test_a_seed_out_of_range_is_refused():
         Streams((SEEDS,))
 
 
-@pytest.mark.parametrize(("kind", "bound"), [("uniform", ()), ("integers", (50_000,))])
-def test_the_same_key_gives_the_same_draw_inside_and_outside_a_compiled_program(kind, bound):
-    draw = getattr(Streams((3, 4)), kind)
-    compiled = tf.function(lambda step: draw(Purpose.ENVIRONMENT, (600,), *bound, step=step), jit_compile=True)
-    for step in (-1, 0, 9, 256, 50_000, STEPS - 1):
-        expected = draw(Purpose.ENVIRONMENT, (600,), *bound, step=step)
-        np.testing.assert_array_equal(compiled(tf.constant(step)), expected)
-
-
 @pytest.mark.parametrize("high", [2, 1000, 50_000])
 def test_integers_are_uniform_below_their_bound(high):
     draws = Streams((0,)).integers(Purpose.UNIFORM_BATCH, (400_000,), high).numpy()[0]
