@@ -210,3 +210,19 @@ def test_lap_gives_new_transitions_the_largest_priority_and_updated_ones_their_o
     lap.after_update(tf.constant([[3, 5]] * SEEDS), tf.constant([[0.2, -4.0]] * SEEDS), None)
     np.testing.assert_allclose(lap.priorities.priorities.numpy()[0, [3, 5]], [1.0, 4**0.4], rtol=1e-6)
     np.testing.assert_allclose(lap.largest, [4**0.4] * SEEDS, rtol=1e-6)
+
+
+def test_pals_gradient_is_the_one_that_lap_has_in_expectation():
+    lap, pal = agent_of("lap"), agent_of("pal")
+    for agent in (lap, pal):
+        agent.learner.optimizer = PlainSteps(agent.learner.q.parameters)
+    everything = stored(lap)
+    delta = lap.learner.td_error(everything)  # the two learners have the same weights
+    assert (tf.abs(delta) < 1).numpy().any() and (tf.abs(delta) > 1).numpy().any()
+    priority = lap.priority(delta, everything).numpy()
+    probability = priority / priority.sum(axis=1, keepdims=True)
+    # The mean over all N transitions with the weights N P(i) is the expectation over draws with P(i).
+    lap.learner.update(everything, tf.constant(priority.shape[1] * probability), lap.loss)
+    pal.learner.update(everything, tf.ones([]), pal.loss)
+    for one, other in zip(lap.learner.optimizer.kept, pal.learner.optimizer.kept, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)

@@ -12,6 +12,7 @@ from helpers import observe, random_transitions, run_of, untrained
 from scipy import stats
 
 from dyna_td.errors import UserError
+from dyna_td.plan.plans import make_settings
 from dyna_td.programs.program import make_program
 from dyna_td.publishing.warm_up_goals import SEEDS, warm_up_goals
 from dyna_td.records.files import ROOT
@@ -93,17 +94,15 @@ def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts
     assert outputs == [4, 3]  # s' - s, r and, for the blind agent, P(terminal)
 
 
-@pytest.mark.parametrize(
-    ("environment", "settings"),
-    [
-        ("CartPole-v1", {"warm_up_goal": "shown"}),  # it has no goal
+def test_what_cannot_be_shown_learned_or_held_is_refused():
+    for environment, settings in (
+        ("CartPole-v1", {"warm_up_goal": "shown"}),
         ("GridWorld", {"termination": "learned"}),
-        ("GridWorld", {"warm_up_goal": "hidden", "buffer_capacity": 4999}),  # it cannot hold the warm-up
-    ],
-)
-def test_what_cannot_be_shown_learned_or_held_is_refused(environment, settings):
-    with pytest.raises(UserError):
-        make_program(run_of(environment, "dyna_td_warm_up", **settings))
+    ):
+        with pytest.raises(UserError):
+            make_program(run_of(environment, "dyna_td_warm_up", **settings))
+    with pytest.raises(UserError, match="hold the whole warm-up"):
+        make_settings("GridWorld", "er_warm_up", {"warm_up_goal": "hidden", "buffer_capacity": 4999})
 
 
 def test_the_example_agents_warm_up_ends_with_the_demonstration_and_is_random_before():

@@ -233,13 +233,6 @@ def test_what_one_test_can_settle_is_corrected_and_what_needs_all_is_not():
         assert (first.verdict == "undecided") == (factor == 10)
 
 
-def test_a_test_beside_is_judged_alone_and_changes_nothing():
-    (a, b), read = in_memory(BASE + LEAD, BASE)
-    beside = compare(b, a, beside=True)
-    verdict, outcomes = judged([compare(a, b), *[beside] * 9], read)
-    assert verdict == "supported" and {outcome.verdict for outcome in outcomes[1:]} == {"contradicted"}
-
-
 def test_a_seed_that_diverged_is_left_out_and_named():
     (a, b), read = in_memory([3.0, np.nan, 3.1, 3.3, 2.9, 3.2], [1.0, 1.0, 1.1, 0.9, 1.0, 1.2])
     (found,) = outcomes_of([compare(a, b)], read)
