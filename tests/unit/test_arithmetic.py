@@ -1,5 +1,6 @@
 """The arithmetic of a process is the project's, whatever its user asked for, or its results say so."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -28,6 +29,7 @@ print(arithmetic.name())
 """
 
 
+@functools.cache
 def process(text, **variables):
     """What a fresh Python prints on standard output and standard error."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(CHOOSING)}

@@ -1,8 +1,5 @@
 """A checkpoint is whole or absent, and belongs to one training."""
 
-import os
-import time
-
 import numpy as np
 import pytest
 
@@ -48,17 +45,3 @@ def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(path, caps
     path.write_bytes(damage(path.read_bytes()))
     assert Checkpoint(path, {**IDENTITY, **change}).load() is None
     assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training restarts.\n"
-
-
-@pytest.mark.parametrize(("writing", "pause"), [(0.1, 60.0), (2.0, 200.0), (30.0, 600.0)])
-def test_the_next_one_is_due_after_the_interval_or_later_if_writing_takes_long(path, monkeypatch, writing, pause):
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(os, "fsync", lambda handle: now.__setitem__(0, now[0] + writing))
-    checkpoint = Checkpoint(path, IDENTITY, interval=60.0)
-    checkpoint.save({}, {})  # the pause makes writing 1% of the time, but is at most ten minutes
-    dues = []
-    for passed in (pause - 1.0, 1.0):
-        now[0] += passed
-        dues.append(checkpoint.is_due)
-    assert dues == [False, True]
