@@ -60,7 +60,6 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("[1.0e-3, 1.0e-4]", "[1.0e-3, .inf]", ["panels.c", "learning_rate is '.inf'", "number"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3]", ["learning_rate is [0.001]", "one number"]),
         ("      er:", "      ../../er:", ["panels.c.curves", "'../../er'", "small letters"]),
-        ("hidden: [16, 16]", "hidden: 16", ["panels.c", "hidden is 16", "[32, 32]"]),
         ("      warm_up_steps: 100", "      warmup_steps: 100", ["smoke.control.settings: unknown setting"]),
         ("langevin\n      moment: late", "langevin\n      moment: early", ["panels.b: states of source"]),
     ],

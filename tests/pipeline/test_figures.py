@@ -251,8 +251,6 @@ def test_the_supervised_task_is_drawn_by_its_own_metric_and_a_training_under_way
     [
         (["--metric", "retrun", "--output", "x.png"], "did you mean 'return'?"),
         (["--output", "x.jpg"], "--output is 'x.jpg', expected a name that ends in .png."),
-        (["--output", "x.png", "--window", "0"], "--window is 0, expected at least 1."),
-        (["none.csv", "--output", "x.png"], "cannot read none."),
         (["foreign.csv", "--output", "x.png"], "cannot read foreign."),
         ([".", "--output", "x.png"], ". is no CSV: name one that"),
     ],

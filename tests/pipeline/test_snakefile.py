@@ -69,7 +69,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     assert "Traceback" not in refused.stderr
 
 
-@pytest.mark.parametrize("place", ["results", "results/quick", "results/quick/runs", "results/quick/figure_8"])
+@pytest.mark.parametrize("place", ["results/quick/runs", "results/quick/figure_8"])
 def test_a_file_in_the_place_of_a_folder_of_results_is_refused(tmp_path, place):
     plan = load_plan("quick")
     snakefile.require_folders(tmp_path / "results", plan)

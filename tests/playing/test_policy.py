@@ -94,7 +94,6 @@ def test_every_environment_is_played_without_tensorflow(random_policy, tmp_path)
         (["none.npz"], "there is no none.npz"),
         (["cut.npz"], "cut.npz is damaged or no policy file"),
         (["GridWorld.policy.npz", "--seed", "1"], "--seed is 1, but GridWorld.policy.npz has the seeds 0, 4"),
-        (["GridWorld.policy.npz", "--epsilon", "2"], "expected a number from 0 to 1"),
         (["GridWorld.policy.npz", "--video", "x.avi"], "ends in .gif or .mp4"),
         (["GridWorld.policy.npz", "--explain", "x.png"], "--explain shows Dyna agents on GridWorld"),
     ],

@@ -55,9 +55,7 @@ def test_the_region_of_a_claim(tmp_path, content, region):
         (claim([measured(plus=["l2:return"])]), ["unknown metric of l2 on sin 'return'"]),
         (claim([measured(panels=["figure_8/a"])], figures=[8]), ["figure_8/a is a closed form", "use `compute`"]),
         (claim([measured(expect="not_less")]), ["`not_less` needs a margin"]),
-        (claim([measured(above=0.1)]), ["claims.0.tests.0", "why"]),
         (claim([measured(expect="more_often", margin=1, why="w", plus=["l2", "l2"])]), ["`more_often` compares two"]),
-        (claim([measured(label="x")]), ["a test needs either panels, or a label"]),
         (claim([{"compute": "theorem_3"}]), ["unknown identity 'theorem_3'", "did you mean 'theorem_2'?"]),
     ],
 )
