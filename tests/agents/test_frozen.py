@@ -167,7 +167,7 @@ def test_exponents_and_distances_by_hand():
 
 
 def test_what_theorem_3_says_is_summed_up_over_states():
-    # The states of test_densities.py: the left side is 1/4 in both, the right 0.4375 and 0.875, max(p, p^) 1/2 and 3/4.
+    # The states of test_theorems.py: the left side is 1/4 in both, the right 0.4375 and 0.875, max(p, p^) 1/2 and 3/4.
     metrics = bound_metrics(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]]), np.array([[0.1, 0.2]]), largest_value=10.0)
     expected = {"left": 0.25, "right": 0.65625, "ratio": 2.625, "slack": 1 - 0.25 / 0.4375, "trivial": 0.5}
     expected |= {"model_error": 0.15}

@@ -1,4 +1,4 @@
-"""States of long chains of the three rules, for a known |delta| on a box (Section 4.1, claim 45)."""
+"""Chains for a known |delta| (Section 4.1, claim 45): the rules on a box, and in one dimension at zeros and jumps."""
 
 from types import SimpleNamespace
 
@@ -7,10 +7,14 @@ import pytest
 import tensorflow as tf
 from dyna_td.envs.spaces import Space
 
+from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.search import rules
 from dyna_td.search.chain import SearchControl
 from dyna_td.settings import DynaSettings
+from dyna_td.theory import zero_crossing
 from dyna_td.theory.densities import fitted_exponent, total_variation
+from dyna_td.theory.zero_crossing import CROSSING, JUMPING, RIPPLED
 
 CHAINS = 200
 
@@ -119,3 +123,31 @@ def test_the_constants_of_algorithm_4_give_the_twentieth_power_of_the_td_error()
     # The exponent is 2 alpha / sigma^2 (Section 4.1, footnote) with alpha = 0.1 and sigma^2 = 0.01.
     states = chain_states("algorithm_4", Wave, m=2000, chain_steps=4000, fills=2)  # each fill starts a new chain
     assert_distributed(Wave, states[:, :, 500:], beta=20.0, tolerance=1.0)
+
+
+def test_its_constants_are_those_of_the_agents():
+    assert (DynaTD.smoothing, rules.LANGEVIN_STEP) == (zero_crossing.SMOOTHING, zero_crossing.LANGEVIN_STEP)
+
+
+@pytest.mark.parametrize("error", [CROSSING, JUMPING, RIPPLED])
+def test_the_slope_is_that_of_h(error):
+    x = np.array([0.05, 0.2, 0.4, 0.6, 0.9])
+    assert error.slope(x) == pytest.approx((error.h(x + 1e-6) - error.h(x - 1e-6)) / 2e-6, rel=1e-4)
+    assert error.target().sum() == pytest.approx(1.0)
+
+
+def test_the_smaller_the_steps_the_fewer_chains_cross_in_the_same_time():
+    chains = {a: zero_crossing.langevin(CROSSING, a) for a in (1e-3, 1e-5)}
+    large, small = (zero_crossing.share_across(chain, round(0.04 / a), 2000) for a, chain in chains.items())
+    assert 0.0 < small < 0.75 * large
+
+
+def test_langevin_chains_do_not_see_jumps_at_any_step_size_and_adjusted_ones_do():
+    def exponent(rule, error, a=1e-3):
+        return fitted_exponent(zero_crossing.visits(rule(error, a), 4000, 256)[None], error.target()[None])[0]
+
+    assert exponent(zero_crossing.langevin, JUMPING, 1e-4) == pytest.approx(0.0, abs=0.2)
+    assert exponent(zero_crossing.langevin, RIPPLED) < 0.5 < 0.8 < exponent(zero_crossing.langevin, RIPPLED, 1e-4)
+    assert exponent(zero_crossing.langevin, JUMPING) == pytest.approx(0.0, abs=0.2)
+    assert exponent(zero_crossing.metropolis_adjusted, JUMPING) == pytest.approx(1.0, abs=0.1)
+    assert exponent(zero_crossing.langevin, CROSSING) == pytest.approx(1.0, abs=0.3)  # they see a single zero
