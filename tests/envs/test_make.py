@@ -1,7 +1,6 @@
 """The environments as this project makes them: time limits, spaces, and mistakes in one sentence."""
 
 import itertools
-import subprocess
 import sys
 import warnings
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from dyna_td.envs.spaces import GymSpace
+from files import python
 from gymnasium.utils.env_checker import check_env
 from helpers import register
 
@@ -24,8 +24,7 @@ def test_importing_the_environments_imports_neither_tensorflow_nor_the_rest_of_t
         "import sys, dyna_td.envs; found = {name for name in sys.modules if name.startswith('dyna_td.')};"
         "sys.exit('tensorflow' in sys.modules or found != {'dyna_td.envs', 'dyna_td.envs.grid_world'})"
     )
-    path = [entry for entry in sys.path if entry]
-    assert subprocess.run([sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"]).returncode == 0
+    assert python("-c", f"import sys; sys.path[:] = {sys.path!r}; {code}").returncode == 0
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
