@@ -5,18 +5,18 @@ The thorough tier compares every environment with every kind of agent (benchmark
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import bits
 import numpy as np
 import pandas as pd
 import pytest
+from files import python
 from helpers import run_of
 
 from dyna_td.programs.program import make_program
 from dyna_td.programs.stacks import MAX_STACK, stacks_of
+from dyna_td.records.files import IMPORTS
 from dyna_td.records.metrics import diverged_seeds
 
 QUICK = ["sin:prioritized_l2", "GridWorld:dyna_td:model=learned,search_control=langevin", "Hopper-v4:prioritized_er"]
@@ -41,10 +41,7 @@ def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_
     # A new process, because one that has compiled many hundreds of programs may crash in the compiler.
     cases = [case for case in bits.CASES if case.partition(":")[0] == environment]
     command = ["stacks", *cases] if cases else ["compare", str(bits.DIGESTS)]
-    paths = {"PYTHONPATH": os.pathsep.join(sys.path), "ONEDNN_VERBOSE": "1"}
-    done = subprocess.run(
-        [sys.executable, bits.__file__, *command], env=os.environ | paths, capture_output=True, text=True
-    )
+    done = python(bits.__file__, *command, env=os.environ | IMPORTS | {"ONEDNN_VERBOSE": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(": equal") == len(cases or json.loads(bits.DIGESTS.read_text()))
     assert ",exec," not in done.stdout
