@@ -139,15 +139,3 @@ def test_a_moving_target_is_differentiated_and_a_constant_one_is_not():
     state = STATES * [0.5, 0.01]
     np.testing.assert_array_equal(gradient_of(moving, state), gradient_of(langevin, state))
     assert (gradient_of(moving, state) != gradient_of(constant, state)).any()
-
-
-def test_with_goals_a_chain_goes_on_from_a_terminal_state_that_is_queued():
-    holds_goals, restarts = [], []
-    for queue_goals in (False, True):
-        agent = agent_of("dyna_td", queue_goals=queue_goals)
-        agent.start = lambda step, i: tf.fill([SEEDS, 2], 0.97)
-        agent.search(STEP, tf.constant(30))
-        holds_goals.append(any((states >= 0.95).all(axis=1).any() for states in queued(agent)))
-        restarts.append(agent.search_control.counters["chain_restarts"].numpy())
-    assert holds_goals == [False, True]
-    assert (restarts[0] >= restarts[1]).all() and restarts[0].sum() > restarts[1].sum()

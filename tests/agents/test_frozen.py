@@ -60,6 +60,7 @@ def measured():
     return probe_of(two_seeds()).measure(STEP)
 
 
+@pytest.mark.thorough
 def test_everything_is_measured_of_every_seed(fewer_kinds):
     metrics, states = measured()
     left_out = ("langevin_constant_y", "small_steps")

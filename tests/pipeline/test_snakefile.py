@@ -94,17 +94,6 @@ def test_each_start_of_a_machine_has_a_folder_of_programs_and_a_persons_flags_st
     assert flags("--tf_xla_clustering_debug").startswith(f"--tf_xla_clustering_debug {option}{folder}/")
 
 
-def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
-    for place, days in (("now", 1), ("then", 8)):
-        program = tmp_path / place / "program.pb"
-        program.parent.mkdir()
-        program.touch()
-        os.utime(program, (time.time() - days * 24 * 3600,) * 2)
-    snakefile.remove_old_programs(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["now"]
-    snakefile.remove_old_programs(tmp_path / "nothing")
-
-
 @pytest.mark.slow(10)
 def test_in_a_folder_with_odd_signs_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_its_command(tmp_path):
     clone = tmp_path / "a {clone}"
