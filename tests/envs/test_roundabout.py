@@ -85,3 +85,12 @@ def test_bad_input_is_refused_in_one_sentence():
         Roundabout("human")
     with pytest.raises(ValueError, match="Roundabout has no options at reset"):
         environment.reset(options={"config": {"duration": 5}})
+
+
+def test_leaving_the_road_is_paid_like_staying_on_it():
+    environment = Roundabout()
+    environment.reset(seed=0)
+    environment.vehicle.position[:] = 60, 60
+    environment.road.locate_vehicles()
+    assert environment.step(1)[1] == pytest.approx((0.4 / 3 + 1.05) / 1.25, abs=1e-12)
+    assert not environment.vehicle.on_road

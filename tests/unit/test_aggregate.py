@@ -123,6 +123,12 @@ def test_a_panel_of_states_shows_those_of_its_source_and_moment():
     assert [" ".join(map(str, row)) for row in shown.to_numpy()] == rows
 
 
+def test_a_closed_form_is_exact():
+    curves = curves_of(Panel("gap_function", {}, "figure_7a"), None)
+    np.testing.assert_allclose(curves["mean"], np.log(1 / curves["step"]) - 1 / curves["step"])
+    assert (curves["standard_error"] == 0).all() and (curves["low95"] == curves["high95"]).all()
+
+
 def test_crashes_are_compared_at_equal_driving_steps_by_hand():
     # Seed 0 drives 11, 3 (crash), 11 steps; seed 1 drives 2 (crash), 2 (crash), 11: the shortest drive is 15 steps.
     values = {"episode_length": ((11, 3, 11), (2, 2, 11)), "crashed": ((0, 1, 0), (1, 1, 0))}
