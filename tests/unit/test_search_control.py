@@ -297,17 +297,6 @@ def test_a_fill_is_the_inner_loop_of_algorithm_4_for_each_seed(rule, factors):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_fill_of_no_steps_finds_nothing_and_changes_nothing(rule):
-    subject = filler(rule)
-    subject.run([0])
-    before = [variable.numpy() for variable in subject.control.variables]
-    states, count = subject.fill(tf.constant(1), tf.constant(0), tf.constant(AS_IT_IS, tf.float32))
-    assert not states.numpy().any() and not count.numpy().any()
-    for variable, value in zip(subject.control.variables, before, strict=True):
-        np.testing.assert_array_equal(variable, value)
-
-
-@pytest.mark.parametrize("rule", RULES)
 def test_a_gradient_near_overflow_brings_no_state_outside_the_space(rule):
     states, counts, _ = filler(rule).run(range(4), factors=1e38 * AS_IT_IS)
     for found, count in zip(states.reshape(-1, M, 2), counts.ravel(), strict=True):
