@@ -79,17 +79,14 @@ def test_a_file_in_the_place_of_a_folder_of_results_is_refused(tmp_path, place):
 
 def test_each_start_of_a_machine_has_a_folder_of_programs_and_a_persons_flags_stay(tmp_path, monkeypatch):
     monkeypatch.delenv("XLA_FLAGS", raising=False)
-    option, folder, boot = "--tf_xla_persistent_cache_directory=", tmp_path / "programs", tmp_path / "boot_id"
-
-    def flags(given, boot_id="first"):
-        monkeypatch.setenv("TF_XLA_FLAGS", given)
+    option, boot, found = "--tf_xla_persistent_cache_directory=", tmp_path / "boot_id", []
+    for boot_id, given in (("1", ""), ("2", ""), ("1", "--tf_xla_clustering_debug"), ("1", f"{option}/my/own")):
         boot.write_text(boot_id)
-        return snakefile.xla_flags(folder, boot)
-
-    here = flags("")
-    assert here.startswith(f"{option}{folder}/") and flags("", "second") != here == flags(f"{option}{folder}/elsewhere")
-    assert flags(f"{option}/my/own") == f"{option}/my/own"
-    assert flags("--tf_xla_clustering_debug").startswith(f"--tf_xla_clustering_debug {option}{folder}/")
+        monkeypatch.setenv("TF_XLA_FLAGS", given)
+        found.append(snakefile.xla_flags(tmp_path / "programs", boot))
+    first, second, debugging, own = found
+    assert first.startswith(f"{option}{tmp_path}/programs/") and second != first
+    assert (debugging, own) == (f"--tf_xla_clustering_debug {first}", f"{option}/my/own")
 
 
 @pytest.mark.slow(10)

@@ -83,7 +83,7 @@ FALSE = {
     47: {"*:bound_slack": -0.5},
 }
 COMPUTED = (1, 3, 4, 5, 7)
-STEPS, SEEDS, FEW = 12, 12, 2
+STEPS, SEEDS, FEW = 8, 12, 2
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +305,7 @@ def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(s
     assert list(rows.loc[[(43, "claim")], "evidence"]) == ["no"]
     assert list(rows.loc[[(1, "test")], "evidence"]) == ["yes"]
     assert set(rows.loc[[(43, "test")], "sources"]) == {"current"}
-    assert list(rows.loc[[(43, "test")], "window"]) == ["auc 2..12"]
+    assert list(rows.loc[[(43, "test")], "window"]) == ["auc 2..8"]
     assert list(rows.loc[[(43, "beside")], "verdict"]) == ["contradicted"]
     assert list(rows.loc[[(44, "claim")], "verdict"]) == ["not run"]
     assert [line.split()[:2] for line in lines(verdicts)] == [["1", "supported"], ["43", "supported"]]
