@@ -28,6 +28,7 @@ WORLDS = [BASE, *LARGER_OR_NEARER, *NOISY, f"{BASE}-net8x8", f"{BASE}-buffer5000
 WORLDS += [f"{GRID}/{{}}/n{n}-lr0.001" for n in (1, 5, 30)]
 BENCHMARKS = [f"{environment}/{{}}/n{n}-lr0.001" for environment in RANGES for n in (5, 10)]
 OTHERS = [world for world in BENCHMARKS if not world.startswith(GRID)]
+IN_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 SETTINGS_1C = "n10-lrselected-net16x16-buffer10000"
 FROZEN = "GridWorld/dyna_td_frozen/n10-lr0.001-probesteps500000-probelong_chains"
 HOPPER = {agent: f"Hopper-v4/{agent}/n5-lr0.001" for agent in ("er", "prioritized_er")}
@@ -114,11 +115,11 @@ def small_network():
 def corrected():
     """In how many worlds the cubic loss leads ER, and PrioritizedER the cubic loss, after Holm's correction."""
     rest = holm([minus(world, "prioritized_er", "cubic_dqn") for world in WORLDS])[0]
-    return holm([minus(world, "cubic_dqn") for world in WORLDS])[0], ("no", "one", "two", "three")[rest]
+    return holm([minus(world, "cubic_dqn") for world in WORLDS])[0], IN_WORDS[rest]
 
 
 def corrected_losses(agent):
-    return ("four", "five", "six", "seven")[holm([minus(world, agent) for world in BENCHMARKS])[1] - 4]
+    return IN_WORDS[holm([minus(world, agent) for world in BENCHMARKS])[1]]
 
 
 def lead_of_nearer_goals():
@@ -176,7 +177,7 @@ def won(claim):
     """In how many panels a claim is supported by both intervals."""
     tests = pd.read_csv(REFERENCE / "claims.csv").query(f"claim == {claim} and plus == plus")
     disputed = tests["note"].str.contains("says otherwise", na=False)
-    return ("six", "seven", "eight", "nine", "ten")[((tests["verdict"] == "supported") & ~disputed).sum() - 6]
+    return IN_WORDS[((tests["verdict"] == "supported") & ~disputed).sum()]
 
 
 def lead_of_two_seeds():

@@ -169,7 +169,7 @@ def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
     ((claim, other),) = load(tmp_path, content, PAPER).values()
     assert {test.first_seed for test in claim.tests} == {50}  # figure 9 shows 50 seeds of 1,000
     first = {test.label: test.first_seed for test in other.tests if test.first_seed}
-    assert first == {"figure_4/c": 20, "figure_4/e": 20}
+    assert first == {"figure_4/a": 20, "figure_4/c": 20, "figure_4/e": 20}
 
     def level(run, seed):  # with noise the error is larger from seed 50 on, and smaller before
         noise = 1 if run.settings.noise == 0.5 else -1
