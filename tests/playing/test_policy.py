@@ -114,7 +114,8 @@ def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(random_po
     assert "CartPole-v1: the first episode, repeated, gave other numbers" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("agent", ["dyna_td", pytest.param("dyna_frequency", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("agent", ["dyna_td", "dyna_frequency"])
 def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(agent, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     looks, draw = [], pictures.picture
