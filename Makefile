@@ -44,7 +44,7 @@ install:
 
 test:  ## run the tests, on two cores
 test-thorough:  ##! run the longer variants and the slow tests, too
-test-thorough: ALSO := --thorough
+test-thorough: ALSO := -m ''
 test test-thorough: setup
 	@# Two processes, because one that has compiled many hundreds of programs may crash in the compiler.
 	$(BIN)/python -m pytest --numprocesses 2 $(ALSO) tests/agents

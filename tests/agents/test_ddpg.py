@@ -110,16 +110,6 @@ def test_behaviour_is_the_policy_with_noise_that_decays_and_is_driven():
     assert innovations.std() == pytest.approx(0.2, rel=0.05) and abs(innovations.mean()) < 0.015
 
 
-def test_warming_up_is_uniform_and_leaves_the_noise_alone():
-    learner = learner_of()
-    explore = xla_function(learner.explore)
-    state, yes = tf.zeros([SEEDS, D]), tf.constant(True)
-    actions = np.stack([explore(state, tf.constant(step, tf.int64), yes) for step in range(1000)])
-    assert not learner.noise.numpy().any()
-    assert abs(actions.mean()) < 0.05 and np.abs(actions).max() <= 1
-    np.testing.assert_allclose(np.quantile(actions, [0.25, 0.75]), [-0.5, 0.5], atol=0.06)
-
-
 def test_simulated_actions_go_on_from_the_behaviours_noise_each_for_itself():
     learner = learner_of()
     learner.noise.assign(np.full((SEEDS, A), 0.4))

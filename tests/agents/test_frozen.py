@@ -49,32 +49,19 @@ def two_seeds():
     return program_of((4, 9))
 
 
-@pytest.fixture
-def fewer_kinds(monkeypatch):
-    """Drops the two variants of `langevin`, to save their compilation."""
+@pytest.mark.thorough
+def test_everything_is_measured_of_every_seed_whatever_its_neighbours(monkeypatch):
+    # Without the two variants of `langevin`, to save their compilation.
     monkeypatch.setattr(FrozenQ, "kinds", {kind: frozen_q.KINDS[kind] for kind in FROZEN_SOURCES if kind != "ideal"})
-
-
-@functools.cache
-def measured():
-    return probe_of(two_seeds()).measure(STEP)
-
-
-def test_everything_is_measured_of_every_seed(fewer_kinds):
-    metrics, states = measured()
-    left_out = ("langevin_constant_y", "small_steps")
-    assert set(metrics) == {name for name in FROZEN_METRICS if not name.endswith((*left_out, *OF_LONG_CHAINS))}
+    metrics, states = probe_of(two_seeds()).measure(STEP)
+    left_out = ("langevin_constant_y", "small_steps", *OF_LONG_CHAINS)
+    assert set(metrics) == {name for name in FROZEN_METRICS if not name.endswith(left_out)}
     assert set(states) == set(FROZEN_SOURCES)
     assert all(value.shape == (2,) and np.isfinite(value).all() for value in metrics.values())
     for drawn in states.values():
         assert drawn.shape == (2, 2000, 2) and (drawn.numpy() >= 0).all() and (drawn.numpy() <= 1).all()
     for name in ("beta_langevin", "beta_released", "cosine_uniform", "bound_left"):
         assert metrics[name][0] != metrics[name][1]
-
-
-@pytest.mark.thorough
-def test_the_numbers_of_a_seed_do_not_depend_on_its_neighbours(fewer_kinds):
-    metrics, states = measured()
     among_three, shown = probe_of(program_of((3, 4, 5))).measure(STEP)
     for name, value in among_three.items():
         if name.startswith(("beta", "variation")):
@@ -167,7 +154,7 @@ def test_exponents_and_distances_by_hand():
 
 
 def test_what_theorem_3_says_is_summed_up_over_states():
-    # The states of test_densities.py: the left side is 1/4 in both, the right 0.4375 and 0.875, max(p, p^) 1/2 and 3/4.
+    # The states of test_theorems.py: the left side is 1/4 in both, the right 0.4375 and 0.875, max(p, p^) 1/2 and 3/4.
     metrics = bound_metrics(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]]), np.array([[0.1, 0.2]]), largest_value=10.0)
     expected = {"left": 0.25, "right": 0.65625, "ratio": 2.625, "slack": 1 - 0.25 / 0.4375, "trivial": 0.5}
     expected |= {"model_error": 0.15}

@@ -22,15 +22,6 @@ class Pure(gymnasium.Env):
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = gymnasium.spaces.Discrete(3)
     resets = steps = 0
-    opened, most_open = 0, 0  # numbers of copies, kept by the class that a test registers
-
-    def __init__(self):
-        kind = type(self)
-        kind.opened += 1
-        kind.most_open = max(kind.most_open, kind.opened)
-
-    def close(self):
-        type(self).opened -= 1
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -115,14 +106,3 @@ def test_an_impure_environment_is_remarked_and_never_resumed(monkeypatch):
     assert program.remarks() == dict.fromkeys((0, 1), impurity(program.environments.name, 0))
     with pytest.raises(CannotResume, match="after two resets with one seed"):
         program.resume(program.snapshot())
-
-
-def test_a_single_seed_opens_no_environment_for_its_companion_and_closes_all(monkeypatch):
-    name = register(monkeypatch, Pure, 6)
-    kind = gymnasium.spec(name).entry_point
-    alone = execute(run_of(name, "er", (0,), 60, 20, **SMALL))
-    assert kind.opened == 0 and kind.most_open == 2  # one to train in, one to evaluate in
-    pair = execute(run_of(name, "er", (0, 5), 60, 20, **SMALL))
-    theirs = pair.records[pair.records["seed"] == 0].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone.records, theirs, check_exact=True)
-    np.testing.assert_equal(alone.weights, {name: both[:1] for name, both in pair.weights.items()})

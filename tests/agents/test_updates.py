@@ -193,15 +193,15 @@ def test_laber_draws_in_proportion_to_the_current_td_errors_of_a_larger_uniform_
 
 
 def test_lap_and_pal_have_their_losses_priorities_and_weights_by_hand():
-    lap, pal = cached("lap"), cached("pal")
+    lap, pal, huber = cached("lap"), cached("pal"), cached("huber_dqn")
     errors = tf.constant([[0.5, -1.0, 2.0, -4.0]])
-    np.testing.assert_allclose(lap.loss(errors), [[0.125, 0.5, 1.5, 3.5]])
+    for agent in (lap, huber):
+        np.testing.assert_allclose(agent.loss(errors), [[0.125, 0.5, 1.5, 3.5]])
     np.testing.assert_allclose(lap.priority(errors, None), [[1.0, 1.0, 2**0.4, 4**0.4]], rtol=1e-6)
     mean = (1 + 1 + 2**0.4 + 4**0.4) / 4
     expected = np.array([[0.125, 0.5, 2**1.4 / 1.4, 4**1.4 / 1.4]]) / mean
     np.testing.assert_allclose(pal.loss(errors), expected, rtol=1e-6)
-    for agent in (lap, pal):
-        assert agent.draw(STEP, FIRST)[1] == 1.0
+    assert lap.draw(STEP, FIRST)[1] == pal.draw(STEP, FIRST)[1] == huber.draw(STEP, FIRST)[1] == 1.0
 
 
 def test_lap_gives_new_transitions_the_largest_priority_and_updated_ones_their_own():

@@ -1,7 +1,6 @@
 """The environments as this project makes them: time limits, spaces, and mistakes in one sentence."""
 
 import itertools
-import subprocess
 import sys
 import warnings
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from dyna_td.envs.spaces import GymSpace
+from files import python
 from gymnasium.utils.env_checker import check_env
 from helpers import register
 
@@ -24,8 +24,7 @@ def test_importing_the_environments_imports_neither_tensorflow_nor_the_rest_of_t
         "import sys, dyna_td.envs; found = {name for name in sys.modules if name.startswith('dyna_td.')};"
         "sys.exit('tensorflow' in sys.modules or found != {'dyna_td.envs', 'dyna_td.envs.grid_world'})"
     )
-    path = [entry for entry in sys.path if entry]
-    assert subprocess.run([sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"]).returncode == 0
+    assert python("-c", f"import sys; sys.path[:] = {sys.path!r}; {code}").returncode == 0
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
@@ -117,21 +116,13 @@ def fail(self):
         ("quits_at_import:X-v0", "cannot import quits_at_import: SystemExit 0."),
         ("../../x", "expected a Gymnasium id"),
         ("Hoper-v4", "did you mean 'Hopper-v4'"),
-        (7, "expected a Gymnasium id or module:id"),
         ("GridWorld-gaol0.2", "environment is 'GridWorld-gaol0.2', expected GridWorld[-goalX]"),
-        ("GridWorld-rewardnoise1-goal0.2", "expected GridWorld[-goalX]"),
         ("GridWorld-goal0", "goal is 0, expected a number from 0.01 to 0.9"),
-        ("GridWorld-goal9", "goal is 9, expected"),
-        ("GridWorld-corner2", "corner is 2, expected a number from 0.1 to 1"),
         ("GridWorld-corner0.55", "its goal lies in a wall, or over the start"),
-        ("GridWorld-goal0.2-corner0.22", "its goal lies in a wall, or over the start"),
-        (f"GridWorld-rewardnoise1{'0' * 42}", "rewardnoise is 1e+42, expected a number from 0 to 1000"),
         ("GridWorld-goal0.05", "a world has one name, write GridWorld."),
-        ("GridWorld-goal00.20", "a world has one name, write GridWorld-goal0.2."),
         ({"observation_space": None}, f"environment Odd-v0 declares no observation_space: {SUPPORTED}."),
         ({"observation_space": gymnasium.spaces.Box(-1, 1, (0,))}, "has an observation_space of shape (0,), without"),
         ({"observation_space": gymnasium.spaces.Discrete(3)}, f"has Discrete observations: {SUPPORTED}."),
-        ({"action_space": gymnasium.spaces.MultiDiscrete([2, 2])}, f"has MultiDiscrete actions: {SUPPORTED}."),
         ({"action_space": gymnasium.spaces.Box(-np.inf, np.inf, (2,))}, "has actions in Box(-inf, inf, (2,), float32)"),
         ({"__init__": fail}, "environment Odd-v0 cannot be made: no licence."),
     ],
@@ -143,7 +134,3 @@ def test_an_environment_that_cannot_be_used_is_one_sentence(monkeypatch, tmp_pat
     with pytest.raises(envs.UnusableEnvironment) as error:
         envs.make(name)
     assert words in str(error.value) and "\n" not in str(error.value) and str(error.value).endswith(".")
-
-
-def test_an_error_of_close_no_longer_matters(monkeypatch):
-    assert envs.has_box_actions(register(monkeypatch, Odd, close=fail)) is not None

@@ -76,26 +76,22 @@ def finish():
         rng = np.random.default_rng(zlib.crc32(run.name.encode()))
         steps = sorted({0, run.steps // 2, *run.moments.values()})
         metrics = sorted({panel.metric for panel in panels if run in panel.curves.values()})
-        rows = pd.MultiIndex.from_product([run.seeds, steps, metrics], names=["seed", "step", "metric"])
-        records = rows.to_frame(index=False).assign(value=rng.normal(size=len(rows)).astype(np.float32).astype(float))
+        records = files.rows_of(lambda *_: 0.0, seed=run.seeds, step=steps, metric=metrics)
+        records["value"] = rng.normal(size=len(records)).astype(np.float32).astype(float)
         details = COST | {"run": run.name, "diverged_seeds": {"1": 500}, "date": "2026-01-02"}
-        trained = run
+        trained, states = run, None
         if run.sweep:
             seeds = plan.selection_runs(run)[0].seeds
-            of_sweep = pd.MultiIndex.from_product(
-                [run.sweep, seeds, [0], ["test_rmse", "return"]], names=["learning_rate", "seed", "step", "metric"]
-            ).to_frame(index=False)
-            sweep = of_sweep.assign(value=of_sweep["learning_rate"])
+            keys = {"learning_rate": run.sweep, "seed": seeds, "step": [0], "metric": ["test_rmse", "return"]}
+            sweep = files.rows_of(lambda rate, *_: rate, **keys)
             choice = select_learning_rate(run, sweep)
             asked = results.describe(run) | {"seeds": seeds} | choice | COST
             results.write(results.run_csv(plan.scale, run.name + results.SWEEP, directory), sweep, asked)
             trained = run.with_learning_rate(choice["learning_rate"])
             details["learning_rate_selection"] = choice
-        states = None
         if run.environment == "GridWorld":
-            places = [run.seeds, list(run.moments.values()), ["own", "buffer"]]
-            states = pd.MultiIndex.from_product(places, names=["seed", "step", "source"]).to_frame(index=False)
-            states = states.assign(x=0.25, y=0.75)
+            keys = {"seed": run.seeds, "step": run.moments.values(), "source": ["own", "buffer"]}
+            states = files.rows_of(lambda *_: 0.25, **keys).rename(columns={"value": "x"}).assign(y=0.75)
         csv = results.run_csv(plan.scale, run.name, directory)
         results.write(csv, records, results.describe(trained) | details, states)
         return csv

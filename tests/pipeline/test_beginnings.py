@@ -32,11 +32,6 @@ def test_every_quick_run_is_the_beginning_of_a_published_one():
             assert not QUICK.is_swept(run), "it takes the published learning rate"
 
 
-def test_a_run_that_two_figures_show_is_as_long_as_the_longer_one_asks():
-    assert QUICK.all_runs["MountainCar-v0/dyna_td/n5-lr0.001"].steps == 30_000  # as figure 12; studies ask for fewer
-    assert (RUN.steps, RUN.of_steps) == (50_000, 0)  # figures 3 and 4 ask for all steps
-
-
 def test_a_changed_sweep_is_trained_although_another_one_is_published():
     run = QUICK.figure("figure_14").panels["b"].curves["dyna_value"]
     changed = [replace(run, sweep=(1e-3, 3e-4)), replace(run, settings=replace(run.settings, batch_size=16))]

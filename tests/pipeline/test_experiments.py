@@ -8,22 +8,9 @@ from files import edit, sentence_of
 
 from dyna_td.plan import plans, yaml_files
 from dyna_td.plan.plans import load_plan
-from dyna_td.records.files import ROOT
-
-SCALES = ("smoke", "quick", "paper")
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_every_file_of_experiments_plans(scale):
-    plan = load_plan(scale)
-    files = {path.stem for path in (ROOT / "experiments").glob("figure_*.yaml")}
-    others = {path.stem for path in (ROOT / "experiments").glob("*.yaml")} - files
-    assert set(plan.figures) == files
-    assert others == {*plan.studies, "scales", "claims", "readings", "findings", "deviations"}
-    assert list(plan.figures) == sorted(files, key=lambda name: int(name.partition("_")[2]))
-
-
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", ("smoke", "quick", "paper"))
 def test_selection_seeds_are_never_reported_and_each_sweep_has_its_own(scale):
     plan = load_plan(scale)
     for run in plan.runs.values():
@@ -37,11 +24,10 @@ def test_selection_seeds_are_never_reported_and_each_sweep_has_its_own(scale):
 
 
 def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
-    edit(experiments_copy / "figure_9.yaml", "<<: *panel", "<<: *panel\n    seeds: 50\n    steps: 50000")
-    edit(experiments_copy / "figure_9.yaml", "seeds: 50", "seeds: 3")
-    edit(experiments_copy / "figure_9.yaml", "steps: 50000", "steps: 700")
-    panels = load_plan("quick", experiments_copy).figures["figure_9"].panels
-    small, usual = panels["a"].curves["l2"], panels["b"].curves["l2"]
+    edit(experiments_copy / "figure_9.yaml", "<<: *panel", "<<: *panel\n    seeds: 3\n    steps: 700")
+    usual, small = (
+        panel.curves["l2"] for panel in load_plan("quick", experiments_copy).figure("figure_9").panels.values()
+    )
     assert (len(small.seeds), small.steps) == (3, 700)
     assert (len(usual.seeds), usual.steps) == (4, 50_000)
 
@@ -51,19 +37,15 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
     [
         ("metric: test_rmse", "metric: test_rms", ["panels.a", "'test_rms'", "'test_rmse'"]),
         ("environment: MountainCar-v0", "environment: nowhere:Env-v0", ["panels.c", "cannot import nowhere"]),
-        ("prioritized_l2:", "prioritised_l2:", ["panels.a", "'prioritised_l2'", "'prioritized_l2'"]),
         ("      l2:", "      er:", ["panels.a", "'er' does not train on sin"]),
         ("      er:", "      ideal_states:", ["panels.c: curves.ideal_states: ", "does not train on Mount"]),
         ("seeds: 50", "seeds: 0", ["panels.a.seeds is 0", "minimum of 1"]),
         ("seeds: 50", "seed: 50", ["unknown key 'seed' in panels.a", "'seeds'"]),
         ("panels:", "scene: GridWorld\npanels:", ["panels.a is the scene's place", "b, c"]),
-        ("steps: 50000", "steps: 5e-1", ["panels.a.steps is 0.5", "integer"]),
         ("batch_size: 128", "planning_updates: 3", ["panels.a", "planning_updates", "sin"]),
-        ("[1.0e-3, 1.0e-4]", "0", ["panels.c", "learning_rate is 0"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3, .inf]", ["panels.c", "learning_rate is '.inf'", "number"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3]", ["learning_rate is [0.001]", "one number"]),
         ("      er:", "      ../../er:", ["panels.c.curves", "'../../er'", "small letters"]),
-        ("hidden: [16, 16]", "hidden: 16", ["panels.c", "hidden is 16", "[32, 32]"]),
         ("      warm_up_steps: 100", "      warmup_steps: 100", ["smoke.control.settings: unknown setting"]),
         ("langevin\n      moment: late", "langevin\n      moment: early", ["panels.b: states of source"]),
     ],

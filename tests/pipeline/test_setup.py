@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,9 +74,3 @@ def test_setup_clears_nothing_behind_a_link(setup):
     status, said, count = setup()
     assert status == 2 and count == 0 and "error: .venv is a link to shared" in said
     assert Path("shared/precious").exists()
-
-
-def test_the_wheel_has_every_room():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    rooms = [path.parent.name for path in (ROOT / "src" / "dyna_td").glob("*/__init__.py")]
-    assert {*declared} == {"dyna_td", "dyna_td.envs", *(f"dyna_td.{room}" for room in rooms)}

@@ -18,7 +18,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline import snakefile
 from dyna_td.plan.plans import load_plan
 from dyna_td.records.files import ROOT
-from dyna_td.records.results import run_csv
+from dyna_td.records.results import run_csv, states_csv
 
 PLAN = load_plan("smoke")
 
@@ -43,12 +43,10 @@ def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was
     assert jobs["train_sampled_run"] == len(plan.sampled_runs & set(plan.runs))
     assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in plan.runs.values())
     assert (jobs["aggregate_figure_with_states"], jobs["aggregate_figure"]) == (states, 14 - states)
-    said = re.findall(r"^ *rule (\w+):\n(?: +.*\n)*? +resources: (.*)$", dry_run.stdout, re.MULTILINE)
-    reserved = {rule: re.search(r"mem_mb=(\d+).*runtime=(\d+)", resources) for rule, resources in said}
-    assert reserved.keys() >= {*jobs} - {"total", "all_figures"} and all(reserved.values())
-    numbers = {re.search(r"mem_mb=(\d+).*runtime=(\d+)", resources).groups() for _, resources in said}
-    memory, minutes = (max(map(int, each)) for each in zip(*numbers, strict=True))
-    assert len(numbers) > 50 and 3000 < memory < 6000
+    resources = re.findall(r"resources: .*mem_mb=(\d+).*runtime=(\d+)", dry_run.stdout)
+    assert len(resources) == jobs["total"] and len(set(resources)) > 50
+    memory, minutes = (max(map(int, each)) for each in zip(*resources, strict=True))
+    assert 3000 < memory < 6000
     assert 100 < minutes < 1000  # without a measurement a job would get 1,470 minutes
     assert "threads:" not in dry_run.stdout and "exclusive" not in text
 
@@ -69,7 +67,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, s
     assert "Traceback" not in refused.stderr
 
 
-@pytest.mark.parametrize("place", ["results", "results/quick", "results/quick/runs", "results/quick/figure_8"])
+@pytest.mark.parametrize("place", ["results/quick/runs", "results/quick/figure_8"])
 def test_a_file_in_the_place_of_a_folder_of_results_is_refused(tmp_path, place):
     plan = load_plan("quick")
     snakefile.require_folders(tmp_path / "results", plan)
@@ -82,27 +80,15 @@ def test_a_file_in_the_place_of_a_folder_of_results_is_refused(tmp_path, place):
 def test_each_start_of_a_machine_has_a_folder_of_programs_and_a_persons_flags_stay(tmp_path, monkeypatch):
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     option, folder, boot = "--tf_xla_persistent_cache_directory=", tmp_path / "programs", tmp_path / "boot_id"
-
-    def flags(given, boot_id="first"):
-        monkeypatch.setenv("TF_XLA_FLAGS", given)
+    cases = [("1", ""), ("2", ""), ("1", f"{option}{folder}/elsewhere"), ("1", "--debug"), ("1", f"{option}/my/own")]
+    found = []
+    for boot_id, given in cases:
         boot.write_text(boot_id)
-        return snakefile.xla_flags(folder, boot)
-
-    here = flags("")
-    assert here.startswith(f"{option}{folder}/") and flags("", "second") != here == flags(f"{option}{folder}/elsewhere")
-    assert flags(f"{option}/my/own") == f"{option}/my/own"
-    assert flags("--tf_xla_clustering_debug").startswith(f"--tf_xla_clustering_debug {option}{folder}/")
-
-
-def test_programs_of_more_than_a_week_ago_are_removed(tmp_path):
-    for place, days in (("now", 1), ("then", 8)):
-        program = tmp_path / place / "program.pb"
-        program.parent.mkdir()
-        program.touch()
-        os.utime(program, (time.time() - days * 24 * 3600,) * 2)
-    snakefile.remove_old_programs(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["now"]
-    snakefile.remove_old_programs(tmp_path / "nothing")
+        monkeypatch.setenv("TF_XLA_FLAGS", given)
+        found.append(snakefile.xla_flags(folder, boot))
+    first, second, moved, debugging, own = found
+    assert first.startswith(f"{option}{folder}/") and second != first == moved
+    assert debugging.startswith(f"--debug {option}{folder}/") and own == f"{option}/my/own"
 
 
 @pytest.mark.slow(10)
@@ -132,29 +118,29 @@ def test_in_a_folder_with_odd_signs_a_second_pipeline_is_refused_and_a_killed_on
     assert (clone / "results" / "smoke" / "figure_7" / "figure_7.png").exists()
 
 
-# A figure with states and a run with a sweep reach every rule of training; `make smoke` draws all figures.
+# A run with a sweep, a run with states and a figure of closed forms reach most rules; `make smoke` draws all figures.
 SWEPT = PLAN.figures["figure_9"].panels["a"].curves["l2"]
+SAMPLED = PLAN.figures["figure_2"].panels["b"].curves["prioritized_er"]
 
 
-@pytest.mark.slow(120)
+@pytest.mark.slow(60)
 @pytest.mark.timeout(1800)
-def test_the_smoke_scale_draws_a_figure_and_makes_anew_what_is_lost_and_nothing_else(snakemake, tmp_path):
-    targets = ("figure_2", str(run_csv("smoke", SWEPT.name)), "--config", "scale=smoke")
-    drawn = snakemake(*targets)
-    assert drawn.returncode == 0, drawn.stderr[-3000:]
-    results, figure = tmp_path / "results" / "smoke" / "figure_2", PLAN.figures["figure_2"]
-    assert (results / "figure_2.png").stat().st_size > 10_000 and (results / "figure_2.pdf").stat().st_size > 5_000
-    for run in (SWEPT, *figure.runs):
-        records = pd.read_csv(tmp_path / run_csv("smoke", run.name))
+def test_the_smoke_scale_makes_runs_and_a_figure_and_makes_anew_what_is_lost_and_nothing_else(snakemake, tmp_path):
+    csvs = [run_csv("smoke", run.name) for run in (SWEPT, SAMPLED)]
+    targets = ("figure_7", *map(str, csvs), "--config", "scale=smoke")
+    done = snakemake(*targets)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for run, csv in zip((SWEPT, SAMPLED), csvs, strict=True):
+        records = pd.read_csv(tmp_path / csv)
         assert set(records["seed"]) == set(run.seeds) and records["step"].max() == run.steps
-    csv = tmp_path / run_csv("smoke", SWEPT.name)
-    details = json.loads(csv.with_suffix(".json").read_text())
+    assert set(pd.read_csv(tmp_path / states_csv(csvs[1]))["source"]) == {"own", "buffer"}
+    details = json.loads((tmp_path / csvs[0]).with_suffix(".json").read_text())
     assert details["settings"]["learning_rate"] == details["learning_rate_selection"]["learning_rate"]
-    sweep = pd.read_csv(csv.with_name(f"{csv.stem}.selection.csv"))
-    assert set(sweep["learning_rate"]) == set(SWEPT.sweep) and not set(sweep["seed"]) & set(SWEPT.seeds)
     assert 1 < details["core_seconds"] < 600
 
-    (results / "figure_2.pdf").unlink()
-    csv.unlink()
+    picture = tmp_path / "results" / "smoke" / "figure_7" / "figure_7.pdf"
+    assert picture.stat().st_size > 5_000
+    picture.unlink()
+    (tmp_path / csvs[0]).unlink()
     jobs = planned_jobs(snakemake("--dry-run", *targets))
-    assert jobs == {"draw_figure_2": 1, "figure_2": 1, "train_run": 1, "total": 3}
+    assert jobs == {"draw_figure_7": 1, "figure_7": 1, "train_run": 1, "total": 3}

@@ -112,9 +112,7 @@ def made_in_a_function():
         (own(["priority"]), r"Settings is \['priority'\], expected a dataclass of settings"),
         (own(type("Bare", (DQNSettings,), {})), "Settings is no dataclass: write @dataclass"),
         (own(settings_with("mine", 3)), "names 'mine' without a meaning: declare it with settings.number"),
-        (own(settings_with("batch_size", 3)), "without a meaning: declare it with settings.other_default"),
         (own(settings_with("seeds", number(3, "mine", "ours"))), "names 'seeds', which an option of `train` has"),
-        (own(settings_with("mine", number((0,), "a tuple", "ours"))), r"is \(0,\), expected 1 to 8 whole numbers"),
     ],
 )
 def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):

@@ -1,4 +1,4 @@
-"""States of long chains of the three rules, for a known |delta| on a box (Section 4.1, claim 45)."""
+"""Chains for a known |delta| (Section 4.1, claim 45): the rules on a box, and in one dimension at zeros and jumps."""
 
 from types import SimpleNamespace
 
@@ -7,28 +7,31 @@ import pytest
 import tensorflow as tf
 from dyna_td.envs.spaces import Space
 
+from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.learning.streams import Purpose, Streams
+from dyna_td.search import rules
 from dyna_td.search.chain import SearchControl
 from dyna_td.settings import DynaSettings
+from dyna_td.theory import zero_crossing
 from dyna_td.theory.densities import fitted_exponent, total_variation
+from dyna_td.theory.zero_crossing import CROSSING, JUMPING, RIPPLED
 
 CHAINS = 200
 
 
 class Wave:
-    """|delta|(s) = 1 + 0.8 sin 3 s on [0, 2]: one peak inside, one valley, and a slope at the right end."""
+    """|delta|(s) = 1 + 0.8 sin 0.6 s on [0, 10], so that a chain's steps are small beside the wave."""
 
-    low, high = np.zeros(1, np.float32), np.full(1, 2.0, np.float32)
-    bins, scale = 25, 1.0
+    low, high = np.zeros(1, np.float32), np.full(1, 10.0, np.float32)
+    bins = 50  # in wider ones, the twentieth power of the mean |delta| is another density
 
-    @classmethod
-    def delta(cls, s):
-        return 1.0 + 0.8 * np.sin(3.0 * s[..., 0] / cls.scale)
+    @staticmethod
+    def delta(s):
+        return 1.0 + 0.8 * np.sin(0.6 * s[..., 0])
 
-    @classmethod
-    def log_slope(cls, s):
-        x = 3.0 * s / cls.scale
-        return 2.4 / cls.scale * tf.cos(x) / (1.0 + 0.8 * tf.sin(x))
+    @staticmethod
+    def log_slope(s):
+        return 0.48 * tf.cos(0.6 * s) / (1.0 + 0.8 * tf.sin(0.6 * s))
 
 
 class Bump:
@@ -79,10 +82,6 @@ def histogram(target, states):
     return counts.ravel() / len(states)
 
 
-def fit_beta(target, found):
-    return fitted_exponent(found[None], shares(target)[None])[0]
-
-
 def chain_states(rule, target, m, chain_steps, fills):
     """The states of long chains of a rule, with the identity as Sigma_s: [fills, CHAINS, m, d]."""
     box = Box(target)
@@ -108,39 +107,47 @@ def chain_states(rule, target, m, chain_steps, fills):
     return np.stack([states.numpy() for states, _ in brought])
 
 
-def measured(rule, target):
-    """The shares of a long chain after it has forgotten its start."""
-    if rule == "langevin":  # its chain continues from fill to fill
-        states = chain_states(rule, target, m=100, chain_steps=2000, fills=6)[1:]
-    else:  # each fill starts a new chain, and keeps every step
-        states = chain_states(rule, target, m=400, chain_steps=4000, fills=3)[:, :, 100:]
-    return histogram(target, states.reshape(-1, states.shape[-1]))
+def assert_distributed(target, states, beta, tolerance):
+    """The states of chains [..., d] are distributed like |delta|^beta."""
+    found = histogram(target, states.reshape(-1, states.shape[-1]))
+    assert fitted_exponent(found[None], shares(target)[None])[0] == pytest.approx(beta, abs=tolerance)
+    assert total_variation(found, shares(target, beta)) < 0.03
 
 
-@pytest.mark.parametrize("target", [Wave, Bump])
-def test_langevin_chains_are_distributed_like_the_absolute_td_error(target):
-    found = measured("langevin", target)
-    assert total_variation(found, shares(target)) < 0.03
-    assert abs(fit_beta(target, found) - 1.0) < 0.05
+def test_langevin_chains_are_distributed_like_the_absolute_td_error():
+    states = chain_states("langevin", Bump, m=100, chain_steps=2000, fills=6)  # a chain continues from fill to fill
+    assert_distributed(Bump, states[1:], beta=1.0, tolerance=0.05)
 
 
-@pytest.mark.parametrize("rule", ["algorithm_4", "released"])
-def test_the_other_rules_crowd_about_the_largest_td_errors(rule):  # claim 45
-    found = measured(rule, Bump)
-    assert total_variation(found, shares(Bump)) > 0.3
-    assert fit_beta(Bump, found) > 5.0
-
-
-class WideWave(Wave):
-    """The same wave five times as wide, so that a chain's steps are small beside it."""
-
-    high, scale = np.full(1, 10.0, np.float32), 5.0
-    bins = 50  # in wider ones, the twentieth power of the mean |delta| is another density
-
-
-def test_the_constants_of_algorithm_4_give_the_twentieth_power_of_the_td_error():
+def test_the_constants_of_algorithm_4_give_the_twentieth_power_of_the_td_error():  # claim 45
     # The exponent is 2 alpha / sigma^2 (Section 4.1, footnote) with alpha = 0.1 and sigma^2 = 0.01.
-    states = chain_states("algorithm_4", WideWave, m=2000, chain_steps=4000, fills=2)[:, :, 500:]
-    found = histogram(WideWave, states.reshape(-1, 1))
-    assert abs(fit_beta(WideWave, found) - 20.0) < 1.0
-    assert total_variation(found, shares(WideWave, beta=20.0)) < 0.03
+    states = chain_states("algorithm_4", Wave, m=2000, chain_steps=4000, fills=2)  # each fill starts a new chain
+    assert_distributed(Wave, states[:, :, 500:], beta=20.0, tolerance=1.0)
+
+
+def test_its_constants_are_those_of_the_agents():
+    assert (DynaTD.smoothing, rules.LANGEVIN_STEP) == (zero_crossing.SMOOTHING, zero_crossing.LANGEVIN_STEP)
+
+
+@pytest.mark.parametrize("error", [CROSSING, JUMPING, RIPPLED])
+def test_the_slope_is_that_of_h(error):
+    x = np.array([0.05, 0.2, 0.4, 0.6, 0.9])
+    assert error.slope(x) == pytest.approx((error.h(x + 1e-6) - error.h(x - 1e-6)) / 2e-6, rel=1e-4)
+    assert error.target().sum() == pytest.approx(1.0)
+
+
+def test_the_smaller_the_steps_the_fewer_chains_cross_in_the_same_time():
+    chains = {a: zero_crossing.langevin(CROSSING, a) for a in (1e-3, 1e-5)}
+    large, small = (zero_crossing.share_across(chain, round(0.04 / a), 2000) for a, chain in chains.items())
+    assert 0.0 < small < 0.75 * large
+
+
+def test_langevin_chains_do_not_see_jumps_at_any_step_size_and_adjusted_ones_do():
+    def exponent(rule, error, a=1e-3):
+        return fitted_exponent(zero_crossing.visits(rule(error, a), 4000, 256)[None], error.target()[None])[0]
+
+    assert exponent(zero_crossing.langevin, JUMPING, 1e-4) == pytest.approx(0.0, abs=0.2)
+    assert exponent(zero_crossing.langevin, RIPPLED) < 0.5 < 0.8 < exponent(zero_crossing.langevin, RIPPLED, 1e-4)
+    assert exponent(zero_crossing.langevin, JUMPING) == pytest.approx(0.0, abs=0.2)
+    assert exponent(zero_crossing.metropolis_adjusted, JUMPING) == pytest.approx(1.0, abs=0.1)
+    assert exponent(zero_crossing.langevin, CROSSING) == pytest.approx(1.0, abs=0.3)  # they see a single zero

@@ -1,22 +1,27 @@
-"""claims.yaml states all claims, and every mistake in it gets one sentence."""
+"""claims.yaml states all claims, readings.yaml other readings of them, and every mistake in them gets one sentence."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import yaml
-from files import sentence_of
+from files import rows_of, sentence_of
 
 from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
-from dyna_td.evidence.verdicts import combined
+from dyna_td.evidence.readings import judged, load_readings
+from dyna_td.evidence.scores import Measured
+from dyna_td.evidence.verdicts import combined, judge
 from dyna_td.plan.plans import load_plan
 from dyna_td.theory import hitting_times
 
-PLAN = load_plan("quick")
+PLAN, PAPER = load_plan("quick"), load_plan("paper")
+CLAIMS = load_claims(PLAN)
+BATCHES = {"name": "b = 512", "claims": [10], "changes": "b", "curves": {"figure_1/a/l2": "sensitivity/g/l2_b512"}}
 
 
 def claim(tests, **content):
-    """A claims file with one claim."""
+    """The content of a file with one claim."""
     return {"claims": [{"number": 1, "text": "t", "place": "p", "figures": [1], "tests": tests, **content}]}
 
 
@@ -24,9 +29,15 @@ def measured(**content):
     return {"panels": ["figure_1/a"], "expect": "greater", "plus": ["l2"], "minus": ["prioritized_l2"], **content}
 
 
-def load(tmp_path, content):
-    (tmp_path / "claims.yaml").write_text(yaml.safe_dump(content))
-    return load_claims(PLAN, tmp_path)
+def reading(*contents):
+    return {"readings": [*contents]}
+
+
+def load(folder, content, plan=PLAN):
+    """Writes claims.yaml or readings.yaml, and loads it with the project's other file."""
+    name = next(iter(content))
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+    return load_readings(plan, load_claims(plan), folder) if name == "readings" else load_claims(plan, folder)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +58,7 @@ def test_the_region_of_a_claim(tmp_path, content, region):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"claim": []}, ["unknown key 'claim'", "did you mean 'claims'?"]),
+        (claim([measured()]) | {"claim": []}, ["unknown key 'claim'", "did you mean 'claims'?"]),
         (claim([measured()], figures=[2]), ["claim 1: it compares figure_1/a/l2 but does not list figure 1"]),
         (claim([measured(), measured()]), ["it has several tests: say by `combine`"]),
         ({"claims": claim([measured()])["claims"] * 2}, ["claim 1: its number is given twice"]),
@@ -55,15 +66,20 @@ def test_the_region_of_a_claim(tmp_path, content, region):
         (claim([measured(plus=["l2:return"])]), ["unknown metric of l2 on sin 'return'"]),
         (claim([measured(panels=["figure_8/a"])], figures=[8]), ["figure_8/a is a closed form", "use `compute`"]),
         (claim([measured(expect="not_less")]), ["`not_less` needs a margin"]),
-        (claim([measured(above=0.1)]), ["claims.0.tests.0", "why"]),
         (claim([measured(expect="more_often", margin=1, why="w", plus=["l2", "l2"])]), ["`more_often` compares two"]),
-        (claim([measured(label="x")]), ["a test needs either panels, or a label"]),
         (claim([{"compute": "theorem_3"}]), ["unknown identity 'theorem_3'", "did you mean 'theorem_2'?"]),
+        (reading({"name": "x"}), ["'x': it says nothing: give it curves, a window, added_seeds, or inter"]),
+        (reading(BATCHES | {"claims": [10, 44]}), ["it changes nothing of claim 44: remove the claim from its list"]),
+        (reading(BATCHES | {"curves": {"figure_1/a/l2": "sensitivity/g/l3"}}), ["unknown curve of sensitivity/g 'l3'"]),
+        (
+            reading(BATCHES | {"curves": BATCHES["curves"] | {"figure_1/a/l": "figure_1/a/l2"}}),
+            ["no claim of it compares figure_1/a/l: name a curve as figure_4/a/er, or a panel as figure_4/a"],
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words):
     sentence = sentence_of(load, tmp_path, content)
-    assert sentence.startswith(str(tmp_path / "claims.yaml"))
+    assert sentence.startswith(str(tmp_path / f"{next(iter(content))}.yaml"))
     assert all(word in sentence for word in words), sentence
 
 
@@ -79,7 +95,7 @@ def test_every_identity_holds_and_some_claim_rests_on_it(name):
     check = identities.IDENTITIES[name](PLAN)
     assert check.holds is (None if name.startswith("cubic_sooner") else True)  # it depends on targets that are ours
     assert math.isfinite(check.effect) and check.note
-    tests = [test for claim in load_claims(PLAN) for test in claim.tests if not isinstance(test, MeasuredTest)]
+    tests = [test for claim in CLAIMS for test in claim.tests if not isinstance(test, MeasuredTest)]
     assert name in [test.label for test in tests]
 
 
@@ -97,3 +113,83 @@ def test_every_identity_holds_and_some_claim_rests_on_it(name):
 def test_a_wrong_identity_is_found_out(monkeypatch, name, function, wrong):
     monkeypatch.setattr(hitting_times, function, wrong)
     assert not identities.IDENTITIES[name](PLAN).holds
+
+
+def made_up(level, seeds):
+    """A reader of runs with these seeds; each evaluation is `level(run, seed)`, and None stands for no run."""
+
+    def read(run):
+        if level(run, 0) is None:
+            return None
+        keys = {"seed": seeds, "step": (0, 5_000, 10_000), "metric": ("test_rmse",)}
+        records = rows_of(lambda seed, *_: level(run, seed), **keys)
+        return Measured(replace(run, seeds=tuple(seeds)), records, {}, "make it")
+
+    return read
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
+def test_the_readings_load_at_every_scale_and_change_what_they_are_of(scale):
+    plan = load_plan(scale)
+    claims = load_claims(plan)
+    for name, changed in load_readings(plan, claims).items():
+        assert changed or (scale != "paper" and name == "the added seeds alone")
+        for claim in changed:
+            stated = claims[claim.number - 1]
+            assert claim.tests != stated.tests and len(claim.tests) == len(stated.tests)
+            assert (claim.text, claim.combine) == (stated.text, stated.combine)
+
+
+def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_of_all_that_it_changes(tmp_path):
+    (changed,) = load(tmp_path, reading({"name": "the end", "window": "final"})).values()
+    of = [claim.number for claim in changed]
+    assert {2, 10, 44} <= set(of)
+    assert not {1, 7, 14, 26, 27, 32, 33, 45} & set(of)  # computed, another window, or job seconds
+    counted = (test for claim in changed for test in claim.tests if isinstance(test, MeasuredTest) and not test.beside)
+    assert {test.window for test in counted} == {"final"}
+    (fresh,) = (claim for claim in changed if claim.number == 44)
+    assert [test.first_seed for test in fresh.tests] == [20, 0]  # a reading does not lower a claim's first seed
+
+
+def test_the_interquartile_mean_is_judged_without_the_outer_quarters_of_the_seeds(tmp_path):
+    (changed,) = load(tmp_path, reading({"name": "iqm", "interquartile_mean": True})).values()
+    assert not {1, 7, 27, 34} & {claim.number for claim in changed}  # computed, job seconds, or shares of trainings
+    claim = next(claim for claim in changed if claim.number == 10)
+    assert [claim.tests[0], *CLAIMS[9].tests] == [replace(CLAIMS[9].tests[0], of_middle_half=True), *CLAIMS[9].tests]
+
+    def level(run, seed):  # PrioritizedL2 is worse by a little, but far better for a fifth of the seeds
+        return 9 + (seed % 7) / 100 + (run.agent == "prioritized_l2") * (-5 if seed < 10 else 1)
+
+    verdicts = [judge(each, PAPER, made_up(level, range(50)))[0] for each in (CLAIMS[9], claim)]
+    assert verdicts == ["undecided", "supported"]
+
+
+def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
+    content = reading({"name": "added", "claims": [15, 28], "added_seeds": True})
+    ((claim, other),) = load(tmp_path, content, PAPER).values()
+    assert {test.first_seed for test in claim.tests} == {50}  # figure 9 shows 50 seeds of 1,000
+    first = {test.label: test.first_seed for test in other.tests if test.first_seed}
+    assert first == {"figure_4/a": 20, "figure_4/c": 20, "figure_4/e": 20}
+
+    def level(run, seed):  # with noise the error is larger from seed 50 on, and smaller before
+        noise = 1 if run.settings.noise == 0.5 else -1
+        return 9 + noise * (1 + seed / 1000) * (1 if seed >= 50 else -1)
+
+    stated = load_claims(PAPER)[14]
+    verdicts = [judge(each, PAPER, made_up(level, range(60)))[0] for each in (stated, claim)]
+    assert verdicts == ["contradicted", "supported"]
+
+
+def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
+    levels = {("l2", 128): 0.6, ("prioritized_l2", 128): 0.4, ("l2", 512): 0.2}
+    of_32 = BATCHES | {"name": "b = 32", "curves": {"figure_1/a/l2": "sensitivity/g/l2_b32"}}
+    chosen = load(tmp_path, reading(BATCHES, of_32))
+
+    def level(run, seed):
+        error = levels.get((run.agent, run.settings.batch_size))
+        return error and error * (1 + seed / 1000)
+
+    table = judged(chosen.items(), PLAN, made_up(level, range(20)))
+    rows = table[table["row"] == "claim"]
+    verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
+    assert verdicts == {"b = 512": "supported", "b = 32": "not run"} and set(rows["claim"]) == {10}

@@ -54,7 +54,6 @@ def test_a_mistake_is_one_sentence(write, tmp_path, capsys):
         ([a, short], "a and short have 1 and 1 seeds whose numbers are finite: train two or more"),
         ([a, a], "is named twice"),
         ([a], "expected two CSVs of trainings, or figures alone"),
-        ([a, "figure_1"], "expected two CSVs of trainings, or figures alone"),
         ([a, tmp_path / "none.csv"], "cannot read "),
     ):
         assert words in error_of(cli.main, ["compare", *map(str, names)], capsys)

@@ -1,15 +1,18 @@
-"""Costs come only from measurements of finished and published runs; minutes left also from the speed seen."""
+"""Costs come only from measurements of finished and published runs; minutes left and progress from the speed seen."""
 
+import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from files import rows_of
 
 from dyna_td import cli
 from dyna_td.pipeline.forecast import Forecast, Training
 from dyna_td.plan import costs, plans
 from dyna_td.records import results
+from dyna_td.training import progress
 
 PAPER, QUICK = plans.load_plan("paper"), plans.load_plan("quick")
 SWEPT = PAPER.figures["figure_1"].panels["b"].curves["l2"]
@@ -54,14 +57,6 @@ def test_a_beginning_is_expected_to_take_its_share_of_the_published_seconds(publ
     found = costs.expected(QUICK, run.name)
     assert found.core_seconds == pytest.approx(costs.START + 5000.0 * 6 / 22 * 0.2) and found.memory_mib == 900.0
     assert costs.memory_mb(QUICK, run.name, 2) == 2 * costs.memory_mb(QUICK, run.name) > 2 * 900
-
-
-def test_pauses_of_the_machine_that_measured_a_run_do_not_count(published):
-    run = QUICK.all_runs["GridWorld/dyna_td_long/n10-lr0.001"]
-    clock = [[step, max(0.0, step / 500 - 10)] for step in range(0, 50_000, 5_000)] + [[50_000, 2_000.0]]
-    write(published / f"{run.name}.json", PAPER.all_runs[run.name], 100.0, train_seconds_at=clock)
-    seconds = costs.expected(QUICK, run.name).core_seconds - costs.START
-    assert seconds == pytest.approx(100.0 * 6 / 22 * 20 / 90)  # without the pause after step 45,000
 
 
 def test_a_run_without_measurement_is_expected_to_take_what_the_dearest_like_it_took(published):
@@ -116,20 +111,37 @@ def test_minutes_left_are_right_within_a_factor_of_one_and_a_half_after_the_firs
     assert forecast.share == 1 and said[int(max(free))] < 0.02
 
 
-def test_steps_of_a_checkpoint_are_not_left_and_do_not_count_for_the_speed():
-    forecast = Forecast(trainings(), cores=2)
-    whole = forecast.minutes(0.0)
-    for job in forecast.trainings.values():
-        job.done = 21_000
-    assert forecast.share == 0.7 and forecast.minutes(0.0) < 0.7 * whole
-    forecast.trainings[0].begun = 0.0
-    before = forecast.minutes(10.0)
-    forecast.note(0, 21_000, 10.0)  # resumed, no step of its own yet
-    assert forecast.minutes(10.0) == pytest.approx(before, rel=0.5) and forecast.share == 0.7
-
-
 def test_a_training_of_several_stacks_or_rates_has_the_steps_of_all_as_its_log_says():
     swept = next(run for run in PAPER.all_runs.values() if run.sweep and run.environment == "GridWorld")
     sweep = Training.of(PAPER, f"{swept.name}.selection")
     assert sweep.total % (len(swept.sweep) * swept.steps) == 0 and sweep.name == swept.name
     assert sweep.cost.training(sweep.total, sweep.total) > sweep.cost.training(swept.steps, sweep.total) > 0
+
+
+@pytest.mark.parametrize(
+    ("begun", "done", "total", "line"),
+    [
+        (0, 2000, 2000, "2,000 of 2,000 steps, 200 steps/s, 0 s left"),  # the last line is always shown
+        (600, 800, 1000, "800 of 1,000 steps, 20 steps/s, 10 s left"),  # steps before the first call do not count
+        (0, 0, 100, "0 of 100 steps, 0 steps/s, time left unknown"),
+    ],
+)
+def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun, done, total, line):
+    clock = iter([0.0, 10.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    with progress.progress("sin/l2", stream) as show:
+        show(begun, total)
+        show(done, total)
+    assert stream.getvalue() == f"sin/l2: compiling\nsin/l2: {line}\n"
+
+
+def test_the_latest_mean_return_goes_with_the_progress():
+    records = rows_of(lambda seed, step, _: 100.0 * seed + step, seed=(0, 1), step=(0, 500), metric=["return"])
+    for stream in (io.StringIO(), terminal := io.StringIO()):
+        terminal.isatty = lambda: True
+        with progress.progress("run", stream) as show:
+            show.watch(records)
+            show(0, 1000)
+            show(1000, 1000)
+        assert "run: compiling" in stream.getvalue() and "mean return 550" in stream.getvalue()

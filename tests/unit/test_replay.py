@@ -1,11 +1,15 @@
-"""The ring of transitions, and how much room its agents give it."""
+"""The ring of transitions, how much room its agents give it, and the sum tree of priorities."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from helpers import random_transitions, run_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dyna_td.learning.replay import Replay, Transition
+from dyna_td.learning.sum_tree import SumTree, build_levels, draw_leaves
+from dyna_td.learning.xla import xla_function
 from dyna_td.programs.program import make_program
 from dyna_td.programs.twin import make_twin
 
@@ -39,3 +43,56 @@ def test_a_buffer_has_room_for_each_step_up_to_its_capacity(environment, agent, 
     arrays = make_program(run_of(environment, agent, SEEDS, STEPS, hidden=(4,), **settings)).snapshot().values()
     large = sum(array.nbytes for array in arrays if max(array.shape, default=0) > 1_000)  # wider than any layer
     assert large == pytest.approx(len(SEEDS) * 4 * numbers, rel=0.01)
+
+
+BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
+draw_once = xla_function(lambda priorities, u: draw_leaves(build_levels(priorities), u))  # compiled for each shape
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data(), capacity=st.integers(1, 700), seeds=st.integers(1, 3), batch=st.integers(1, 40))
+def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds, batch):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    tree, twin = SumTree(seeds, capacity), np.zeros((seeds, capacity), np.float32)
+    for _ in range(4):
+        leaves = rng.integers(0, capacity, (seeds, batch))  # duplicates are common in small trees
+        priorities = rng.exponential(size=(seeds, batch)).astype(np.float32) * rng.integers(0, 2, (seeds, batch))
+        tree.assign(tf.constant(leaves, tf.int32), tf.constant(priorities, tf.float32))
+        for seed in range(seeds):
+            for leaf, priority in zip(leaves[seed], priorities[seed], strict=True):
+                twin[seed, leaf] = priority  # if a leaf occurs twice, the last priority counts
+        np.testing.assert_array_equal(tree.priorities, twin)
+        np.testing.assert_allclose(tree.total, twin.sum(axis=1), rtol=1e-5)
+        uniforms = rng.random((seeds, 64)).astype(np.float32)
+        drawn, found = (part.numpy() for part in tree.draw(tf.constant(uniforms)))
+        np.testing.assert_array_equal(found, np.take_along_axis(twin, drawn, axis=1))
+        for priorities, leaves, u in zip(twin, drawn, uniforms, strict=True):
+            if not priorities.any():
+                continue
+            cumulative = np.cumsum(priorities.astype(np.float64)) / priorities.sum(dtype=np.float64)
+            near_edge = np.abs(cumulative[None] - u[:, None]).min(axis=1) < 1e-5
+            np.testing.assert_array_equal(leaves[~near_edge], np.searchsorted(cumulative, u[~near_edge], side="right"))
+            assert (priorities[leaves] > 0).all(), "a leaf of priority zero was drawn"
+
+
+@pytest.mark.parametrize(("capacity", "scale"), [(2, 1.0), (17, 1e-30), (256, 1.0), (70_000, 1e30)])
+def test_zero_priorities_are_never_drawn_even_at_the_ends_of_the_interval(capacity, scale):
+    rng = np.random.default_rng(capacity)
+    priorities = (rng.exponential(size=(1, capacity)) * (rng.random((1, capacity)) < 0.3) * scale).astype(np.float32)
+    priorities[0, [0, -1]] = 0.0
+    priorities[0, capacity // 2] = scale
+    priorities[0, 0 if capacity == 2 else -1] = 0.0
+    uniforms = np.concatenate([[0.0, BELOW_ONE], rng.random(5000)]).astype(np.float32)[None]
+    drawn = draw_once(tf.constant(priorities), tf.constant(uniforms))[0].numpy()
+    assert (priorities[0][drawn[0]] > 0).all()
+
+
+def test_sums_do_not_drift_after_many_changes():
+    rng = np.random.default_rng(0)
+    tree = SumTree(seeds=1, capacity=40)
+    assign = tf.function(tree.assign, jit_compile=True)
+    for _ in range(500):  # huge and tiny priorities in turn: incremental sums would lose the tiny ones
+        priorities = 10.0 ** rng.uniform(-6, 6, (1, 8))
+        assign(tf.constant(rng.integers(0, 40, (1, 8)), tf.int32), tf.constant(priorities, tf.float32))
+    tree.assign(tf.range(40)[None], tf.fill([1, 40], 1e-6))
+    np.testing.assert_allclose(tree.total, [40e-6], rtol=1e-5)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import compiled
-from dyna_td.measures.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, entropy, histogram
+from dyna_td.measures.sampling import DRAWS, RECENT_STATES, SHOWN, SamplingDistributions, coverage, histogram
 from dyna_td.programs.program import make_program
 from dyna_td.programs.twin import make_twin
 from dyna_td.records.metrics import METRICS
@@ -30,14 +30,6 @@ def random_states(count, seed=0):
 def test_the_far_borders_belong_to_the_last_cells():
     states = tf.constant([[[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]])
     assert np.flatnonzero(histogram(states, 10)[0]).tolist() == [0, 9, 90, 99]
-
-
-def test_the_entropy_is_that_of_scipy_and_4_605_at_most_on_10_by_10_cells():
-    even = (np.stack(np.meshgrid(np.arange(10), np.arange(10)), axis=-1).reshape(1, 100, 2) + 0.5) / 10
-    assert float(entropy(histogram(tf.constant(even, tf.float32), 10))[0]) == pytest.approx(4.605, abs=1e-3)
-    assert float(entropy(histogram(tf.fill([1, 30, 2], 0.3), 10))[0]) == 0.0
-    shares = histogram(tf.constant(random_states(500) ** 3), 50)
-    np.testing.assert_allclose(entropy(shares), stats.entropy(shares, axis=1), rtol=1e-5)
 
 
 def test_the_coverage_of_states_placed_by_hand():

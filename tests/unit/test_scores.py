@@ -1,13 +1,15 @@
-"""Windows and scores, computed by hand on runs with simple metrics."""
+"""Windows and scores, computed by hand on runs with simple metrics, and the choice of a learning rate by them."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from files import rows_of
+from files import rows_of, sentence_of
 
 from dyna_td.errors import UserError
 from dyna_td.evidence.scores import Measured, common_seconds, score, steps_in
+from dyna_td.plan.selection import in_words, select_learning_rate
 from dyna_td.runs.run import Run
-from dyna_td.settings import ControlSettings, RegressionSettings
+from dyna_td.settings import ControlSettings, DQNSettings, RegressionSettings
 
 PAPER = Run("GridWorld", "er", ControlSettings(), seeds=(0, 1), steps=50_000)
 SUPERVISED = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50_000)
@@ -85,3 +87,40 @@ def test_the_common_seconds_are_those_of_the_fastest_job_a_seed():
 def test_a_metric_that_the_run_lacks_is_told_with_the_remedy():
     with pytest.raises(UserError, match=r"GridWorld/er/.* was trained without crashed; rebuild it with `make it`\."):
         score(measured({"return": lambda step: step}), "crashed", "auc")
+
+
+SWEPT = Run("sin", "l2", RegressionSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+SWEPT_CONTROL = Run("GridWorld", "er", DQNSettings(), seeds=(0, 1), steps=50, sweep=(0.1, 0.01))
+KINDS = [(SWEPT, "test_rmse", 1, "lowest wins"), (SWEPT_CONTROL, "return", -100, "highest wins")]
+
+
+def sweep(metric, means):
+    """Two seeds and two evaluations of each rate, the values around the given mean."""
+    spread, keys = (-0.5, 0.5, -0.25, 0.25), {"seed": (0, 1), "step": (0, 50), "metric": [metric]}
+    return rows_of(lambda rate, seed, step, _: means[rate] + spread[2 * seed + (step > 0)], learning_rate=means, **keys)
+
+
+@pytest.mark.parametrize(("run", "metric", "sign", "rule"), KINDS)
+def test_the_lowest_mean_error_or_the_highest_mean_return_wins(run, metric, sign, rule):
+    means = {0.1: 3 * sign, 0.01: 2 * sign, 0.001: 4 * sign}
+    choice = select_learning_rate(run, sweep(metric, means))
+    assert choice["learning_rate"] == 0.01 and choice["metric"] == metric and rule in choice["rule"]
+    assert choice["scores"] == {str(rate): value for rate, value in means.items()}
+    assert select_learning_rate(run, sweep(metric, {0.01: 2, 0.1: 2}))["learning_rate"] == 0.1  # the larger of equals
+
+
+@pytest.mark.parametrize(("run", "metric"), [kind[:2] for kind in KINDS])
+def test_a_rate_that_diverged_once_comes_last_and_is_named(run, metric):
+    for bad in (np.nan, np.inf, -np.inf):
+        frame = sweep(metric, {0.1: 2, 0.01: 2})
+        frame.loc[frame["learning_rate"].eq(0.1).idxmax(), "value"] = bad
+        choice = select_learning_rate(run, frame)
+        assert choice["learning_rate"] == 0.01 and choice["scores"]["0.1"] is None
+    flagged = pd.concat([sweep(metric, {0.1: 2, 0.01: 2}), sweep("diverged", {0.1: 1})])
+    choice = select_learning_rate(run, flagged)
+    assert choice["learning_rate"] == 0.01 and "2 seeds diverged" in in_words(choice, flagged)[1]
+
+
+def test_a_sweep_in_which_every_rate_diverged_is_refused():
+    sentence = sentence_of(select_learning_rate, SWEPT, sweep("test_rmse", {0.1: np.nan, 0.01: np.inf}))
+    assert sentence.startswith("no learning rate of sin/l2/") and " trains without diverging: " in sentence

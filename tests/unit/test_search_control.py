@@ -17,7 +17,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
 from dyna_td.search.chain import COUNTERS, SearchControl
 from dyna_td.search.queue import StateQueue
-from dyna_td.search.rules import Langevin, Released, cholesky
+from dyna_td.search.rules import cholesky
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import DynaSettings
 
@@ -129,19 +129,6 @@ class Room(Space):
 
 
 SIGMA = np.float32([[0.5, 0.2], [0.2, 1.0]])
-
-
-def test_where_coordinates_share_a_unit_released_neither_rotates_nor_rescales():
-    visited = SimpleNamespace(covariance=tf.constant(SIGMA[None]), mean_move=tf.constant([0.3]))
-    rule = Released(type("Square", (Room,), {"shares_one_unit": True})(), visited, DynaSettings())
-    moved, *_ = rule.move(*(tf.constant([part]) for part in ([0.1, 2.0], [3.0, -4.0], [1.0, 2.0])))
-    np.testing.assert_allclose(moved, [[0.1 + 0.06 + 0.05, 2.0 - 0.08 + 0.1]], rtol=1e-5)
-
-
-def test_langevin_folds_points_into_the_box_also_where_a_part_has_one_value():
-    space = SimpleNamespace(low=np.float32([0, 2]), high=np.float32([1, 2]))
-    folded = Langevin(space, None, DynaSettings()).reflect(tf.constant([[0.25, 2.0], [1.25, 2.0], [-1.5, 2.0]]))
-    np.testing.assert_array_equal(folded, [[0.25, 2], [0.75, 2], [0.5, 2]])
 
 
 M, BUDGET = 6, 33  # no multiple of each other; a seed with a complete fill waits for the others
@@ -307,17 +294,6 @@ def test_a_fill_is_the_inner_loop_of_algorithm_4_for_each_seed(rule, factors):
         assert {name: counters[name][seed] for name in COUNTERS} == chain.counters
     assert counts.min() < M == counts.max()  # both complete fills and used-up budgets occur
     assert (counters["chain_restarts"].sum() > 3) or rule == "langevin"
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_fill_of_no_steps_finds_nothing_and_changes_nothing(rule):
-    subject = filler(rule)
-    subject.run([0])
-    before = [variable.numpy() for variable in subject.control.variables]
-    states, count = subject.fill(tf.constant(1), tf.constant(0), tf.constant(AS_IT_IS, tf.float32))
-    assert not states.numpy().any() and not count.numpy().any()
-    for variable, value in zip(subject.control.variables, before, strict=True):
-        np.testing.assert_array_equal(variable, value)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -1,9 +1,13 @@
+"""What all agents learn with: random numbers keyed by seed and purpose, stacked networks, Adam."""
+
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from scipy import stats
 
 from dyna_td.errors import UserError
+from dyna_td.learning.networks import Adam, StackedNetwork, map_blocks
 from dyna_td.learning.streams import SEEDS, STEPS, Purpose, Streams
 
 
@@ -36,15 +40,6 @@ def test_a_seed_out_of_range_is_refused():
         Streams((SEEDS,))
 
 
-@pytest.mark.parametrize(("kind", "bound"), [("uniform", ()), ("integers", (50_000,))])
-def test_the_same_key_gives_the_same_draw_inside_and_outside_a_compiled_program(kind, bound):
-    draw = getattr(Streams((3, 4)), kind)
-    compiled = tf.function(lambda step: draw(Purpose.ENVIRONMENT, (600,), *bound, step=step), jit_compile=True)
-    for step in (-1, 0, 9, 256, 50_000, STEPS - 1):
-        expected = draw(Purpose.ENVIRONMENT, (600,), *bound, step=step)
-        np.testing.assert_array_equal(compiled(tf.constant(step)), expected)
-
-
 @pytest.mark.parametrize("high", [2, 1000, 50_000])
 def test_integers_are_uniform_below_their_bound(high):
     draws = Streams((0,)).integers(Purpose.UNIFORM_BATCH, (400_000,), high).numpy()[0]
@@ -62,3 +57,32 @@ def test_uniform_and_normal_draws_have_their_distribution():
         assert stats.kstest(uniform[seed], "uniform").pvalue > 1e-3
         assert stats.kstest(normal[seed], "norm").pvalue > 1e-3
     assert abs(np.corrcoef(uniform)[0, 1]) < 0.02
+
+
+def test_weights_start_in_the_xavier_interval_and_outputs_in_their_own():
+    network = StackedNetwork(Streams((5,)), (2, 64, 64, 4), tf.nn.relu, output_limit=0.003)
+    for kernel, limit in zip(network.kernels, [(6 / 66) ** 0.5, (6 / 128) ** 0.5, 0.003], strict=True):
+        assert 0.9 * limit < np.abs(kernel.numpy()).max() <= limit
+        assert abs(kernel.numpy().mean()) < 0.2 * limit
+    assert not any(bias.numpy().any() for bias in network.biases)
+
+
+def test_adam_is_the_one_of_keras():
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=(3, 4)).astype(np.float32)
+    mine, theirs = tf.Variable(start), keras.Variable(start)
+    optimizer, oracle = Adam(0.01, [mine]), keras.optimizers.Adam(0.01, epsilon=1e-8)
+    for learning_rate in (0.01, 0.01, 0.1, 0.001):
+        optimizer.learning_rate.assign(learning_rate)
+        oracle.learning_rate = learning_rate
+        gradient = tf.constant(rng.normal(size=(3, 4)), tf.float32)
+        optimizer.apply([gradient])
+        oracle.apply_gradients([(gradient, theirs)])
+        np.testing.assert_array_equal(mine, theirs.value)
+
+
+def test_blocks_join_to_the_whole_for_any_length():
+    values = tf.constant(np.random.default_rng(0).normal(size=(2, 1003)), tf.float32)
+    for length, width in [(1, 32), (199, 32), (200, 32), (201, 32), (1000, 32), (1003, 32), (1003, 1000)]:
+        joined = map_blocks(lambda start, size: tf.slice(values, [0, start], [2, size]), length, width)
+        np.testing.assert_array_equal(joined, values[:, :length])
