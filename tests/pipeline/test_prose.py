@@ -113,7 +113,7 @@ def small_network():
 
 
 def corrected():
-    """In how many worlds the cubic loss leads ER, and PrioritizedER the cubic loss; each also after Holm's correction."""
+    """Worlds where the cubic loss leads ER, and PrioritizedER the cubic loss: before and after Holm's correction."""
     pairs = (("cubic_dqn", "er"), ("prioritized_er", "cubic_dqn"))
     leads = [[minus(world, *pair) for world in WORLDS] for pair in pairs]
     return (count for each in leads for count in (sum(interval(lead)[1] > 0 for lead in each), holm(each)[0]))
@@ -256,8 +256,9 @@ SENTENCES = {  # by page; what fills them
         "the same loss gains {:.1f}% of the range on average ({:+.1f} to {:+.1f})": loss_elsewhere,
         "goals the lead changes by {}, from {:.0f}": lead_of_nearer_goals,
         "8 units bring {:.1f} times the lead ({:.1f} to {:.1f})": small_network,
-        "n = 5 adds {}, and step noise 0.05 takes {}": lambda: map(
-            change_of_the_lead, ("GridWorld/{}/n5-lr0.001", "GridWorld-stepnoise0.05/{}/n10-lr0.001")
+        "n = 5 adds {}, and step noise 0.05 takes {}. n = 30 takes {}": lambda: map(
+            change_of_the_lead,
+            ("GridWorld/{}/n5-lr0.001", "GridWorld-stepnoise0.05/{}/n10-lr0.001", "GridWorld/{}/n30-lr0.001"),
         ),
         "corrected, LAP in {} and PAL in {}": lambda: map(corrected_losses, ("lap", "pal")),
         "with n = 1, 3 and 10: by {}, {} and {}": lambda: [
