@@ -2,6 +2,7 @@
 
 import os
 
+import pandas as pd
 import pytest
 from files import error_of, python, rows_of
 
@@ -42,7 +43,11 @@ def test_few_seeds_are_compared_as_independent_samples_and_of_errors_the_smaller
 def test_published_runs_are_compared_by_the_command_with_a_picture(tmp_path, capsys):
     assert cli.main(["compare", *PUBLISHED, "--output", str(tmp_path / "x.png")]) == 0
     difference, wrote = capsys.readouterr().out.splitlines()[-2:]
-    assert difference.startswith("dyna_td - er: +439, 95% interval +309 to +610 (20 seeds, paired); dyna_td leads")
+    tables = [pd.read_csv(path) for path in PUBLISHED]
+    learning = [table[(table["metric"] == "return") & (table["step"] >= 5_000)] for table in tables]
+    dyna_td, er = (rows.groupby("seed")["value"].mean() for rows in learning)
+    assert difference.startswith(f"dyna_td - er: {(dyna_td - er).mean():+.0f}, 95% interval +")
+    assert "(20 seeds, paired); dyna_td leads; P of improvement" in difference
     assert wrote == f"wrote {tmp_path / 'x.png'}" and (tmp_path / "x.png").stat().st_size > 5_000
 
 
