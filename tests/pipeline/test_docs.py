@@ -16,7 +16,7 @@ from dyna_td import cli
 from dyna_td.pages import agents, api, markdown, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.plan.plans import STUDIES
-from dyna_td.publishing import always_slower, walkers
+from dyna_td.publishing import always_slower, renew, walkers
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.policy import load_policy
@@ -127,6 +127,12 @@ def require_parts(path, parts):
     for name, text in parts.items():
         begin, end = marked_text.marks(name)
         assert f"{begin}\n{text}{end}" in path.read_text(encoding="utf-8"), f"{name} of {path} is old: make readme"
+
+
+def test_the_page_on_bytes_counts_the_portable_runs():
+    details = list(filter(None, map(published.read_details, FACTS.plan.all_runs)))
+    portable = sum(renew.portable_seeds(each) > 0 for each in details)
+    assert f"So far {portable} of {len(details)} published runs are portable" in read("docs/same_bytes.md")
 
 
 def test_the_answer_is_that_of_the_published_verdicts_and_has_at_most_180_words():

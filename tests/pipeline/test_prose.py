@@ -278,6 +278,7 @@ SENTENCES = {  # by page; what fills them
     },
     BEYOND: {
         "give {:+.1f}% of the range ({:.1f} to {:.1f}; Holm over three panels: p = {:.3f})": fresh_on_acrobot,
+        "A cubic loss on uniform draws has {:.0%} of that lead": lambda: [next(iter(share_of_the_loss()))],
         "add up to {:.0%} of PrioritizedER's. Resampled seeds give {:.0%} to {:.0%}, resampled seeds and settings "
         "{:.0%} to {:.0%}": share_of_the_loss,
         "in {} settings, {} after Holm's correction. PrioritizedER leads it in {}, {} after": corrected,

@@ -104,7 +104,11 @@ def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
     if not picture:
         own = [csv.parent for csv in csvs if published.DIRECTORY not in csv.resolve().parents]
-        picture = next(iter(own), Path()) / f"{'-'.join(csv.name.partition('.csv')[0] for csv in csvs)}.png"
+        names = [csv.name.partition(".csv")[0] for csv in csvs]
+        if len({*names}) < len(names):  # published runs of two agents with the same settings
+            names = [csv.parent.name for csv in csvs]
+        picture = next(iter(own), results.DIRECTORY) / f"{'-'.join(names)}.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
         taken = [path for path in (picture, picture.with_suffix(".pdf")) if path.exists()]
         if taken and not (picture.exists() and OWN_PICTURE in picture.read_bytes()):
             raise UserError(f"{taken[0]} is there, and no picture of `compare`: name the picture by --output.")

@@ -106,12 +106,12 @@ def advice(facts: Facts) -> str:
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "Small networks learned small control tasks, far from Atari's size. "
-        f"*Without a model*, the paper's PrioritizedER beats uniform replay on {fixed} of {in_words(len(means[0]))} "
+        f"*Without a model*, PrioritizedER beats uniform replay on {fixed} of {in_words(len(means[0]))} "
         f"benchmarks ({at_fixed}) at one learning rate for all, and on {swept} ({at_swept}) at swept rates. "
-        f"Mean gains there, in % of the range of returns (95%): {each}. "
+        f"Mean gains at swept rates, in % of the range of returns (95%): {each}. "
         "A cubic loss on uniform draws, one line of code, brings "
         f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
-        "Elsewhere no gain shows. "
+        "On other benchmarks no gain shows. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
         f"Uniform states, without chains, win {uniform}. "
         "After *one stored episode that reaches the goal*, Dyna-TD shows no lead over PrioritizedER on GridWorld "

@@ -4,6 +4,7 @@ They replace Snakemake's own, except in dry runs and with `--verbose`.
 """
 
 import logging
+import math
 import signal
 import sys
 import threading
@@ -20,6 +21,7 @@ from dyna_td.training import progress
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
 _SECONDS_BETWEEN_LINES = 30.0  # without a terminal, which can rewrite a line
+_DRAWING = 0.25  # minutes in which the table and the picture of the last run are made
 
 
 class Screen(logging.Handler):
@@ -180,10 +182,9 @@ class Screen(logging.Handler):
         done = f"{len(self.jobs) - len(self.waiting)} of {len(self.jobs)} runs"
         if not self.waiting:
             return f"{names}: {done}, all trained"
-        share, minutes = int(100 * self.forecast.share), self.forecast.minutes(time.monotonic())
-        left = (
-            "a minute" if minutes < 1.5 else f"{minutes:.0f} minutes" if minutes < 150 else f"{minutes / 60:.0f} hours"
-        )
+        share = int(100 * self.forecast.share)
+        minutes = math.ceil(self.forecast.minutes(time.monotonic()) + _DRAWING)
+        left = "a minute" if minutes <= 1 else f"{minutes} minutes" if minutes < 150 else f"{minutes / 60:.0f} hours"
         return f"{names}: {done}, {share}% of the steps, about {left} left"
 
     def _write(self, text: str, end: str = "\n") -> None:
