@@ -69,7 +69,7 @@ def test_a_foreign_picture_is_kept_and_an_ascii_terminal_is_served(tmp_path, mon
     odd = {"PYTHONIOENCODING": "ascii", "MPLBACKEND": "nonsense"}
     assert python("-m", "dyna_td", "compare", *PUBLISHED, env=os.environ | IMPORTS | odd).returncode == 0
     assert cli.main(["compare", *PUBLISHED]) == 0  # replaces its own picture
-    (picture,) = tmp_path.glob("*.png")
+    (picture,) = (tmp_path / "results").glob("*.png")
     picture.write_bytes(b"another's")
     assert "name the picture by --output" in error_of(cli.main, ["compare", *PUBLISHED], capsys)
     assert picture.read_bytes() == b"another's"
