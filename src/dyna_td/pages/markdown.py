@@ -12,7 +12,7 @@ from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import figures_of
 from dyna_td.evidence.statistics import half_width
-from dyna_td.pages import agents, claims_page, marked_text, studies
+from dyna_td.pages import agents, claims_page, gains, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
@@ -45,7 +45,7 @@ def fill() -> None:
         "docs/beyond-the-paper.md": (
             studies.what_to_use,
             studies.multiplicity,
-            studies.paid,
+            gains.paid,
             studies.controls,
             studies.coin,
             studies.goal,
@@ -94,11 +94,11 @@ def answer(facts: Facts) -> str:
 
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
-    by_end = studies.gains(facts).values()
+    by_end = gains.gains(facts).values()
     means = [{environment: gain for (environment, n), gain in of_end.items() if not n} for of_end in by_end]
-    won = [[labels.task(environment) for environment in studies.pays_on(of_end)] for of_end in by_end]
+    won = [[labels.task(environment) for environment in gains.pays_on(of_end)] for of_end in by_end]
     (fixed, at_fixed), (swept, at_swept) = ((in_words(len(names)), ", ".join(names) or "none") for names in won)
-    each = ", ".join(f"{labels.task(environment)} {studies.gain_words(gain)}" for environment, gain in means[1].items())
+    each = ", ".join(f"{labels.task(environment)} {gains.gain_words(gain)}" for environment, gain in means[1].items())
     (dyna_td, _), (uniform, _) = (
         studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )

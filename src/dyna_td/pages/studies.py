@@ -24,7 +24,6 @@ _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not me
 _MEAN_AND_95 = ("mean", "low95", "high95")
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _WITH_BEST = ("er", "prioritized_er", "cubic_dqn", "pal")  # agents of `when` whose best seed bounds a world's returns
-_SEEN, _FRESH_FOR_5 = 20, "Acrobot-v1"  # seeds that had been seen when the rule of `pays_on` was declared
 _COIN_MARGIN = 0.05  # of the span of returns; the caption of the study controls declares it
 
 
@@ -248,60 +247,6 @@ def multiplicity(facts: Facts) -> str:
         rows.append([f"`{curve}`", *(f"{pair[0]}, {pair[1]}" if pair else "" for each in found for pair in each)])
     heads = ["against ER", "at swept rates", "against PrioritizedER"]
     return table(["won, lost", *(cell for head in heads for cell in (head, "Holm"))], rows)
-
-
-def gains(facts: Facts) -> dict[str, dict[tuple[str, int], pd.Series]]:
-    """PrioritizedER's lead over ER in per cent of the range of returns, for each seed.
-
-    By the end of the curves' keys, "" at one rate and "_swept" at swept ones, then by environment and n; n = 0 is the
-    mean over n. A panel of the table `paid`, which may have more seeds, takes the place of the picture's.
-    """
-    panels = [*panels_of(facts, "what_to_use").values(), *panels_of(facts, "what_to_use", "paid").values()]
-    found: dict[str, dict[tuple[str, int], pd.Series]] = {"": {}, "_swept": {}}
-    for panel, end in ((panel, end) for panel in panels for end in found if f"er{end}" in panel.curves):
-        run = panel.curves[f"er{end}"]
-        in_percent = 100 * lead(facts, panel, f"prioritized_er{end}", f"er{end}") / KNOWN[run.environment].span
-        found[end][run.environment, run.settings.planning_updates] = in_percent
-    for of_end in found.values():
-        for environment in dict.fromkeys(environment for environment, _ in of_end):
-            each = [gain for (of, _), gain in of_end.items() if of == environment]
-            of_end[environment, 0] = (sum(each) / len(each)).dropna()
-    return found
-
-
-def pays_on(of_end: dict[tuple[str, int], pd.Series]) -> list[str]:
-    """The benchmarks on which PrioritizedER beats ER, by `gains` at one end of keys.
-
-    As the study's caption declares: by the mean over n, and by fresh seeds alone where there are any. On Acrobot only
-    n = 5 has seeds that nobody had seen, and counts with Holm's correction over its three panels.
-    """
-    found = []
-    for environment in dict.fromkeys(environment for environment, _ in of_end):
-        own = {n: gain for (of, n), gain in of_end.items() if of == environment}
-        tests = {n: stats.ttest_1samp(gain[_SEEN:] if len(gain) > _SEEN else gain, 0.0) for n, gain in own.items()}
-        decisive, p = tests[0], tests[0].pvalue
-        if environment == _FRESH_FOR_5 and len(own[5]) > _SEEN:
-            decisive, p = tests[5], statistics.holm([tests[n].pvalue for n in (5, 10, 30)])[0]
-        found += [environment] if p <= statistics.LEVEL and decisive.statistic > 0 else []
-    return found
-
-
-def paid(facts: Facts) -> str:
-    """A line for each benchmark and n, and for the mean over n: PrioritizedER's gain at one rate and at swept ones."""
-    fixed, swept = gains(facts).values()
-    rows = []
-    for environment, n in fixed:
-        each = [of_end[environment, n] for of_end in (fixed, swept)]
-        cells = [cell for gain in each for cell in (str(len(gain)), gain_words(gain, is_bold=True))]
-        rows.append([f"{labels.task(environment)}, {f'n = {n}' if n else 'mean over n'}", *cells])
-    return table(["panel", "seeds", "at one rate", "seeds", "at swept rates"], rows)
-
-
-def gain_words(gain: pd.Series, is_bold: bool = False) -> str:
-    """The mean and Student's interval; with `is_bold`, bold if the interval excludes 0."""
-    mean, half = gain.mean(), half_width(gain)
-    stars = "**" if is_bold and abs(mean) > half else ""
-    return f"{stars}{mean:+.1f}{stars} ({mean - half:+.1f} to {mean + half:+.1f})"
 
 
 def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
