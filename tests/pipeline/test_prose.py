@@ -271,7 +271,9 @@ def crashes(after):
 BEYOND, FINDINGS = "docs/beyond-the-paper.md", "experiments/findings.yaml"
 SENTENCES = {  # by page; what fills them
     "README.md": {
-        "on {} of four benchmarks ({}) at one learning rate for all, and on {} ({}) at": prioritizing_pays,
+        "on {} of four benchmarks ({}) at one learning rate for all. At swept rates it does on {} ({}).": (
+            prioritizing_pays
+        ),
         ", ".join(f"{name} {{:+.1f}} ({{:+.1f}} to {{:+.1f}})" for name in TASKS): lambda: (
             number for environment in RANGES for number in interval(mean_gain(environment, "lrselected"))
         ),
