@@ -106,10 +106,10 @@ def test_a_finished_training_says_so_and_is_replaced_only_by_itself_once_damaged
     Path("x.csv").write_bytes(before[:-1])
     assert cli.main(train("--steps", "20")) == 0 and Path("x.csv").read_bytes() == before
     Path("x.checkpoint").touch()  # as from an interrupted repetition
-    assert "x.csv holds other results, those of sin/l2/" in error_of(cli.main, train("--steps", "40"), capsys)
+    assert "x.csv holds another training (steps: 20, not 40): " in error_of(cli.main, train("--steps", "40"), capsys)
     with monkeypatch.context() as patched:
         patched.setattr(sources, "run_digest", lambda run: "changed")
-        words = ", trained with an earlier version of the code: name another"
+        words = "x.csv was trained with an earlier version of the code: name another"
         assert words in error_of(cli.main, train("--steps", "20"), capsys)
     assert Path("x.csv").read_bytes() == before
     details = json.loads(Path("x.json").read_text())
@@ -138,7 +138,7 @@ def killed(monkeypatch):
 def test_a_checkpoint_of_other_settings_is_kept(fake_training, killed, capsys):
     killed(train("--steps", "40"))
     before = Path("x.checkpoint").read_bytes()
-    words = "x.checkpoint holds an unfinished training with other settings, sin/l2/"
+    words = "x.checkpoint holds another unfinished training (steps: 40, not 20): "
     assert words in error_of(cli.main, train("--steps", "20"), capsys)
     assert Path("x.checkpoint").read_bytes() == before and not fake_training
     assert cli.main(train("--steps", "40")) == 0 and not Path("x.checkpoint").exists()
@@ -200,7 +200,7 @@ def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_tr
     Path("x.csv").unlink()
     assert cli.main(words) == 0 and len(fake_training) == 4, "the finished sweep stands"
     others = train("--learning-rate", "0.1,0.2", "--seeds", "0-2", "--steps", "500")
-    assert "x.selection.csv holds other results" in error_of(cli.main, others, capsys) and len(fake_training) == 4
+    assert "x.selection.csv holds another training (" in error_of(cli.main, others, capsys) and len(fake_training) == 4
 
 
 def test_the_plan_selects_on_other_seeds_trains_the_winner_aggregates_and_draws_no_cut_table(fake_training, capsys):

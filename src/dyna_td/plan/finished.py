@@ -20,8 +20,9 @@ def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> tuple[pd.
     csv, rebuild, records, details = _read(plan, run.name, run, directory)
     if run.sweep:
         choice = plan.published_choice(run) or read_sweep(plan, run, directory)
-        if details["settings"]["learning_rate"] != choice["learning_rate"]:
-            raise _other(csv, ["learning_rate"], rebuild)
+        rates = details["settings"]["learning_rate"], choice["learning_rate"]
+        if rates[0] != rates[1]:
+            raise _other(csv, {"learning_rate": rates}, rebuild)
     results.require_complete(csv, records, run, rebuild)
     return records, details
 
@@ -48,6 +49,6 @@ def _read(plan: Plan, job: str, run: Run, directory: Path) -> tuple[Path, str, p
     return csv, rebuild, records, details
 
 
-def _other(csv: Path, differing: list[str], rebuild: str) -> UserError:
-    where = results.provenance_json(csv)
-    return UserError(f"{where} has other {', '.join(differing)} than the plan; rebuild it with `{rebuild}`.")
+def _other(csv: Path, differing: dict, rebuild: str) -> UserError:
+    where, words = results.provenance_json(csv), results.in_words(differing)
+    return UserError(f"{where} is not as planned ({words}); rebuild it with `{rebuild}`.")

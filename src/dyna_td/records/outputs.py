@@ -46,9 +46,9 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
     begun = under_way["settings"] if under_way else []
     runs = tried or [run]
     if under_way and (len(begun) != len(runs) or not all(map(results.same, runs, begun))):
-        other = begun[0]["run"]
-        words = f"holds an unfinished training with other settings, {other}"
-        raise UserError(f"{files['checkpoint']} {words}: {_REMEDY}.")
+        pairs = (results.differing(*pair) for pair in zip(runs, begun, strict=False))
+        other = next((results.in_words(pair) for pair in pairs if pair), "another number of learning rates")
+        raise UserError(f"{files['checkpoint']} holds another unfinished training ({other}): {_REMEDY}.")
     try:
         found = results.read_details(csv, "")
     except UserError:
@@ -60,12 +60,12 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
     written = [files[kind] for kind in ("csv", "states", "policy", "json") if files[kind].is_file()]
     if not written:
         return False
-    differing = results.differing(run, found)
-    differing += ["source_digest"] if found.get("source_digest") != sources.run_digest(run) else []
-    if differing:
-        what = f"those of {found['run']}" if "run" in found else "not written by a training"
-        code = ", trained with an earlier version of the code" if differing == ["source_digest"] else ""
-        raise UserError(f"{written[0]} holds other results, {what}{code}: {_REMEDY}.")
+    if "run" not in found:
+        raise UserError(f"{written[0]} was not written by a training: {_REMEDY}.")
+    if differing := results.differing(run, found):
+        raise UserError(f"{written[0]} holds another training ({results.in_words(differing)}): {_REMEDY}.")
+    if found["source_digest"] != sources.run_digest(run):
+        raise UserError(f"{written[0]} was trained with an earlier version of the code: {_REMEDY}.")
     if under_way:  # a kill may have come between the first file of a new writing and its JSON file
         return False
     for kind in ("states", "policy"):

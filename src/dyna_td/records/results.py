@@ -152,8 +152,10 @@ def same(run: Run, details: dict) -> bool:
     return not differing(run, details)
 
 
-def differing(run: Run, details: dict) -> list[str]:
-    """The facts of `run`, by name, that the JSON file `details` states otherwise; the code's digest does not count.
+def differing(run: Run, details: dict) -> dict[str, tuple[Any, Any]]:
+    """The facts of `run` that the JSON file `details` states otherwise: by name, the file's and those of `run`.
+
+    The code's digest does not count.
 
     A setting that `details` does not know had its default. If `run` is swept, any learning rate will do. The file may
     be of a longer run, whose beginning `run` is.
@@ -170,7 +172,16 @@ def differing(run: Run, details: dict) -> list[str]:
     length = written.get("of_steps") or written.get("steps")
     if run.of_steps and length == run.length and written["steps"] >= run.steps:
         written |= {"steps": run.steps, "of_steps": run.of_steps}
-    return [key for key in asked if written.get(key, 0 if key == "of_steps" else None) != asked[key]]
+    there = {key: written.get(key, 0 if key == "of_steps" else None) for key in asked}
+    return {key: (there[key], asked[key]) for key in asked if there[key] != asked[key]}
+
+
+def in_words(differing: dict[str, tuple[Any, Any]]) -> str:
+    """Differing facts, as in "steps: 20000, not 30000"; a run's name repeats them."""
+    facts = {key: pair for key, pair in differing.items() if key != "run"}
+    there, asked = facts.pop("settings", ({}, {}))
+    facts |= {key: (there.get(key), asked[key]) for key in asked if there.get(key) != asked[key]}
+    return "; ".join(f"{key}: {json.dumps(old)}, not {json.dumps(new)}" for key, (old, new) in facts.items())
 
 
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
