@@ -24,12 +24,18 @@ THEMES = {  # the claims of each theme, and the figures or the study that show i
 
 
 def overview(facts: Facts) -> str:
-    """A line for each claim: its verdict and its first sentence."""
+    """A line for each claim: its verdict, its first sentence, and what README counts."""
+    notes = {"identity": facts.identities, "reworded": facts.reworded, "turns": set(facts.turned["claim"])}
     rows = [
-        [f"[{number}](#claim-{number})", facts.verdicts[number], escaped(stated.text.partition(". ")[0].rstrip("."))]
+        [
+            f"[{number}](#claim-{number})",
+            facts.verdicts[number],
+            escaped(stated.text.partition(". ")[0].rstrip(".")),
+            ", ".join(note for note, numbers in notes.items() if number in numbers),
+        ]
         for number, stated in facts.stated.items()
     ]
-    return table(["claim", "verdict", "in short"], rows)
+    return table(["claim", "verdict", "in short", "note"], rows)
 
 
 def claims(facts: Facts) -> str:

@@ -32,7 +32,6 @@ def fill() -> None:
     pages = {
         "README.md": (scorecard, answer, advice, results, figures),
         "docs/README.md": (advice,),
-        "docs/advice.md": (advice,),
         "docs/claims.md": (
             answer,
             claims_page.overview,
