@@ -183,12 +183,20 @@ class Screen(logging.Handler):
         if not self.waiting:
             return f"{names}: {done}, all trained"
         share = int(100 * self.forecast.share)
-        minutes = math.ceil(self.forecast.minutes(time.monotonic()) + _DRAWING)
-        left = "a minute" if minutes <= 1 else f"{minutes} minutes" if minutes < 150 else f"{minutes / 60:.0f} hours"
-        return f"{names}: {done}, {share}% of the steps, about {left} left"
+        return (
+            f"{names}: {done}, {share}% of the steps, about {_in_words(self.forecast.minutes(time.monotonic()))} left"
+        )
 
     def _write(self, text: str, end: str = "\n") -> None:
         start = "\r" if self.is_terminal and self._width else ""
         self.stream.write(f"{start}{text:{self._width}}{end}")
         self.stream.flush()
         self._width = 0 if end else len(text)
+
+
+def _in_words(minutes: float) -> str:
+    """Minutes of training and the time of drawing, rounded up: quarters of a minute, then minutes, then hours."""
+    minutes += _DRAWING
+    if minutes <= 2:
+        return f"{15 * math.ceil(4 * minutes)} seconds"
+    return f"{math.ceil(minutes)} minutes" if minutes < 150 else f"{minutes / 60:.0f} hours"
