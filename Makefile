@@ -95,6 +95,7 @@ readme: setup  ##! judge the claims by the published runs, and write the generat
 	@$(BIN)/python figures/scorecard.py
 	@$(BIN)/python figures/differences.py
 	@$(BIN)/python figures/benchmarks.py
+	@$(BIN)/python figures/dials.py
 	@$(BIN)/python -m dyna_td readme
 
 gallery: setup  ##! draw the published pictures again, from the published tables
