@@ -41,9 +41,9 @@ def draw_profiles(axes: Axes, scores: dict[str, np.ndarray]) -> None:
 def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     """A dot for each agent: the chance that one of its trainings has a higher score than one of ER's."""
     agents = [curve for curve in scores if curve != BASELINE]
-    for place, curve in enumerate(agents):
+    for row, curve in enumerate(agents):
         found = benchmark.improvement(scores[curve], scores[BASELINE])
-        draw_dot(axes, -place, (float(found.value), float(found.low), float(found.high)), style_of(curve).colour)
+        draw_dot(axes, -row, (float(found.value), float(found.low), float(found.high)), style_of(curve).colour)
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle=":")
     axes.set_yticks(-np.arange(len(agents)), [style_of(curve).label for curve in agents])
     axes.tick_params(axis="y", length=0)

@@ -44,9 +44,9 @@ LABELS = {
 
 def draw_groups(forest: Forest, axes: Axes) -> None:
     """Draws lines between the groups above, and names them beside a panel whose rows have no names."""
-    places = list(forest.rows)
+    order = list(forest.rows)
     for words, agents in GROUPS.items():
-        here = [places.index(agent) for agent in agents if agent in places]
+        here = [order.index(agent) for agent in agents if agent in order]
         if here and min(here) > 0:
             axes.axhline(0.5 - min(here), color="#DDDDDD", linewidth=0.8, zorder=0)
         if here and not forest.is_named:

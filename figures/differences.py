@@ -92,7 +92,7 @@ def tables(found: Comparisons) -> Tables:
 def forests(found: Comparisons) -> list[Forest]:
     """A panel for each environment; the rows of a claim stand together."""
     every = list(dict.fromkeys(row for of in found.values() for row in of))
-    order = {row[:2]: place for place, row in reversed(list(enumerate(every)))}
+    order = {row[:2]: index for index, row in reversed(list(enumerate(every)))}
     rows = sorted(every, key=lambda row: (row.claim, order[row[:2]], row.n))
     claims = list(dict.fromkeys(row.claim for row in rows))
     windows = {row.claim: WINDOWS.get(test.window) for of in found.values() for row, (test, _) in of.items()}
@@ -101,9 +101,9 @@ def forests(found: Comparisons) -> list[Forest]:
         Forest(
             Panel("effect", {}, key=letter, title=environment),
             "difference of returns",
-            {row: CurveStyle(_label(row, rows[place - 1] if place else None), BLACK) for place, row in enumerate(rows)},
+            {row: CurveStyle(_label(row, rows[index - 1] if index else None), BLACK) for index, row in enumerate(rows)},
             [dot for row, comparison in of.items() for dot in _dots(letter, row, comparison)],
-            heights={row: -place - GAP * claims.index(row.claim) for place, row in enumerate(rows)},
+            heights={row: -index - GAP * claims.index(row.claim) for index, row in enumerate(rows)},
             key=(*LOOKS.values(), MARGIN),
             line=0.0,
             ticks=4,

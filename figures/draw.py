@@ -23,7 +23,7 @@ from dyna_td.records import beginnings, published
 from dyna_td.records.results import repeats_csv
 
 CLOCK = "times are this machine's, of jobs side by side, and are not compared"
-MAX_COLUMNS = 3  # of a picture in one row; the words of a wider one are too small on a page
+MAX_COLUMNS = 3  # more in one row make the words too small on a page
 
 
 def drawings_of(figure: Figure) -> list[Drawing]:

@@ -7,6 +7,8 @@ from drawing.panels import Drawing, Lines
 from drawing.style import NOTE, Look, graded, style_of
 from matplotlib.axes import Axes
 
+from dyna_td.theory.hitting_times import STARTS, TARGETS
+
 SQUARE, CUBIC = style_of("l2"), style_of("cubic")  # the looks of the losses in other figures
 STYLES = {
     metric: {"square": replace(SQUARE, label=f"square, {square}"), "cubic": replace(CUBIC, label=f"cubic, {cubic}")}
@@ -27,8 +29,9 @@ def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
     for panel in declared.values():
         panel.styles = STYLES.get(panel.metric, {})
         if panel.metric == "hitting_time_ratio":
-            by_start = panel.curves[0].startswith("target_")
+            by_start = panel.panel.closed_form == "figure_8c"
             panel.x_label, symbol = ("start $x_0$", "$x_t$") if by_start else ("target $x_t$", "$x_0$")
-            panel.styles = graded({curve: f"{symbol} = {curve.partition('_')[2]}" for curve in panel.curves})
+            numbers = zip(panel.curves, TARGETS if by_start else STARTS, strict=True)
+            panel.styles = graded({curve: f"{symbol} = {number:g}" for curve, number in numbers})
             panel.decorate = mark_equal_times
     return declared

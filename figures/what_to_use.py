@@ -23,14 +23,14 @@ def leads(panels: dict[int, Panel]) -> Forest:
     A hollow marker below it compares the agent and ER at their swept rates, if the figure has them.
     """
     first, dots = next(iter(panels.values())), []
-    for place, panel in enumerate(panels.values()):
+    for index, panel in enumerate(panels.values()):
         for curve, row in rows_but_for(panel, "learning_rate").items():
             if row != BASELINE:
                 is_swept = bool(panel.curves[curve].sweep)
                 end = LESS + (SWEPT if is_swept else BASELINE)
-                offset = OFFSET * (len(panels) / 2 - place - 0.25 - is_swept / 2)
+                offset = OFFSET * (len(panels) / 2 - index - 0.25 - is_swept / 2)
                 at = (panel.key, curve, panel.metric + end)
-                dots.append(Dot(row, at, style_of(row).colour, offset, MARKERS[place % len(MARKERS)], is_swept))
+                dots.append(Dot(row, at, style_of(row).colour, offset, MARKERS[index % len(MARKERS)], is_swept))
     full, hollow = RATES
     by_n = [
         replace(full, label=f"n = {n}, {full.label}", marker=mark) for n, mark in zip(panels, MARKERS, strict=False)

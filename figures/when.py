@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from dyna_td.evidence.aggregate import LESS
 
 BASELINE = "er"
-# The worlds of each dial, from small to large. The base, which changes nothing, has its place in each.
+# The worlds of each dial, from small to large. The base changes nothing, and stands in each.
 DIALS = {
     "size of the goal": ("base", "goal_0_1", "goal_0_2", "goal_0_4"),
     "nearness of the goal": ("base", "corner_0_45", "corner_0_25"),
@@ -25,7 +25,7 @@ DIALS = {
 }
 ROWS = [(dial, world) for dial, worlds in DIALS.items() for world in worlds]
 GAP = 0.7  # between the rows of two dials
-HEIGHTS = {row: -place - GAP * list(DIALS).index(row[0]) for place, row in enumerate(ROWS)}
+HEIGHTS = {row: -index - GAP * list(DIALS).index(row[0]) for index, row in enumerate(ROWS)}
 
 
 def name_dials(axes: Axes) -> None:

@@ -50,7 +50,7 @@ class Forest(Drawing):
       x_label: meaning and unit of the x-axis; by default the metric's.
       rows: label and colour of each row, from top to bottom, by its key.
       dots: in the order of drawing.
-      line: the place of a thin line across all rows, or the key of a row through whose dot it goes.
+      line: the position of a thin line across all rows, or the key of a row through whose dot it goes.
       x_scale: matplotlib's name of the axis' scale.
       ticks: how many there are at most; matplotlib decides if 0.
       key: a legend, for example `full_and_hollow`.
@@ -61,7 +61,7 @@ class Forest(Drawing):
       width: of the bars, in points.
       unit: what numbers of curves.csv are divided by.
       is_hollow_at_zero: whether a bar that holds 0 makes its dot hollow.
-      quoted: places of numbers that take the place of {} in title and label.
+      quoted: places in curves.csv of the numbers that replace {} in title and label.
       steps: words for the line under the picture, with {} for the last step.
       words: what dots and bars are.
       shares_names: whether its rows have no names if those at its left are the same.
@@ -91,7 +91,7 @@ class Forest(Drawing):
 
     def __post_init__(self):
         """Places rows without heights one below the other."""
-        self.heights = self.heights or {key: -float(place) for place, key in enumerate(self.rows)}
+        self.heights = self.heights or {key: -float(index) for index, key in enumerate(self.rows)}
 
     @property
     def height(self) -> float:
@@ -135,8 +135,8 @@ class Forest(Drawing):
         bars = {dot: self.bar(numbers[dot]) if dot in numbers else (0.0, 0.0, 0.0) for dot in self.dots}
         for dot, bar in bars.items():
             is_hollow = dot.is_hollow or (self.is_hollow_at_zero and bar[1] <= 0 <= bar[2])
-            place = self.heights[dot.row] + dot.offset
-            draw_dot(axes, place, bar, dot.colour, is_hollow, fmt=dot.marker, elinewidth=self.width)
+            height = self.heights[dot.row] + dot.offset
+            draw_dot(axes, height, bar, dot.colour, is_hollow, fmt=dot.marker, elinewidth=self.width)
         if self.guide is not None:
             for height in self.heights.values():
                 axes.axhline(height - self.guide, color="#EEEEEE", linewidth=0.8, zorder=0)

@@ -28,12 +28,14 @@ SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\
 
 @dataclass
 class World(Drawing):
-    """The world itself before other panels, from the environment's own geometry; the title is its name."""
+    """The world itself before other panels, from the environment's own geometry."""
+
+    walls: Sequence[Wall] = ()
 
     def draw(self, axes: Axes, tables: Tables) -> None:
         """Walls grey, the start S blue, the goal G green."""
         _frame(axes)
-        _add_walls(axes, KNOWN[self.panel.title].walls, facecolor="dimgray", edgecolor="none")
+        _add_walls(axes, self.walls, facecolor="dimgray", edgecolor="none")
         _add_place(axes, 0.0, START_HIGH, "tab:blue", "S")
         _add_place(axes, GOAL_LOW, 1.0, "tab:green", "G")
 

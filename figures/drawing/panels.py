@@ -100,7 +100,7 @@ class Drawing(ABC):
         return ()
 
     def style_table(self) -> dict[str, CurveStyle]:
-        """The style of every curve, in drawing order; a label of the YAML file takes the place of the agent's name."""
+        """The style of every curve, in drawing order; a label of the YAML file replaces the agent's name."""
         named = {key: style_of(key, self.panel.curves[key].agent, label) for key, label in self.panel.labels.items()}
         return styles_of(self.curves, named | self.styles)
 
@@ -128,7 +128,7 @@ class Lines(Drawing):
 
     Attributes:
       x_label: meaning and unit of `step`.
-      x_metric: the metric whose mean takes the place of `step` on the x-axis, under its own label.
+      x_metric: the metric whose mean replaces `step` on the x-axis, under its own label.
       y_limits: lower and upper end of the y-axis, None where the data decide.
       x_scale, y_scale: matplotlib's names of the axes' scales.
       smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
@@ -144,7 +144,7 @@ class Lines(Drawing):
     smoothed: bool = False
     references: tuple[ReferenceLine, ...] = ()
     published: dict[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
-    clock: str = ""  # of a panel against training seconds: what its times are worth
+    clock: str = ""  # what the times of a panel against training seconds are worth
     is_too_short: bool = False  # whether fresh curves have too few evaluations to be smoothed
 
     @property
@@ -173,7 +173,7 @@ class Lines(Drawing):
         return own + [(self.letter, line.curve, line.metric) for line in self.references]
 
     def rows(self, tables: Tables, curve: str) -> pd.DataFrame:
-        """The rows of one curve of this panel, by step, with the place on the x-axis as `x`."""
+        """The rows of one curve of this panel, by step, with the position on the x-axis as `x`."""
         rows = curve_rows(tables.curves, self.letter, curve, self.drawn_metric)
         if not self.x_metric:
             return rows.assign(x=rows["step"])

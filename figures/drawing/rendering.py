@@ -57,9 +57,9 @@ def draw_figure(panels: Sequence[Drawing], tables: Tables, scale: str, columns: 
     axes = {panel.letter: ax for panel, ax in zip(panels, grid.flat, strict=False)}
     for spare in grid.flat[len(panels) :]:
         spare.remove()
-    for place, panel in enumerate(panels):
-        if isinstance(panel, Forest) and place % columns:
-            panel.find_names(panels[place - 1])
+    for index, panel in enumerate(panels):
+        if isinstance(panel, Forest) and index % columns:
+            panel.find_names(panels[index - 1])
         panel.draw(axes[panel.letter], tables)
         if panel.decorate:
             panel.decorate(axes[panel.letter])

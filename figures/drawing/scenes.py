@@ -21,8 +21,8 @@ PIXELS_PER_METRE = 10
 
 def scene(environment: str) -> Drawing:
     """Panel a of a figure: the environment itself."""
-    kind = World if KNOWN[environment].walls else Scene
-    return kind(Panel("", {}, key="a", title=task(environment)))
+    panel, walls = Panel("", {}, key="a", title=task(environment)), KNOWN[environment].walls
+    return World(panel, walls) if walls else Scene(panel)
 
 
 @dataclass

@@ -117,8 +117,8 @@ def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -
     free = itertools.cycle(zip(OWN_PALETTE, OWN_DASHES, strict=True))
     known = {curve: style_of(curve) for curve in curves if curve in LOOKS} | (own or {})
     found = {curve: known.get(curve) or CurveStyle(name_of(curve), *next(free)) for curve in curves}
-    places = {agent: place for place, agent in enumerate(LOOKS)}
-    return dict(sorted(found.items(), key=lambda item: places.get(item[0], len(places))))
+    order = {agent: index for index, agent in enumerate(LOOKS)}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def graded(labels: dict[str, str]) -> dict[str, CurveStyle]:

@@ -13,7 +13,7 @@ from dyna_td.records import beginnings, published, results
 from dyna_td.records.files import import_figure, write
 from dyna_td.training.progress import counted
 
-OWN_PICTURE = b"figures/runs.py"  # what a PNG of this script names as its source
+OWN_PICTURE = b"figures/runs.py"  # a PNG of this script names it as its source
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:

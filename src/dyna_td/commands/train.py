@@ -136,7 +136,7 @@ def _run(options: argparse.Namespace) -> None:
     print(beginnings.read_and_repeat(plan.scale, run))
 
 
-_CHOICE = ("learning_rate", "scores", "metric", "rule", "seeds")  # what a run's JSON file keeps of its sweep
+_CHOICE = ("learning_rate", "scores", "metric", "rule", "seeds")  # a run's JSON file keeps these of its sweep
 
 
 def _selection_of(plan: Plan, run: Run) -> dict:

@@ -33,9 +33,9 @@ def finished_tables(figure: Figure, scale: str) -> dict[Path, str]:
     To `tables` come repeats.csv, which says how far its runs repeat the published ones, and checksums.json.
     """
     csv = results.curves_csv(scale, figure.name)
-    places = {run: (results.run_csv(scale, run.name), results.pipeline_command(run.name, scale)) for run in figure.runs}
-    read = cache(lambda run: results.read_run(places[run][0], run, places[run][1]))
-    texts = tables(figure, read, lambda run: results.read_states(*places[run]))
+    files = {run: (results.run_csv(scale, run.name), results.pipeline_command(run.name, scale)) for run in figure.runs}
+    read = cache(lambda run: results.read_run(files[run][0], run, files[run][1]))
+    texts = tables(figure, read, lambda run: results.read_states(*files[run]))
     repeats = beginnings.as_table(beginnings.repeat(run, *read(run)) for run in figure.runs)
     sealed = texts | {results.repeats_csv(csv).name: _csv_text(repeats)}
     return results.as_sealed({csv.with_name(name): text for name, text in sealed.items()})

@@ -195,8 +195,8 @@ def _disagreement(test: MeasuredTest, found: Any, seeds: int) -> str:
     bound, high = test.region
     if not isinstance(found, statistics.Estimate) or high < math.inf:
         return ""
-    places = [(low > bound, high < bound) for low, high in (found.interval(), found.student(seeds))]
-    if places[0] == places[1]:
+    sides = [(low > bound, high < bound) for low, high in (found.interval(), found.student(seeds))]
+    if sides[0] == sides[1]:
         return ""
     low, high = (float(np.expm1(end) if test.relative else end) for end in found.student(seeds))
     return f"{DISAGREES}: {low:+.3g} to {high:+.3g}"

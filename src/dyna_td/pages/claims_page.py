@@ -178,7 +178,7 @@ def shown_in(shown: tuple[int | str, ...], name: Callable = str) -> str:
 
 def history(facts: Facts) -> str:
     """A line for each reason why claims changed: verdicts, old wordings, and whether the new verdict was known."""
-    changed: dict[tuple[str, bool], list[str]] = {}  # by reason
+    changed: dict[tuple[str, bool], list[str]] = {}  # the key is the reason
     wordings: dict[tuple[str, bool], list[str]] = {}
     for number in sorted(facts.stated):
         for change, verdict in facts.changes(number):
@@ -249,6 +249,6 @@ def _in_short(tested: Tested) -> str:
     if isinstance(test, ComputedTest):
         name, effect, *_ = test_cells(tested)
         return f"{name}: {effect}"
-    letter = test.terms[0].place.rpartition("/")[2][:1]
+    letter = test.terms[0].letter[:1]
     label = f"({letter}) {compared(test)}" if test.is_within_panel else test.label
     return f"{label}: {effect_words(tested) or tested.outcome.verdict}"

@@ -18,7 +18,7 @@ def gains(facts: Facts) -> dict[str, dict[tuple[str, int], pd.Series]]:
     """PrioritizedER's lead over ER in per cent of the range of returns, for each seed.
 
     By the end of the curves' keys, "" at one rate and "_swept" at swept ones, then by environment and n; n = 0 is the
-    mean over n. A panel of the table `paid`, which may have more seeds, takes the place of the picture's.
+    mean over n. A panel of the table `paid`, which may have more seeds, replaces the picture's.
     """
     panels = [*panels_of(facts, "what_to_use").values(), *panels_of(facts, "what_to_use", "paid").values()]
     found: dict[str, dict[tuple[str, int], pd.Series]] = {"": {}, "_swept": {}}

@@ -34,7 +34,7 @@ from dyna_td.records import beginnings, provenance, published, results
 
 TITLE = "Understanding and Mitigating the Limitations of Prioritized Experience Replay, reproduced"
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
-_MOST_SMALL = 2  # pictures beside a claim
+_MAX_SMALL = 2  # pictures beside a claim
 _SMALL = (400, 600)  # pixels at most
 _PICTURE = re.compile(r"\.\./reference/(?:\w+/)?(\w+)\.png")  # a picture, as pages of docs/ link to it
 
@@ -168,7 +168,7 @@ def _claim(facts: Facts, number: int, folder: Path) -> list[str]:
     small = "".join(
         f'<a href="#{name}" title="{_heading(name)}"><svg viewBox="{_box(name, folder)}" role="img" '
         f'aria-label="{_heading(name)}"><use href="#small-{name}"/></svg></a>'
-        for name in names[:_MOST_SMALL]
+        for name in names[:_MAX_SMALL]
     )
     return [heading, *([f'<div class="small">{small}</div>'] if small else []), "\n".join(lines)]
 

@@ -24,7 +24,7 @@ _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not me
 _MEAN_AND_95 = ("mean", "low95", "high95")
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _WITH_BEST = ("er", "prioritized_er", "cubic_dqn", "pal")  # agents of `when` whose best seed bounds a world's returns
-_COIN_MARGIN = 0.05  # of the span of returns; the caption of the study controls declares it
+_COIN_MARGIN = 0.05  # a share of the span of returns; the caption of the study controls declares it
 
 
 def by_warm_up(facts: Facts) -> str:
@@ -58,7 +58,7 @@ def coin(facts: Facts) -> str:
     for panel in panels_of(facts, "controls", "coin").values():
         difference, environment = lead(facts, panel, "random_sign", "dyna_td"), panel.curves["dyna_td"].environment
         margin = _COIN_MARGIN * KNOWN[environment].span
-        half = half_width(difference, 2 * statistics.LEVEL)  # of two one-sided tests
+        half = half_width(difference, 2 * statistics.LEVEL)  # two one-sided tests
         low, high = difference.mean() - half, difference.mean() + half
         verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
         words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
@@ -92,7 +92,8 @@ def _goal_table(facts: Facts, panels: dict[str, Panel], ends: dict[str, str]) ->
     for environment in dict.fromkeys(run.environment for run in tasks.values()):
         here = [key for key, run in tasks.items() if run.environment == environment]
         columns = [f"n = {tasks[key].settings.planning_updates}, {words}" for key in here for words in ends.values()]
-        curves = [curve for curve in panels[here[0]].curves if not curve.endswith(tuple(filter(None, ends)))]
+        first = panels[here[0]].curves.items()
+        curves = [curve for curve, run in first if run.settings.warm_up_goal == "hidden"]
         rows = [[f"`{curve}`", *(cell(key, curve, end) for key in here for end in ends)] for curve in curves]
         parts.append(table([labels.task(environment), *columns], rows))
     return "\n".join(parts)
@@ -119,7 +120,7 @@ def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
     """The same as a share of the gap between ER and the best return: by panel, the change and its 95% interval.
 
     The share is a ratio of means over seeds. The best return is the highest of any seed and agent of the world, in the
-    last 20 evaluations. Seeds are drawn again 5,000 times, the same ones in both worlds.
+    last 20 evaluations. Seeds are resampled 5,000 times, the same ones in both worlds.
     """
     parts = {key: _lead_and_gap(facts, panel) for key, panel in panels_of(facts, "when").items()}
     base, *others = parts
@@ -132,8 +133,8 @@ def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
 
     found = {}
     for key in others:
-        change, again = (share(key, chosen) - share(base, chosen) for chosen in (np.arange(seeds), drawn))
-        low, high = np.percentile(again, [2.5, 97.5])
+        change, resampled = (share(key, chosen) - share(base, chosen) for chosen in (np.arange(seeds), drawn))
+        low, high = np.percentile(resampled, [2.5, 97.5])
         found[key] = float(change), float(low), float(high)
     return found
 
@@ -170,8 +171,8 @@ def _minus_er(
     curves = next(iter(panels.values())).curves
 
     def cell(key: str, curve: str) -> str:
-        place = (key, curve, "return_less_er")
-        return _difference(means.loc[place]) if place in means.index else "-"  # declared, not yet trained
+        row = (key, curve, "return_less_er")
+        return _difference(means.loc[row]) if row in means.index else "-"  # declared, not yet trained
 
     for number, (key, panel) in enumerate(panels.items()):
         own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
@@ -209,7 +210,7 @@ def what_to_use(facts: Facts) -> str:
     study, baseline, swept = "what_to_use", "er", "_swept"
     means = facts.curves(study)
     panels = panels_of(facts, study)
-    curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith(swept)]
+    curves = _at_fixed_rates(panels)
 
     def counts(curve: str, other: str = baseline) -> str:
         return _won_and_lost(means, panels, curve, f"return_less_{other}")
@@ -236,10 +237,15 @@ def panels_of(facts: Facts, study: str, table: str = "") -> dict[str, Panel]:
     return {key: panel for key, panel in facts.plan.studies[study].panels.items() if panel.table == table}
 
 
+def _at_fixed_rates(panels: dict[str, Panel]) -> list[str]:
+    """The curves of the first panel whose learning rate is not swept."""
+    return [curve for curve, run in next(iter(panels.values())).curves.items() if not run.sweep]
+
+
 def multiplicity(facts: Facts) -> str:
     """Panels won and lost by the agents of `what_to_use`, one by one and after Holm's correction for all panels."""
     panels = panels_of(facts, "what_to_use")
-    curves = [curve for curve in next(iter(panels.values())).curves if not curve.endswith("_swept")]
+    curves = _at_fixed_rates(panels)
     pairs = [("", "er"), ("_swept", "er_swept"), ("", "prioritized_er")]
     rows = []
     for curve in curves[1:]:
@@ -286,7 +292,7 @@ def mean_returns(facts: Facts, run: Run) -> pd.Series:
 def lead(facts: Facts, panel: Panel, curve: str, other: str) -> pd.Series:
     """A curve's mean return over learning minus another's, for each seed that the panel shows."""
     mine, theirs = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in (curve, other))
-    return (mine - theirs).dropna()  # of two runs with other numbers of seeds
+    return (mine - theirs).dropna()  # the runs may have other seeds
 
 
 def _interval(values: pd.Series, sign: bool = False) -> str:

@@ -90,9 +90,9 @@ def xla_flags(folder: Path = PROGRAMS, boot: Path = _BOOT) -> str:
 
 def remove_old_programs(folder: Path = PROGRAMS) -> None:
     """Removes the programs below `folder` that were compiled more than a week ago."""
-    for place in folder.glob("*"):
-        for program in place.glob("*"):
+    for of_boot in folder.glob("*"):
+        for program in of_boot.glob("*"):
             if time.time() - program.stat().st_mtime > _SECONDS_KEPT:
                 program.unlink()
-        if not any(place.iterdir()):
-            shutil.rmtree(place)
+        if not any(of_boot.iterdir()):
+            shutil.rmtree(of_boot)

@@ -204,7 +204,7 @@ def _share_runs(figures: Iterable[Figure]) -> None:
 
 def _lacks(whole: Run, run: Run, panel: Panel) -> list[str]:
     """What `whole` lacks of what `panel` shows of `run`, which has the same settings: words for a run's name."""
-    needs_last = panel.states or run.agent in FROZEN_AGENTS  # what is sampled or measured at the last step
+    needs_last = panel.states or run.agent in FROZEN_AGENTS  # states and measurements of the last step
     is_beginning = run.length < whole.length and not run.steps % whole.evaluate_every and not needs_last
     lacks = {
         "rates" + "x".join(map(str, run.sweep)): run.sweep != whole.sweep,

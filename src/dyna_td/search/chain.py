@@ -14,8 +14,8 @@ from dyna_td.search.rules import RULES
 from dyna_td.search.visited import VisitedStates
 from dyna_td.settings import SearchControlSettings
 
-MAX_ITERATIONS = 4_000  # in a fill, because `Streams` numbers inner steps below 4096
-MAX_ITERATIONS_A_STEP = 10  # per step of `chain_steps`, which bounds restarts that cost no step (ours)
+MAX_ITERATIONS = 4_000  # a fill has no more, because `Streams` numbers inner steps below 4096
+MAX_ITERATIONS_A_STEP = 10  # bounds restarts, which may cost no step of `chain_steps` (ours)
 
 # Counters since training began, named as their metrics (`records.metrics.DYNA_METRICS`).
 COUNTERS = (
