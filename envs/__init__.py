@@ -28,6 +28,7 @@ class Known:
       margin: what pictures show beyond the other one.
       plane: the names of the axes, if states are points in a plane; `walls` are those in it.
       has_box_actions: whether its actions are vectors.
+      entry_point: its class, as "module:Class" of this package; "": Gymnasium has it.
     """
 
     time_limit: int | None = None
@@ -37,6 +38,7 @@ class Known:
     plane: tuple[str, ...] = ()
     walls: tuple[Wall, ...] = ()
     has_box_actions: bool = False
+    entry_point: str = ""
 
     @property
     def span(self) -> float:
@@ -44,27 +46,31 @@ class Known:
         return self.returns[1] - self.returns[0]
 
 
-_PLANE = ("x", "y")
 KNOWN = {
-    "GridWorld": Known(2000, "GridWorldTwin", (-2000, 0), 50, _PLANE, GRID_WALLS),
-    "MazeGridWorld": Known(2000, "MazeGridWorldTwin", (-2000, 0), 50, _PLANE, MAZE_WALLS),
+    "GridWorld": Known(
+        2000, "GridWorldTwin", (-2000, 0), 50, ("x", "y"), GRID_WALLS, entry_point="grid_world:GridWorld"
+    ),
+    "MazeGridWorld": Known(
+        2000, "MazeGridWorldTwin", (-2000, 0), 50, ("x", "y"), MAZE_WALLS, entry_point="grid_world:MazeGridWorld"
+    ),
     # The paper's time limit; Gymnasium's own is 200.
     "MountainCar-v0": Known(2000, "MountainCarTwin", (-2000, 0), 50, ("position", "velocity")),
     "CartPole-v1": Known(500, "CartPoleTwin", (0, 500), 15),
     "Acrobot-v1": Known(500, "AcrobotTwin", (-500, 0), 15),
     **{name: Known(has_box_actions=True) for name in ("Hopper-v4", "Hopper-v5", "Walker2d-v4", "Walker2d-v5")},
-    "roundabout-paper-v0": Known(11, returns=(0, 11), margin=0.5),  # 11 rewards of at most 1
+    # 11 rewards of at most 1.
+    "roundabout-paper-v0": Known(11, returns=(0, 11), margin=0.5, entry_point="roundabout:Roundabout"),
 }
 
 
-def _register(name: str, entry_point: str, like: str = "", **kwargs) -> None:
-    limit = KNOWN[like or name].time_limit
-    gymnasium.register(name, entry_point=f"dyna_td.envs.{entry_point}", max_episode_steps=limit, kwargs=kwargs)
+def _register(name: str, known: Known, **kwargs) -> None:
+    entry_point = f"dyna_td.envs.{known.entry_point}"
+    gymnasium.register(name, entry_point=entry_point, max_episode_steps=known.time_limit, kwargs=kwargs)
 
 
-for _name in ("GridWorld", "MazeGridWorld"):
-    _register(_name, f"grid_world:{_name}")
-_register("roundabout-paper-v0", "roundabout:Roundabout")
+for _name, _known in KNOWN.items():
+    if _known.entry_point:
+        _register(_name, _known)
 
 
 class UnusableEnvironment(ValueError):
@@ -177,7 +183,7 @@ def _register_dials(environment: str) -> None:
         dials = Dials.of(environment)
     except ValueError as error:
         raise UnusableEnvironment(str(error).rstrip(".") + ".") from error
-    _register(environment, "grid_world:GridWorld", like="GridWorld", dials=dials)
+    _register(environment, KNOWN["GridWorld"], dials=dials)
 
 
 def _require_supported(environment: str, made: gymnasium.Env) -> None:
