@@ -4,7 +4,7 @@ import inspect
 import os
 import re
 import shutil
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +13,7 @@ from files import edit, python
 
 import dyna_td
 from dyna_td import cli
-from dyna_td.pages import agents, api, markdown, marked_text, studies
+from dyna_td.pages import agents, api, facts, markdown, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.plan.plans import STUDIES
 from dyna_td.publishing import always_slower, renew, walkers
@@ -143,6 +143,12 @@ def test_the_answer_is_that_of_the_published_verdicts_and_has_at_most_180_words(
 
 
 @pytest.mark.thorough
+def test_a_study_that_is_not_published_is_in_no_page(monkeypatch):
+    own = replace(FACTS.plan, studies=FACTS.plan.studies | {"mine": FACTS.plan.studies["goal"]})
+    monkeypatch.setattr(facts, "load_plan", lambda scale: own)
+    assert Facts().plan == FACTS.plan != own
+
+
 def test_every_generated_part_is_that_of_the_published_results(monkeypatch):
     monkeypatch.setattr(marked_text, "replace", require_parts)
     markdown.fill()

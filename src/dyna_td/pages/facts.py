@@ -1,7 +1,7 @@
 """The published facts, reference/ and experiments/, as the pages and their tables read them."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -32,8 +32,10 @@ class Facts:
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan of the paper's scale."""
-        return load_plan(published.SCALE)
+        """The plan of the paper's scale, without studies that are not published, such as a user's own."""
+        plan = load_plan(published.SCALE)
+        studies = {name: each for name, each in plan.studies.items() if published.curves_csv(name).exists()}
+        return replace(plan, studies=studies)
 
     @cached_property
     def stated(self) -> dict[int, Claim]:
