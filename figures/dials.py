@@ -33,10 +33,10 @@ def draw() -> None:
     worlds, colour = studies.panels_of(facts, "when"), style_of("prioritized_er").colour
     figure, both = plt.subplots(1, 2, figsize=(2.6 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
     for axes, (title, changes) in zip(both, titles.items(), strict=True):
-        for place, (mean, low, high) in enumerate(changes.values()):
-            draw_dot(axes, -place, (mean, low, high), colour, is_hollow=low <= 0 <= high)
+        for row, (mean, low, high) in enumerate(changes.values()):
+            draw_dot(axes, -row, (mean, low, high), colour, is_hollow=low <= 0 <= high)
         names = [worlds[key].title for key in changes] if axes is both[0] else [""] * len(changes)
-        axes.set_yticks([-place for place in range(len(changes))], names)
+        axes.set_yticks([-row for row in range(len(changes))], names)
         axes.axvline(0.0, color="black", linewidth=0.6, linestyle=":")
         axes.tick_params(axis="y", length=0)
         axes.set_title(title)

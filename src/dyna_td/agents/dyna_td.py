@@ -1,17 +1,13 @@
 """Dyna-TD: search control on the absolute TD error, the paper's contribution (Algorithms 3 and 4).
 
-Where each line of Algorithm 4 stands:
+Algorithm 4 reads in four places:
 
-    mu, Sigma and epsilon_accept                  `search.visited.VisitedStates`
-    while c < k and i < k_b, accept, i <- i + 1   `search.chain.SearchControl.fill`
-    s <- s + alpha_h grad h + noise               `search.rules`: `Algorithm4` is the box, figures take `Released`
-    outside: draw s from B_er, continue           `restarts` of `search.rules` and in `fill`, `Dyna.start`
-    y-hat, h and its gradient                     `DynaTD`
-    B_sc                                          `search.queue.StateQueue`
-    the mixed mini-batches                        `agents.dyna.Dyna`
-    n updates, and the target network after tau   `agents.er.ER.learn` and `learning.q_learning.DQN.update`
-    for t                                         `programs.twin.TwinProgram`, in Gymnasium `GymProgram`
+    the chain, while c < k and i < k_b    `search.chain.SearchControl.fill`, by a rule of `search.rules`
+    y-hat, h and its gradient             `DynaTD`
+    B_sc and the mixed mini-batches       `agents.dyna.Dyna`
+    for t: a step, then n updates         `programs.twin.TwinProgram`, in Gymnasium `GymProgram`; `agents.er.ER.learn`
 
+Of the rules, `Algorithm4` is the box, and figures take `Released`. `search.visited` has mu, Sigma and epsilon_accept.
 docs/deviations.md lists the paper's symbols with their names here.
 """
 

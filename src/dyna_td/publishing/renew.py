@@ -158,8 +158,8 @@ def main() -> int:
     figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
     for run in dict.fromkeys(run for figure in figures for run in figure.runs):
         if portable_seeds(published.read_details(run.name)) < min(options.seeds, len(run.seeds)):
-            again = ["-m", "dyna_td.publishing.renew", "--run", run.name, "--seeds", str(options.seeds)]
-            subprocess.run([sys.executable, *again], env=os.environ | snakefile.environment())
+            words = ["-m", "dyna_td.publishing.renew", "--run", run.name, "--seeds", str(options.seeds)]
+            subprocess.run([sys.executable, *words], env=os.environ | snakefile.environment())
     return 0
 
 
