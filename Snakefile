@@ -175,6 +175,16 @@ use rule aggregate_figure as aggregate_figure_with_states with:
         figure=any_of(PLAN.drawn_with_states),
 
 
+# One's own study with a mistake stops only its own target.
+for study, mistake in PLAN.refused.items():
+
+    rule:
+        name:
+            study
+        input:
+            lambda wildcards, mistake=mistake: sys.exit(f"error: {mistake}"),
+
+
 # For each figure and study, a target of its name and the rule that draws it.
 for figure in PLAN.drawn:
 

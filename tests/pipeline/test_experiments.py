@@ -6,6 +6,7 @@ import pytest
 import yaml
 from files import edit, sentence_of
 
+from dyna_td.errors import UserError
 from dyna_td.plan import plans, yaml_files
 from dyna_td.plan.plans import load_plan
 
@@ -91,6 +92,16 @@ def test_a_study_of_ones_own_shows_the_beginning_of_a_shared_run_or_has_its_own(
     whole = plan.all_runs[run.name]
     assert (whole.steps, whole.of_steps) == (max(run.steps, of_steps), 0)
     assert set(plan.all_runs) == {*before.all_runs, run.name}
+
+
+@pytest.mark.parametrize("content", ["panels: {}", "title: {", "panels: {a: {metric: return, environment: Cart}}"])
+def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(content, experiments_copy, monkeypatch):
+    (experiments_copy / "mine.yaml").write_text(content)
+    monkeypatch.setattr(plans, "STUDIES", ("mine", *plans.STUDIES))
+    plan = plans.load_plan("paper", experiments_copy)
+    assert set(plan.drawn) == set(load_plan("paper").drawn)
+    with pytest.raises(UserError, match=r"mine\.yaml"):
+        plan.figure("mine")
 
 
 def test_two_curves_with_other_sweeps_have_two_runs(experiments_copy):

@@ -28,6 +28,7 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
 def _list(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figures = [f"  {figure.name}: {figure.title} (runs: {len(figure.runs)})" for figure in plan.drawn.values()]
+    figures += [f"  {name}: {mistake}" for name, mistake in plan.refused.items()]
     agents = [*arguments.agents(registry.AGENTS).split("\n"), f"agents on {registry.SUPERVISED_TASK}:"]
     agents += arguments.agents(registry.LEARNERS).split("\n")
     others = [f"environments: {', '.join(registry.ENVIRONMENTS)}; `train` takes any that Gymnasium can make"]

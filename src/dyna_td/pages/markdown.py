@@ -205,7 +205,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
         tests = [tested for tested in judged.counted if figure.name in figures_of(judged.claim, tested.test)]
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
         rows.append([text, escaped(claims_page.measured(tests))])
-    for number in read_checked(figure.source, "figure").get("paper", ()):
+    for number in figure.paper:
         panel, _, curve = number["curve"].partition("/")
         curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
         last = curves.loc[panel, curve, figure.panels[panel].metric].iloc[-1]

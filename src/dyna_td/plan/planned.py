@@ -5,7 +5,7 @@ the scale says so, it takes the published choice instead.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -72,6 +72,7 @@ class Figure:
     shows: str = ""  # the panels' contents, in words
     columns: int | None = None  # the picture's, if declared
     scene: str = ""  # the environment whose picture comes before the panels
+    paper: Sequence[dict] = ()  # numbers in the paper's text: what it `says` of the `curve` "panel/key"
 
     @property
     def runs(self) -> list[Run]:
@@ -123,11 +124,13 @@ class Plan:
       scope: the scale.
       figures: the available figures of the paper by name, in its order.
       studies: the available studies by name.
+      refused: the mistake in each of one's own studies that cannot be planned, by the study's name.
     """
 
     scope: Scale
     figures: dict[str, Figure]
     studies: dict[str, Figure]
+    refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def scale(self) -> str:
@@ -226,7 +229,9 @@ class Plan:
         return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
 
     def figure(self, name: str) -> Figure:
-        """The figure or study called `name`; raises UserError if there is none."""
+        """The figure or study called `name`; raises UserError if there is none, or for the mistake in it."""
+        if name in self.refused:
+            raise UserError(self.refused[name])
         return self.drawn[require_choice(name, self.drawn, "figure")]
 
     def run(self, name: str) -> Run:

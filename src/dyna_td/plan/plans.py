@@ -35,16 +35,28 @@ MAX_RUN_NAME = 200  # characters; file systems allow 255 bytes, and suffixes nee
 
 
 def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
-    """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake."""
+    """Reads each `figure_N.yaml` and each of `STUDIES` in `directory` at `scale`; raises UserError for any mistake.
+
+    A mistake in a study that is not published refuses this study alone.
+    """
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     declared = dict(scales[require_choice(scale, scales, "scale")])
     # All keys but these are extents, by kind of environment.
     others = {each.name: declared.pop(each.name) for each in fields(Scale)[2:] if each.name in declared}
     scope = Scale(scale, declared, **others)
 
+    refused: dict[str, str] = {}
+
     def planned(names: Iterable[str]) -> dict[str, Figure]:
-        paths = {name: Path(directory) / f"{name}.yaml" for name in names}
-        return {name: _read_figure(name, path, scope) for name, path in paths.items() if path.exists()}
+        found: dict[str, Figure] = {}
+        for name, path in ((name, Path(directory) / f"{name}.yaml") for name in names):
+            try:
+                found |= {name: _read_figure(name, path, scope)} if path.exists() else {}
+            except UserError as error:
+                if name in FIGURES_OF_THE_PAPER or published.curves_csv(name).exists():
+                    raise
+                refused[name] = str(error)
+        return found
 
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
@@ -52,7 +64,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
-    return Plan(scope, figures, studies)
+    return Plan(scope, figures, studies, refused)
 
 
 @contextmanager
@@ -75,7 +87,7 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
             axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
             panels[key] = replace(read, key=key, title=title, axes=axes, table=panel.get("table", ""), **shown)
-    words = {key: content[key] for key in ("shows", "columns", "scene") if key in content}
+    words = {key: content[key] for key in ("shows", "columns", "scene", "paper") if key in content}
     if "scene" in content and "a" in panels:
         raise UserError(f"{path}: panels.a is the scene's place: name the panels b, c, ..., or leave `scene` out.")
     return Figure(name, content["title"], path, panels, **words)
