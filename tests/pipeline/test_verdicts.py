@@ -306,6 +306,6 @@ def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(s
     assert list(rows.loc[[(1, "test")], "evidence"]) == ["yes"]
     assert set(rows.loc[[(43, "test")], "sources"]) == {"current"}
     assert list(rows.loc[[(43, "test")], "window"]) == ["auc 2..8"]
-    assert list(rows.loc[[(43, "beside")], "verdict"]) == ["contradicted"]
+    assert list(rows.loc[[(43, "secondary")], "verdict"]) == ["contradicted"]
     assert list(rows.loc[[(44, "claim")], "verdict"]) == ["not run"]
     assert [line.split()[:2] for line in lines(verdicts)] == [["1", "supported"], ["43", "supported"]]

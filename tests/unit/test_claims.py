@@ -145,8 +145,8 @@ def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_o
     of = [claim.number for claim in changed]
     assert {2, 10, 44} <= set(of)
     assert not {1, 7, 14, 26, 27, 32, 33, 45} & set(of)  # computed, another window, or job seconds
-    counted = (test for claim in changed for test in claim.tests if isinstance(test, MeasuredTest) and not test.beside)
-    assert {test.window for test in counted} == {"final"}
+    measured = (test for claim in changed for test in claim.tests if isinstance(test, MeasuredTest))
+    assert {test.window for test in measured if not test.secondary} == {"final"}
     (fresh,) = (claim for claim in changed if claim.number == 44)
     assert [test.first_seed for test in fresh.tests] == [20, 0]  # a reading does not lower a claim's first seed
 

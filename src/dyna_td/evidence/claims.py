@@ -14,7 +14,7 @@ seed where the runs have the same seeds. It is positive where the claim is true.
 
 A pair of curves stands for the absolute difference of their scores. With `relative`, means over seeds are compared by
 their ratio, and margins are shares. With `first_seed`, seeds below it do not count. With `above`, a score becomes 1 if
-it exceeds that number, else 0. With `best`, a score becomes that number minus the score. A test that is `beside` is
+it exceeds that number, else 0. With `best`, a score becomes that number minus the score. A test that is `secondary` is
 shown and judged alone, but the claim's verdict does not depend on it. A test with `compute` is an identity (see
 `identities`).
 
@@ -38,7 +38,7 @@ from dyna_td.runs.run import Run
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often", "rarely")
 _TWO_CURVES = ("more_often", "share_below")
 # Keys of a test that are also fields of `MeasuredTest`.
-_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "beside", "first_seed")
+_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "secondary", "first_seed")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class MeasuredTest:
     margin: float = 0.0
     above: float | None = None
     best: float | None = None
-    beside: bool = False
+    secondary: bool = False
     first_seed: int = 0  # seeds below it are left out
     of_middle_half: bool = False  # whether interquartile means are compared
 
@@ -124,7 +124,7 @@ class ComputedTest:
     """An identity, by its name in `IDENTITIES`."""
 
     label: str
-    beside: bool = False
+    secondary: bool = False
     unit: ClassVar[str] = ""
 
 
@@ -163,7 +163,7 @@ def load_claims(plan: Plan, directory: Path = DIRECTORY) -> list[Claim]:
 
 def _claim(content: dict, plan: Plan) -> Claim:
     tests = tuple(test for group in content["tests"] for test in _tests(group, plan))
-    if sum(not test.beside for test in tests) > 1 and "combine" not in content:
+    if sum(not test.secondary for test in tests) > 1 and "combine" not in content:
         raise UserError("it has several tests: say by `combine` whether all of them must hold, or any.")
     figures = tuple(f"figure_{number}" for number in content["figures"])
     text, place = (" ".join(content[key].split()) for key in ("text", "place"))
@@ -178,7 +178,8 @@ def _claim(content: dict, plan: Plan) -> Claim:
 def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
     """The tests of one entry: one for each of its panels, if it lists panels."""
     if "compute" in content:
-        return [ComputedTest(require_choice(content["compute"], IDENTITIES, "identity"), content.get("beside", False))]
+        identity = require_choice(content["compute"], IDENTITIES, "identity")
+        return [ComputedTest(identity, content.get("secondary", False))]
     expect = content["expect"]
     if expect in _NEEDS_MARGIN and "margin" not in content:
         raise UserError(f"`{expect}` needs a margin.")

@@ -56,7 +56,7 @@ class Judged:
     @property
     def counted(self) -> list[Tested]:
         """The tests on which the verdict depends."""
-        return [tested for tested in self.tests if not tested.test.beside]
+        return [tested for tested in self.tests if not tested.test.secondary]
 
     @property
     def effect(self) -> Effect:
@@ -100,7 +100,7 @@ def judged(claims: Iterable[Claim], plan: Plan, read: Read) -> list[Judged]:
 def as_table(verdicts: Iterable[Judged]) -> pd.DataFrame:
     """A row for each claim, followed by one for each of its tests, with the columns `COLUMNS`.
 
-    `row` is claim, test, or beside: a test that does not count for the verdict.
+    `row` is claim, test, or secondary: a test that does not count for the verdict.
     """
     rows = [row for one in verdicts for row in (_claim_row(one), *(_test_row(one, tested) for tested in one.tests))]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -127,8 +127,8 @@ def read(csv: Path, claims: Iterable[Claim]) -> list[Judged]:
     for claim in claims:
         own, *others = rows[: 1 + len(claim.tests)]
         rows = rows[1 + len(claim.tests) :]
-        names = [(row["claim"], row["row"] == "beside", row["test"]) for row in others]
-        if own["row"] != "claim" or names != [(claim.number, test.beside, test.label) for test in claim.tests]:
+        names = [(row["claim"], row["row"] == "secondary", row["test"]) for row in others]
+        if own["row"] != "claim" or names != [(claim.number, test.secondary, test.label) for test in claim.tests]:
             raise LookupError(f"other tests of claim {claim.number}")
         tests = tuple(
             Tested(test, _outcome(row), row["to_decide"]) for test, row in zip(claim.tests, others, strict=True)
@@ -248,7 +248,7 @@ def _test_row(one: Judged, tested: Tested) -> dict:
     test, outcome = tested.test, tested.outcome
     ran = outcome.verdict != "not run"
     row = {
-        **{"claim": one.claim.number, "row": "beside" if test.beside else "test", "test": test.label},
+        **{"claim": one.claim.number, "row": "secondary" if test.secondary else "test", "test": test.label},
         **{"plus": "", "minus": "", "metric": "", "unit": test.unit, "to_decide": tested.to_decide, "scale": one.scale},
         **{name: value for name, value in asdict(outcome).items() if not name.startswith("p_") or ran},
         **asdict(outcome.sample),

@@ -42,8 +42,8 @@ _Found = dict[Term, Measured]  # the results of all curves of a test
 def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
     """The verdict on `claim` and the outcomes of its tests; `read` gives a run's results, None if there are none."""
     outcomes = [_outcome(test, plan, read) for test in claim.tests]
-    counted = [k for k, test in enumerate(claim.tests) if not test.beside]
-    groups = [counted, *([k] for k, test in enumerate(claim.tests) if test.beside)]
+    counted = [k for k, test in enumerate(claim.tests) if not test.secondary]
+    groups = [counted, *([k] for k, test in enumerate(claim.tests) if test.secondary)]
     for group in groups:
         estimated = [k for k in group if outcomes[k].p_supported is not None]
         both = ([getattr(outcomes[k], name) for k in estimated] for name in ("p_supported", "p_contradicted"))
@@ -84,7 +84,8 @@ def nearest_decision(claim: Claim, outcomes: list[Outcome]) -> Outcome:
     If tests lean to the side that a single test can settle, it is the one of them that needs the fewest seeds.
     Otherwise it is the one that needs the most.
     """
-    open_ = [o for o, test in zip(outcomes, claim.tests, strict=True) if o.verdict == "undecided" and not test.beside]
+    counted = (o for o, test in zip(outcomes, claim.tests, strict=True) if not test.secondary)
+    open_ = [outcome for outcome in counted if outcome.verdict == "undecided"]
     settles = {"all": "contradicted", "any": "supported"}[claim.combine]
 
     def seeds(outcome: Outcome) -> float:

@@ -68,7 +68,7 @@ def claim(facts: Facts, number: int) -> list[str]:
 
 def _tests(judged: Judged) -> list[str]:
     rows = [[escaped(cell) for cell in test_cells(tested)] for tested in judged.tests]
-    return table(["test", "effect", "beside the mean", "n", "verdict"], rows).split("\n")
+    return table(["test", "effect", "other measures", "n", "verdict"], rows).split("\n")
 
 
 def test_cells(tested: Tested) -> list[str]:
@@ -78,8 +78,8 @@ def test_cells(tested: Tested) -> list[str]:
         effect = f"{outcome.effect.estimate:.3g}: {outcome.note}"
         return [test.label.replace("_", " "), effect, "", "-", outcome.verdict]
     note = outcome.note if outcome.note != tested.to_decide else ""
-    verdict = f"{outcome.verdict}{' (beside)' if test.beside else ''}"
-    decide = f": {tested.to_decide}" if tested.to_decide and not test.beside else ""
+    verdict = f"{outcome.verdict}{' (secondary)' if test.secondary else ''}"
+    decide = f": {tested.to_decide}" if tested.to_decide and not test.secondary else ""
     return [
         f"{test.label}{_task(test)}: {compared(test)}".replace("_", " "),
         "; ".join(filter(None, [effect_words(tested), note])),
@@ -206,7 +206,7 @@ def undecided(facts: Facts) -> str:
 
 
 def beside_the_mean(tested: Tested) -> str:
-    """The cell beside a test's mean: interquartile mean, 90% interval, chance of improvement, shares of stuck seeds."""
+    """The cell of other measures: interquartile mean, 90% interval, chance of improvement, shares of stuck seeds."""
     effect, parts = tested.outcome.effect, []
     if not np.isnan(effect.iqm):
         parts.append(f"iqm {signed(tested.test, effect.iqm)}")
