@@ -129,24 +129,15 @@ def has_box_actions(environment: str) -> bool:
 def as_declared(action: np.ndarray, space: gymnasium.Space):
     """An action, a number or a vector in [-1, 1], as the environment takes it: in its space's bounds, shape and type.
 
-    Discrete actions count from 0, the environment's from its `start`. Whole numbers in a Box have equal shares of
-    [-1, 1]. A diverged network's action is not finite; a finite one replaces it, so that other seeds can continue.
+    Discrete actions count from 0, the environment's from its `start`. A diverged network's action is not finite; a
+    finite one replaces it, so that other seeds can continue.
     """
     if isinstance(space, gymnasium.spaces.Discrete):
         return int(action) + int(space.start)
     assert isinstance(space, gymnasium.spaces.Box)  # `make` allows no other
-    low, high = (np.asarray(bound, np.float64) for bound in (space.low, space.high))  # high - low can overflow int8
+    low, high = (bound.astype(np.float64) for bound in (space.low, space.high))
     share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(space.shape) + 1.0) / 2.0
-    is_whole = space.dtype.kind != "f"
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = low + share * (high - low + is_whole)
-        if not np.isfinite(scaled).all():  # high - low can overflow float64, too
-            scaled = low * (1.0 - share) + high * share
-        made = (np.minimum(np.floor(scaled), high) if is_whole else scaled).astype(space.dtype)
-    if max(np.abs(low).max(), np.abs(high).max()) < 2.0**53:
-        return made
-    # float64 lacks some whole numbers near the end of 64 bits, so the bound itself is taken there.
-    return np.where(scaled >= high, space.high, np.where(scaled <= low, space.low, made)).astype(space.dtype)
+    return (low + share * (high - low)).astype(space.dtype)
 
 
 def _require_known(environment: object) -> None:
@@ -187,8 +178,8 @@ def _register_dials(environment: str) -> None:
 
 
 def _require_supported(environment: str, made: gymnasium.Env) -> None:
-    """Raises UnusableEnvironment unless observations are a Box of numbers and actions are discrete or a bounded Box."""
-    supported = "supported are Box observations with Discrete actions or Box actions that are bounded"
+    """Raises UnusableEnvironment unless observations are a Box of numbers and actions Discrete or a bounded Box."""
+    supported = "supported are Box observations with Discrete actions or bounded Box actions of floating-point numbers"
     spaces = {name: getattr(made, name, None) for name in ("observation_space", "action_space")}
     for name, space in spaces.items():
         if space is None:
@@ -204,7 +195,7 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
         )
     if not isinstance(actions, gymnasium.spaces.Discrete | gymnasium.spaces.Box):
         raise UnusableEnvironment(f"environment {environment} has {type(actions).__name__} actions: {supported}.")
-    if isinstance(actions, gymnasium.spaces.Box) and not np.isfinite([actions.low, actions.high]).all():
+    if isinstance(actions, gymnasium.spaces.Box) and not (actions.is_bounded() and actions.dtype.kind == "f"):
         raise UnusableEnvironment(f"environment {environment} has actions in {actions}: {supported}.")
 
 

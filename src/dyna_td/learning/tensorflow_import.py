@@ -2,11 +2,13 @@
 
 import importlib
 import os
+import resource
 import sys
 
-from dyna_td.learning.memory import require_room_for_tensorflow
+from dyna_td.errors import UserError
 
 _KERAS = "TF_USE_LEGACY_KERAS"  # which Keras TensorFlow imports
+_ADDRESSES = 3 * 2**30  # bytes; TensorFlow's compiler aborts with 2.7 GiB
 
 
 def import_tensorflow() -> None:
@@ -16,9 +18,11 @@ def import_tensorflow() -> None:
     so it imports none. A module that asks for Keras still gets it.
 
     Raises:
-      UserError: if memory or addresses are too few for it.
+      UserError: `ulimit -v` leaves too few addresses, with which TensorFlow would abort without a sentence.
     """
-    require_room_for_tensorflow()
+    addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if addresses != resource.RLIM_INFINITY and addresses < _ADDRESSES:
+        raise UserError(f"`ulimit -v` leaves {addresses / 2**30:.1f} GiB of addresses: TensorFlow needs 3 GiB.")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     is_chosen = _KERAS in os.environ
     os.environ.setdefault(_KERAS, "1")

@@ -20,7 +20,6 @@ from dyna_td.runs.run import Run
 from dyna_td.training import interruption, trial
 from dyna_td.training.checkpoint import Checkpoint
 from dyna_td.training.log import Log, Outcome
-from dyna_td.training.memory import require_memory
 from dyna_td.training.progress import Progress
 
 NETWORKS = ("actor", "q")  # attributes of learners: the network that acts is one of these
@@ -72,7 +71,6 @@ class _Training:
         self.measures = measures
         self.stacks = stacks_of(runs[0])
         self.logs = self._new_logs()
-        require_memory(runs[0], max(map(len, self.stacks)))
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.done = 0  # steps of all stacks and runs
         self.earlier_core_seconds = 0.0  # spent by processes that were killed
