@@ -107,7 +107,7 @@ def advice(facts: Facts) -> str:
         "Small networks learned small control tasks, far from Atari's size. "
         f"*Without a model*, PrioritizedER beats uniform replay on {fixed} of {in_words(len(means[0]))} "
         f"benchmarks ({at_fixed}) at one learning rate for all. At swept rates it does on {swept} ({at_swept}). "
-        f"Mean gains there, in % of the range of returns (95%): {each}. "
+        f"Mean gains then, in % of the range (95%): {each}. "
         "A cubic loss on uniform draws, one line of code, brings "
         f"{100 * leads['cubic_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
         "On other benchmarks no gain shows. "
