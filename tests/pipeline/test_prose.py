@@ -214,6 +214,16 @@ def in_the_maze(agent):
     return at_the_end(f"MazeGridWorld/{agent}/n30-lrselected-net64x64-m50").iloc[20:].mean()
 
 
+def with_equal_activations():
+    """Dyna-Value minus Dyna-Frequency in the maze, with ReLU for both and with tanh for both."""
+    runs = {"": "MazeGridWorld/{}/n30-lrselected-net64x64-m50"}
+    runs |= {name: f"MazeGridWorld/{{}}/n30-lr0.001-net64x64-{name}-m50" for name in ("relu", "tanh")}
+    names = ((("", "dyna_value"), ("relu", "dyna_frequency")), (("tanh", "dyna_value"), ("", "dyna_frequency")))
+    for pair in names:
+        value, frequency = (returns(runs[kind].format(agent)) for kind, agent in pair)
+        yield words(value - frequency)
+
+
 def won(claim):
     """In how many panels a claim is supported by both intervals."""
     tests = pd.read_csv(REFERENCE / "claims.csv").query(f"claim == {claim} and plus == plus")
@@ -326,6 +336,10 @@ SENTENCES = {  # by page; what fills them
     FINDINGS: {
         "changes them by {} on GridWorld and by {} on MountainCar": lambda: [
             words(minus(f"{environment}/{{}}/n10-lr0.001", "moving_target", "dyna_td")) for environment in (GRID, CAR)
+        ],
+        "minus Dyna-Frequency is {} with ReLU and {} with tanh": with_equal_activations,
+        "The figure's lead is {} since five": lambda: [
+            words(minus("MazeGridWorld/{}/n30-lrselected-net64x64-m50", "dyna_value", "dyna_frequency"))
         ],
         "it has {:.0f} and Dyna-Frequency {:.0f}": lambda: map(in_the_maze, ("dyna_value", "dyna_frequency")),
         "PrioritizedER ends {:.2f} below it ({:.2f} to {:.2f})": behind_the_slow,
