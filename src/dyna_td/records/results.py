@@ -180,7 +180,8 @@ def in_words(differing: dict[str, tuple[Any, Any]]) -> str:
     """Differing facts, as in "steps: 20000, not 30000"; a run's name repeats them."""
     facts = {key: pair for key, pair in differing.items() if key != "run"}
     there, asked = facts.pop("settings", ({}, {}))
-    facts |= {key: (there.get(key), asked[key]) for key in asked if there.get(key) != asked[key]}
+    found = there if isinstance(there, dict) else {}
+    facts |= {key: (found.get(key), asked[key]) for key in asked if found.get(key) != asked[key]}
     return "; ".join(f"{key}: {json.dumps(old)}, not {json.dumps(new)}" for key, (old, new) in facts.items())
 
 
