@@ -1,47 +1,55 @@
 """Draws how PrioritizedER's lead changes with one dial of GridWorld, on two scales: `python figures/dials.py`."""
 
 import sys
+from dataclasses import replace
 
-from drawing.forest import draw_dot
-from drawing.rendering import draw_footer, save
-from drawing.style import PANEL_SIZE, style_of
-from matplotlib import pyplot as plt
+import pandas as pd
+from drawing.forest import Dot, Forest
+from drawing.rendering import draw_figure, save
+from drawing.style import style_of
+from drawing.tables import Tables
 
 from dyna_td.errors import exit_status
 from dyna_td.evidence.statistics import half_width
 from dyna_td.pages import studies
 from dyna_td.pages.facts import Facts
+from dyna_td.plan.planned import Panel
 from dyna_td.records import published
 
+TITLES = {"a": "change of the lead", "b": "change of its share of the gap"}
 WORDS = (
-    "Each world minus the paper's. The gap: the best return minus ER's. Full dots: the 95% interval excludes zero, "
-    "Student's in (a), by resampling seeds in (b)."
+    "The lead: PrioritizedER minus ER. Changes: each world minus the paper's. The gap: the best return minus ER's. "
+    "Full dots: the 95% interval excludes zero, Student's in (a), by resampling seeds in (b)."
 )
 
 
 def draw() -> None:
     """Two panels, a PNG and a PDF: the change in return, and as a share of the gap between ER and the best return."""
-    facts = Facts()
-    in_return = {
-        key: (change.mean(), change.mean() - half_width(change), change.mean() + half_width(change))
+    facts, look = Facts(), style_of("prioritized_er")
+    worlds = studies.panels_of(facts, "when")
+    bars = {
+        ("a", key): (change.mean(), change.mean() - half_width(change), change.mean() + half_width(change))
         for key, change in studies.changes_of_the_lead(facts).items()
     }
-    titles = {
-        "(a) change of PrioritizedER's lead over ER": in_return,
-        "(b) change of its share of the gap": studies.changes_of_the_share(facts),
-    }
-    worlds, colour = studies.panels_of(facts, "when"), style_of("prioritized_er").colour
-    figure, both = plt.subplots(1, 2, figsize=(2.6 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
-    for axes, (title, changes) in zip(both, titles.items(), strict=True):
-        for row, (mean, low, high) in enumerate(changes.values()):
-            draw_dot(axes, -row, (mean, low, high), colour, is_hollow=low <= 0 <= high)
-        names = [worlds[key].title for key in changes] if axes is both[0] else [""] * len(changes)
-        axes.set_yticks([-row for row in range(len(changes))], names)
-        axes.axvline(0.0, color="black", linewidth=0.6, linestyle=":")
-        axes.tick_params(axis="y", length=0)
-        axes.set_title(title)
-    draw_footer(figure, WORDS)
-    save(figure, published.HERE / "dials.png")
+    bars |= {("b", key): bar for key, bar in studies.changes_of_the_share(facts).items()}
+    rows = [(*place, "change", *bar, worlds[place[1]].seeds) for place, bar in bars.items()]
+    names = ["panel", "curve", "metric", "mean", "low95", "high95", "n"]
+    keys = [key for letter, key in bars if letter == "a"]
+    forests = [
+        Forest(
+            Panel("change", {}, key=letter, title=title),
+            {"a": "return", "b": "share"}[letter],
+            {key: replace(look, label=worlds[key].title) for key in keys},
+            [Dot(key, (letter, key, "change"), look.colour) for key in keys],
+            line=0.0,
+            ticks=5,
+            is_hollow_at_zero=True,
+            words=(WORDS,),
+        )
+        for letter, title in TITLES.items()
+    ]
+    tables = Tables(pd.DataFrame(rows, columns=names).assign(step=0))
+    save(draw_figure(forests, tables, published.SCALE, columns=2), published.HERE / "dials.png")
 
 
 if __name__ == "__main__":
