@@ -124,7 +124,7 @@ def _dots(letter: str, row: Row, comparison: Comparison) -> list[Dot]:
 
 def _label(row: Row, above: Row | None) -> str:
     """The number of updates; in the first row of a comparison, after the comparison, in a claim's after its number."""
-    words = "" if above and above[:2] == row[:2] else "Dyna-TD's gain" if row.words == "gain" else row.words
+    words = "" if above and above[:2] == row[:2] else row.words
     number = "" if above and above.claim == row.claim else f"{row.claim}: "
     return number + ", ".join(filter(None, [words, f"n = {row.n}" if row.n else "n = 10 to 30"]))
 

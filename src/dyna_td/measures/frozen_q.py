@@ -4,8 +4,8 @@ They serve Section 4.1 and the appendix's Theorem 3. A run with these measuremen
 the learned model, and measures once at its end.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,16 +33,25 @@ QUANTILES = 64  # equally likely values of GridWorld's noise that stand for its 
 
 SMALL_STEP = LANGEVIN_STEP / 100
 
-# Kinds of chains: rule, step size (0: the rule's own), and whether the gradient goes through y too. The last two kinds
-# show the effects of a constant y and of the step size.
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of chain: its rule, its step size (0: the rule's own), and whether the gradient goes through y too."""
+
+    rule: str
+    step_size: float = 0.0
+    through_y: bool = False
+
+
+# The last two kinds show the effects of a constant y and of the step size.
 KINDS = {
-    "langevin": ("langevin", 0.0, True),
-    "released": ("released", 0.0, False),
-    "algorithm_4": ("algorithm_4", 0.0, False),
-    "langevin_constant_y": ("langevin", 0.0, False),
-    "langevin_small_steps": ("langevin", SMALL_STEP, True),
+    "langevin": Kind("langevin", through_y=True),
+    "released": Kind("released"),
+    "algorithm_4": Kind("algorithm_4"),
+    "langevin_constant_y": Kind("langevin"),
+    "langevin_small_steps": Kind("langevin", SMALL_STEP, through_y=True),
 }
-ONLINE_KINDS = tuple(kind for kind, (rule, _, _) in KINDS.items() if RULES[rule].online)
+ONLINE_KINDS = tuple(name for name, kind in KINDS.items() if RULES[kind.rule].online)
 
 
 class FrozenQ(tf.Module):
@@ -57,7 +66,7 @@ class FrozenQ(tf.Module):
       kinds, chains: the kinds of chains, as `KINDS`, and how many of each a seed runs.
     """
 
-    kinds = KINDS
+    kinds: Mapping[str, Kind] = KINDS
     chains = CHAINS
 
     def __init__(self, agent, streams: Streams, sampling: SamplingDistributions):
@@ -111,7 +120,10 @@ class FrozenQ(tf.Module):
     @xla_function
     def _run_chains(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """Visits of each cell, [S, SIDE^2], and states, [S, 2000, 2], both by kind of chain."""
-        both = {kind: self._visit(self._chain(kind, number), number) for number, kind in enumerate(self.kinds)}
+        both = {
+            name: self._visit(self._chain(kind, number), number)
+            for number, (name, kind) in enumerate(self.kinds.items())
+        }
         both["ideal"] = self._visit(self._ideal_draws(), len(self.kinds))
         return {kind: visits for kind, (visits, _) in both.items()}, {kind: shown for kind, (_, shown) in both.items()}
 
@@ -141,16 +153,15 @@ class FrozenQ(tf.Module):
         by_seed = tf.transpose(shown, [1, 0, 2, 3])
         return visits, tf.reshape(by_seed, [seeds, SNAPSHOTS * self.chains, d])[:, :SHOWN]
 
-    def _chain(self, kind: str, number: int) -> Callable:
-        """A function that takes a step of `kind` by its rule.
+    def _chain(self, kind: Kind, number: int) -> Callable:
+        """A function that takes a step of the kind `number`.
 
         Every state counts, except where the chain restarts. Parts of a gradient that are not finite become 0.
         """
-        name, step_size, through_y = self.kinds[kind]
-        rule, d = self._rule(name, step_size), self.twin.state_dim
+        rule, d = self._rule(kind), self.twin.state_dim
 
         def advance(state, t):
-            slope = as_rows(self.slope(as_columns(state), through_y, RULES[name].online))
+            slope = as_rows(self.slope(as_columns(state), kind.through_y, RULES[kind.rule].online))
             slope = tf.where(tf.math.is_finite(slope), slope, 0.0)
             normals = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (self.chains, 2 * d), step=t, inner=number)
             noise, restart_noise = _flat(normals[..., :d]), _flat(normals[..., d:])
@@ -161,8 +172,8 @@ class FrozenQ(tf.Module):
 
         return advance
 
-    def _rule(self, name: str, step_size: float):
-        """The rule with the agent's statistics, which all chains of a seed share."""
+    def _rule(self, kind: Kind):
+        """The rule of a kind with the agent's statistics, which all chains of a seed share."""
         visited = self.agent.search_control.visited
         spread = SimpleNamespace(
             **{
@@ -170,7 +181,7 @@ class FrozenQ(tf.Module):
                 for statistic in ("covariance", "mean_move", "recent_move")
             }
         )
-        return RULES[name](self.twin, spread, replace(self.agent.settings, step_size=step_size))
+        return RULES[kind.rule](self.twin, spread, replace(self.agent.settings, step_size=kind.step_size))
 
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts its chains too: [S, C, d]."""

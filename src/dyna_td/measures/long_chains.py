@@ -7,31 +7,44 @@ Langevin steps a, a / 10 and a / 100.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import tensorflow as tf
 
 from dyna_td.learning.networks import as_columns, as_rows
 from dyna_td.learning.streams import Purpose
-from dyna_td.measures.frozen_q import KINDS, FrozenQ, chain_metrics
+from dyna_td.measures.frozen_q import SMALL_STEP, FrozenQ, Kind, chain_metrics
 from dyna_td.search.rules import LANGEVIN_STEP
 from dyna_td.theory import densities
 
 WALK = 0.1  # standard deviation of a random walk's proposal, two cells; our choice
 
-# As `KINDS`. A random walk needs no gradient; its step is the standard deviation of a proposal.
+
+@dataclass(frozen=True)
+class LongKind(Kind):
+    """A kind of long chain: from states of B_er or uniform ones, without acceptance or with Metropolis's.
+
+    Attributes:
+      metropolis: what proposes, "langevin" or "walk"; "" for chains without acceptance.
+    """
+
+    is_uniform: bool = False
+    metropolis: str = ""
+
+
+def _both(name: str, kind: LongKind) -> dict[str, LongKind]:
+    return {name: kind, f"{name}_uniform": replace(kind, is_uniform=True)}
+
+
+_LANGEVIN = LongKind("langevin", through_y=True)
 LONG_KINDS = {
-    "adjusted": KINDS["langevin"],
-    "adjusted_uniform": KINDS["langevin"],
-    "longer": KINDS["langevin"],
-    "longer_uniform": KINDS["langevin"],
-    "longer_constant_y": KINDS["langevin_constant_y"],
-    "tenth": ("langevin", LANGEVIN_STEP / 10, True),
-    "tenth_uniform": ("langevin", LANGEVIN_STEP / 10, True),
-    "hundredth": KINDS["langevin_small_steps"],
-    "hundredth_uniform": KINDS["langevin_small_steps"],
-    "walk": ("metropolis", WALK, False),
-    "walk_uniform": ("metropolis", WALK, False),
+    **_both("adjusted", replace(_LANGEVIN, metropolis="langevin")),
+    **_both("longer", _LANGEVIN),
+    "longer_constant_y": LongKind("langevin"),
+    **_both("tenth", replace(_LANGEVIN, step_size=LANGEVIN_STEP / 10)),
+    **_both("hundredth", replace(_LANGEVIN, step_size=SMALL_STEP)),
+    **_both("walk", LongKind("random walk", metropolis="walk")),
 }
 ACCEPTANCE = 100  # added to a kind's number in the draws of acceptance
 # The two kinds of chains that a metric compares, by the end of its name.
@@ -63,14 +76,15 @@ class LongChains(FrozenQ):
 
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, or uniform in the square: [S, C, d]."""
-        if (*self.kinds, "ideal")[number].endswith("_uniform"):
+        kinds = [*self.kinds.values(), LongKind("ideal")]
+        if kinds[number].is_uniform:
             return self.streams.uniform(Purpose.FROZEN_CHAIN_STARTS, (self.chains, self.twin.state_dim), t, number)
         return super()._starts(t, number)
 
-    def _chain(self, kind: str, number: int) -> Callable:
-        if kind.startswith("walk"):
-            return self._walk(number)
-        return self._adjusted(number) if kind.startswith("adjusted") else super()._chain(kind, number)
+    def _chain(self, kind: LongKind, number: int) -> Callable:
+        if kind.metropolis:
+            return self._adjusted(number) if kind.metropolis == "langevin" else self._walk(number)
+        return super()._chain(kind, number)
 
     def _walk(self, number: int) -> Callable:
         """Random-walk Metropolis in the square, which needs no gradient; see `_adjusted`."""

@@ -112,12 +112,12 @@ class Facts:
 
         A reading of curves `changes` a number; it `departs` if the paper states another one.
         """
-        table = pd.read_csv(self.folder / "readings.csv", dtype=str, keep_default_na=False)
+        table = pd.read_csv(self.folder / "readings.csv", usecols=["claim", "row", "reading", "verdict"])
         declared = read_checked(DIRECTORY / "readings.yaml", "readings")["readings"]
         kinds = ("curves", "window", "added_seeds", "interquartile_mean")
         kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}
-        rows = table[table["row"] == "claim"][["claim", "reading", "verdict"]]
-        rows = rows.assign(claim=rows["claim"].astype(int), kind=rows["reading"].map(kind_of))
+        rows = table[table["row"] == "claim"].drop(columns="row")
+        rows = rows.assign(kind=rows["reading"].map(kind_of))
         for key, default in (("changes", ""), ("departs", False)):
             rows[key] = rows["reading"].map({reading["name"]: reading.get(key, default) for reading in declared})
         return rows
