@@ -32,7 +32,8 @@ def _list(options: argparse.Namespace) -> None:
     agents = [*arguments.agents(registry.AGENTS).split("\n"), f"agents on {registry.SUPERVISED_TASK}:"]
     agents += arguments.agents(registry.LEARNERS).split("\n")
     others = [f"environments: {', '.join(registry.ENVIRONMENTS)}; `train` takes any that Gymnasium can make"]
-    others.append(f"metrics: {', '.join(metrics.METRICS)}")
+    names = [name for name in metrics.METRICS if name not in metrics.FROZEN_METRICS]
+    others.append(f"metrics: {', '.join(names)}; and those of a frozen Q: `list beta`, `list variation`, `list cosine`")
     if not options.words:
         words = "`list figure_4` shows its runs, `list return` explains metrics:"
         print("\n".join([f"figures at scale {plan.scale}; {words}", *figures, "agents:", *agents, *others]))
