@@ -307,7 +307,7 @@ SENTENCES = {  # by page; what fills them
             number for rate in ("lr0.001", "lrselected") for number in interval(fresh(mean_gain(CAR, rate)))
         ),
         "n = 5 gives {:+.1f}% of the range ({:.1f} to {:.1f}; Holm over three panels: p = {:.3f})": fresh_on_acrobot,
-        "Its loss on uniform draws has {:.0%} of that lead": lambda: [next(iter(share_of_the_loss()))],
+        "PrioritizedER's loss on uniform draws has {:.0%} of that lead": lambda: [next(iter(share_of_the_loss()))],
         "The cubic loss has {:.0%}.": lambda: [next(iter(share_of_the_loss("cubic_dqn")))],
         "add up to {:.0%} of PrioritizedER's. Resampled seeds give {:.0%} to {:.0%}, resampled seeds and settings "
         "{:.0%} to {:.0%}": share_of_the_loss,

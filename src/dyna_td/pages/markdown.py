@@ -108,7 +108,7 @@ def advice(facts: Facts) -> str:
         f"*Without a model*, PrioritizedER beats uniform replay on {fixed} of {in_words(len(means[0]))} "
         f"benchmarks ({at_fixed}) at one learning rate for all. At swept rates it does on {swept} ({at_swept}). "
         f"Mean gains then, in % of the range (95%): {each}. "
-        "Its loss on uniform draws, one line of code, brings "
+        "PrioritizedER's loss on uniform draws, one line of code, brings "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
         "On other benchmarks no gain shows. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
