@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from drawing.forest import draw_dot
+from drawing.forest import Dot, draw_dot
 from drawing.rendering import draw_footer, save
 from drawing.style import PANEL_SIZE, style_of
 from matplotlib import pyplot as plt
@@ -43,7 +43,7 @@ def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     agents = [curve for curve in scores if curve != BASELINE]
     for row, curve in enumerate(agents):
         found = benchmark.improvement(scores[curve], scores[BASELINE])
-        draw_dot(axes, -row, (float(found.value), float(found.low), float(found.high)), style_of(curve).colour)
+        draw_dot(axes, Dot(-row, (float(found.value), float(found.low), float(found.high)), style_of(curve)))
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle=":")
     axes.set_yticks(-np.arange(len(agents)), [style_of(curve).label for curve in agents])
     axes.tick_params(axis="y", length=0)

@@ -1,11 +1,13 @@
 """Controls, beyond the paper: what helps Dyna-TD - the TD error, the model's fresh transitions, or coverage?"""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
-from drawing.forest import SCORES, Forest, levels
-from drawing.panels import Drawing
+from drawing.forest import SCORES, levels
+from drawing.panels import Drawings, Panels
 from drawing.style import GREY, Look, style_of
+from drawing.tables import Tables
 from matplotlib.axes import Axes
 
 BASELINE = "dyna_td"
@@ -35,42 +37,37 @@ GROUPS = {
     "no model": ("er", "prioritized_er", "schaul_prioritized_er", "cubic_dqn"),
 }
 LINEAR = 100  # the axis of differences is linear to here, then logarithmic
-LABELS = {
-    "return": "return minus Dyna-TD's",
-    "distance_uniform": "distance to $p^*$, low is near",
-    "entropy_10": "entropy (nats, at most 4.6)",
+WORDS = (SCORES, f"Axes of differences are linear from -{LINEAR} to +{LINEAR}, then logarithmic.")
+OPTIONS: dict[str, Look] = {  # by metric
+    "return": {"x_label": "return minus Dyna-TD's", "baseline": BASELINE, "notes": WORDS},
+    "distance_uniform": {"x_label": "distance to $p^*$, low is near"},
 }
 
 
-def draw_groups(forest: Forest, axes: Axes) -> None:
+def draw_groups(order: Sequence[str], is_difference: bool, axes: Axes) -> None:
     """Draws lines between the groups above, and names them beside a panel whose rows have no names."""
-    order = list(forest.rows)
     for words, agents in GROUPS.items():
         here = [order.index(agent) for agent in agents if agent in order]
         if here and min(here) > 0:
             axes.axhline(0.5 - min(here), color="#DDDDDD", linewidth=0.8, zorder=0)
-        if here and not forest.is_named:
+        if here and not axes.yaxis.get_tick_params()["labelleft"]:
             look: Look = {"color": GREY, "ha": "left", "va": "center", "fontsize": 7}
             axes.text(1.02, -sum(here) / len(here), words, transform=axes.get_yaxis_transform(), **look)
-    if forest.metric == "return":
+    axes.set_ylim(0.3 - len(order), 0.7)
+    if is_difference:
         axes.set_xscale("symlog", linthresh=LINEAR)
         ticks = (-1000, -LINEAR, 0, LINEAR)
         axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
 
 
-def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
+def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """The agents in the same rows of every panel; returns are shown minus Dyna-TD's. A curve may leave a gap."""
-    curves = [curve for drawing in declared.values() for curve in drawing.curves]
-    order = dict.fromkeys((*(agent for agents in GROUPS.values() for agent in agents), *curves))
-    looks = {curve: style_of(curve) for curve in order if curve in curves}
-    options: Look = {"steps": "{} environment steps", "line": BASELINE, "inches": 3.5, "margins": (0.7, 0.7)}
-    shown: dict[str, Drawing] = {}
-    for letter, panel in ((letter, drawing.panel) for letter, drawing in declared.items()):
-        own: Look = {"x_label": LABELS.get(panel.metric, panel.metric)}
-        if panel.metric == "return":
-            own["baseline"] = BASELINE
-            own["words"] = (SCORES, f"Axes of differences are linear from -{LINEAR} to +{LINEAR}, then logarithmic.")
-        forest = levels(panel, looks, guide=None, **own, **options)
-        forest.decorate = partial(draw_groups, forest)
-        shown[letter] = forest
-    return shown
+    curves = {curve for panel in panels.values() for curve in panel.curves}
+    order = [curve for curve in dict.fromkeys((*chain(*GROUPS.values()), *sorted(curves))) if curve in curves]
+    looks = {curve: style_of(curve) for curve in order}
+    for panel in panels.values():
+        options: Look = {"names": [look.label for look in looks.values()], "inches": 3.5, "guide": None}
+        options |= {"decorate": partial(draw_groups, order, panel.metric == "return"), **OPTIONS.get(panel.metric, {})}
+        forest = levels(panel, tables, {curve: looks[curve] for curve in panel.curves}, says_steps=True, **options)
+        forest.line = next(dot.bar[0] for dot in forest.dots if dot.style == looks[BASELINE])
+        yield forest

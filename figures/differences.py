@@ -8,24 +8,21 @@ import argparse
 import sys
 from pathlib import Path
 from string import ascii_lowercase
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from drawing.forest import Dot, Forest
+from drawing.panels import seeds_words
 from drawing.rendering import draw_figure, save
 from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
-from drawing.tables import Tables
 
 from dyna_td.errors import exit_status
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.labels import CURVES, DIFFERENCES, WINDOWS, task
 from dyna_td.evidence.outcomes import Outcome
 from dyna_td.pages.facts import Facts
-from dyna_td.plan.planned import Panel
 
 FIGURES = {"figure_4", "figure_12"}
-COLUMNS = 2
 GAP = 0.6  # between the rows of two claims
 MARGIN = CurveStyle("the claim's margin", BLACK, marker="|")
 LOOKS = {
@@ -36,27 +33,13 @@ LOOKS = {
 WORDS = "Numbers before rows: claims. Dots and bars: means over learning with 95% intervals{}."
 
 
-class Row(NamedTuple):
-    """The comparison in a row of the picture; `n` is the number of planning updates, 0 if it covers several."""
+def comparisons(facts: Facts) -> pd.DataFrame:
+    """The tests of returns on the benchmarks that have an interval, by the rows of the picture.
 
-    claim: int
-    words: str
-    n: int
-
-
-class Comparison(NamedTuple):
-    """A test of returns with its outcome."""
-
-    test: MeasuredTest
-    outcome: Outcome
-
-
-Comparisons = dict[str, dict[Row, Comparison]]  # by environment, and by row
-
-
-def comparisons(facts: Facts) -> Comparisons:
-    """The tests of returns on the benchmarks that have an interval, from claim to claim."""
-    found: Comparisons = {}
+    claim, environment, words, n (the number of planning updates, 0 if it covers several), test, outcome; `comparison`
+    numbers the words, and `height` is that of the row.
+    """
+    found = []
     for number, tested in ((number, tested) for number, one in facts.judged.items() for tested in one.counted):
         test, outcome = tested.test, tested.outcome
         if not isinstance(test, MeasuredTest) or test.unit != "reward" or np.isnan(outcome.effect.low95):
@@ -65,68 +48,52 @@ def comparisons(facts: Facts) -> Comparisons:
             continue
         run = test.terms[0].run
         assert run  # both figures are trained
-        environment, n = task(run.environment), run.settings.planning_updates
+        environment, n = task(run.environment), 0
         words = test.label.removeprefix(f"{environment}, ")
         if test.is_within_panel:
-            words = " minus ".join(CURVES[term.curve] for term in test.terms)
-        row = Row(number, words, n if test.is_within_panel else 0)
-        found.setdefault(environment, {})[row] = Comparison(test, outcome)
-    return found
+            words, n = " minus ".join(CURVES[term.curve] for term in test.terms), run.settings.planning_updates
+        found.append((number, environment, words, n, test, outcome))
+    table = pd.DataFrame(found, columns=["claim", "environment", "words", "n", "test", "outcome"])
+    table["comparison"] = table.groupby(["claim", "words"], sort=False).ngroup()
+    place = ["claim", "comparison", "n"]
+    table["height"] = -table.groupby(place).ngroup() - GAP * table.groupby("claim").ngroup()
+    return table.sort_values(place, kind="stable")
 
 
-def tables(found: Comparisons) -> Tables:
-    """The effects, as rows of a curves.csv, and margins, which have no interval."""
-    rows = []
-    for letter, of in zip(ascii_lowercase, found.values(), strict=False):
-        for row, (test, outcome) in of.items():
-            effect, bound = outcome.effect, -test.margin if test.expect == "not_less" else test.margin
-            bars: dict[str, tuple[float, ...]] = {
-                "effect": (effect.estimate, effect.low95, effect.high95, outcome.sample.fewest)
-            }
-            bars |= {"margin": (bound, bound, bound, np.nan)} if bound else {}
-            rows += [(letter, str(row), metric, *bar) for metric, bar in bars.items()]
-    names = ["panel", "curve", "metric", "mean", "low95", "high95", "n"]
-    return Tables(pd.DataFrame(rows, columns=names).assign(step=0))
-
-
-def forests(found: Comparisons) -> list[Forest]:
-    """A panel for each environment; the rows of a claim stand together."""
-    every = list(dict.fromkeys(row for of in found.values() for row in of))
-    order = {row[:2]: index for index, row in reversed(list(enumerate(every)))}
-    rows = sorted(every, key=lambda row: (row.claim, order[row[:2]], row.n))
-    claims = list(dict.fromkeys(row.claim for row in rows))
-    windows = {row.claim: WINDOWS.get(test.window) for of in found.values() for row, (test, _) in of.items()}
-    words = WORDS.format("".join(f"; claim {claim}: {window}" for claim, window in windows.items() if window))
+def forests(table: pd.DataFrame) -> list[Forest]:
+    """A panel for each environment. A claim's number stands in its first row, words in the first of each comparison."""
+    rows = table.drop_duplicates("height")
+    claims = rows["claim"].map("{}: ".format).mask(rows["claim"].duplicated(), "")
+    words = rows["words"].add(", ").mask(rows["comparison"].duplicated(), "")
+    updates = rows["n"].map(lambda n: f"n = {n}" if n else "n = 10 to 30")
+    names = dict(zip(rows["height"], claims + words + updates, strict=True))
+    windows = {claim: WINDOWS.get(test.window) for claim, test in zip(table["claim"], table["test"], strict=True)}
+    note = WORDS.format("".join(f"; claim {claim}: {window}" for claim, window in windows.items() if window))
     return [
         Forest(
-            Panel("effect", {}, key=letter, title=environment),
+            letter,
+            environment,
+            names,
+            [dot for row in of.itertuples() for dot in _dots(row.height, row.test, row.outcome)],
             "difference of returns",
-            {row: CurveStyle(_label(row, rows[index - 1] if index else None), BLACK) for index, row in enumerate(rows)},
-            [dot for row, comparison in of.items() for dot in _dots(letter, row, comparison)],
-            heights={row: -index - GAP * claims.index(row.claim) for index, row in enumerate(rows)},
-            key=(*LOOKS.values(), MARGIN),
             line=0.0,
             ticks=4,
-            words=(words,),
+            legend=(*LOOKS.values(), MARGIN),
+            notes=(note,),
+            facts=(seeds_words(of["outcome"].map(lambda outcome: outcome.sample.fewest)),),
         )
-        for letter, (environment, of) in zip(ascii_lowercase, found.items(), strict=False)
+        for letter, (environment, of) in zip(ascii_lowercase, table.groupby("environment", sort=False), strict=False)
     ]
 
 
-def _dots(letter: str, row: Row, comparison: Comparison) -> list[Dot]:
+def _dots(height: float, test: MeasuredTest, outcome: Outcome) -> list[Dot]:
     """The effect in the look of its verdict, and any margin."""
-    look = LOOKS[comparison.outcome.verdict]
-    dots = [Dot(row, (letter, str(row), "effect"), look.colour, marker=look.marker, is_hollow=look.is_hollow)]
-    if comparison.test.margin:
-        dots.append(Dot(row, (letter, str(row), "margin"), MARGIN.colour, marker=MARGIN.marker))
+    effect = outcome.effect
+    dots = [Dot(height, (effect.estimate, effect.low95, effect.high95), LOOKS[outcome.verdict])]
+    if test.margin:
+        bound = -test.margin if test.expect == "not_less" else test.margin
+        dots.append(Dot(height, (bound, bound, bound), MARGIN))
     return dots
-
-
-def _label(row: Row, above: Row | None) -> str:
-    """The number of updates; in the first row of a comparison, after the comparison, in a claim's after its number."""
-    words = "" if above and above[:2] == row[:2] else row.words
-    number = "" if above and above.claim == row.claim else f"{row.claim}: "
-    return number + ", ".join(filter(None, [words, f"n = {row.n}" if row.n else "n = 10 to 30"]))
 
 
 def main() -> int:
@@ -137,9 +104,9 @@ def main() -> int:
 
     def draw_any() -> None:
         facts = Facts(path.parent)
-        if found := comparisons(facts):
+        if len(found := comparisons(facts)):
             scale = next(iter(facts.judged.values())).scale
-            save(draw_figure(forests(found), tables(found), scale, COLUMNS), path.with_name(f"{DIFFERENCES}.png"))
+            save(draw_figure(forests(found), scale), path.with_name(f"{DIFFERENCES}.png"))
 
     return exit_status(draw_any)
 

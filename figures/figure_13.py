@@ -1,11 +1,11 @@
 """Figure 13: crashes, speed and return of three agents that learn to drive through a roundabout (appendix)."""
 
-from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
-from drawing.panels import Drawing, Lines
+from drawing.panels import Drawings, Panels, lines
 from drawing.style import NOTE, Look
+from drawing.tables import Tables
 from matplotlib.axes import Axes
 
 from dyna_td.records.files import ROOT
@@ -27,9 +27,6 @@ def draw_always_slower(metric: str, axes: Axes) -> None:
     words.set_in_layout(False)  # words above the panel must not shrink it
 
 
-def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
+def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """In each panel of curves, a policy that only slows down."""
-    for panel in declared.values():
-        if isinstance(panel, Lines):
-            panel.decorate = partial(draw_always_slower, panel.metric)
-    return declared
+    return [lines(each, tables, decorate=partial(draw_always_slower, each.metric)) for each in panels.values()]

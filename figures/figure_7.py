@@ -1,9 +1,8 @@
 """Figure 7: the function whose maximum separates the square from the cubic loss (proof of Theorem 2)."""
 
-from collections.abc import Mapping
-
-from drawing.panels import Drawing, Lines
-from drawing.style import BLACK, VERMILION, CurveStyle
+from drawing.panels import Drawings, Panels, lines
+from drawing.style import BLACK, VERMILION, CurveStyle, Look
+from drawing.tables import Tables
 from matplotlib.axes import Axes
 
 
@@ -13,9 +12,7 @@ def mark_maximum(axes: Axes) -> None:
     axes.annotate("maximum $-1$ at $x=1$", (1.0, -1.0), xytext=(6, 6), textcoords="offset points", color=VERMILION)
 
 
-def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
+def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """The function with its maximum marked."""
-    for panel in declared.values():
-        panel.x_label, panel.decorate = "absolute error $x$", mark_maximum
-        panel.styles = {"f": CurveStyle("f(x)", BLACK)}
-    return declared
+    options: Look = {"own": {"f": CurveStyle("f(x)", BLACK)}, "xlabel": "absolute error $x$", "decorate": mark_maximum}
+    return [lines(panel, tables, **options) for panel in panels.values()]

@@ -1,10 +1,12 @@
 """Figure 8: the cubic loss is steeper far from the target, so it usually gets near it sooner (Theorem 2)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from drawing.panels import Drawing, Lines
-from drawing.style import NOTE, Look, graded, style_of
+import numpy as np
+from drawing.panels import Drawings, Panels, curves_of, lines
+from drawing.style import NOTE, CurveStyle, Look, style_of
+from drawing.tables import Tables
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from dyna_td.theory.hitting_times import STARTS, TARGETS
@@ -24,14 +26,16 @@ def mark_equal_times(axes: Axes) -> None:
         axes.annotate(words, (1.0, 1.0), (-2, height), **place, **NOTE)
 
 
-def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
+def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """The two losses, their slopes, and the ratio of their hitting times by start and by target."""
-    for panel in declared.values():
-        panel.styles = STYLES.get(panel.metric, {})
-        if panel.metric == "hitting_time_ratio":
-            by_start = panel.panel.closed_form == "figure_8c"
-            panel.x_label, symbol = ("start $x_0$", "$x_t$") if by_start else ("target $x_t$", "$x_0$")
-            numbers = zip(panel.curves, TARGETS if by_start else STARTS, strict=True)
-            panel.styles = graded({curve: f"{symbol} = {number:g}" for curve, number in numbers})
-            panel.decorate = mark_equal_times
-    return declared
+    for panel in panels.values():
+        if panel.metric in STYLES:
+            yield lines(panel, tables, STYLES[panel.metric])
+            continue
+        by_start = panel.closed_form == "figure_8c"
+        label, symbol = ("start $x_0$", "$x_t$") if by_start else ("target $x_t$", "$x_0$")
+        numbers = TARGETS if by_start else STARTS
+        shades = map(tuple, colormaps["viridis"](np.linspace(0, 0.9, len(numbers))))  # dark to light
+        looks = [CurveStyle(f"{symbol} = {number:g}", shade) for number, shade in zip(numbers, shades, strict=True)]
+        styles = dict(zip(curves_of(panel), looks, strict=True))
+        yield lines(panel, tables, styles, xlabel=label, decorate=mark_equal_times)

@@ -1,10 +1,9 @@
 """Figure 9: high powers of the error under target noise (appendix)."""
 
-from collections.abc import Mapping
-
 import numpy as np
-from drawing.panels import Drawing, Lines
+from drawing.panels import Drawings, Panels, lines
 from drawing.style import NOTE
+from drawing.tables import Tables
 from matplotlib.axes import Axes
 
 
@@ -16,7 +15,6 @@ def mark_first_third(axes: Axes) -> None:
     axes.annotate(f"{end:,.0f} updates", (end, 1.0), (3, -3), xycoords=axes.get_xaxis_transform(), va="top", **NOTE)
 
 
-def adapt(declared: dict[str, Lines]) -> Mapping[str, Drawing]:
+def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """Panel b with the mark."""
-    declared["b"].decorate = mark_first_third
-    return declared
+    return [lines(panel, tables, decorate=mark_first_third if key == "b" else None) for key, panel in panels.items()]

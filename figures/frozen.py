@@ -1,13 +1,13 @@
 """Frozen Q, beyond the paper: states of long chains, the effect of a constant y, and how loose Theorem 3 is."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import pandas as pd
-from drawing.forest import Dot, Forest
-from drawing.panels import Drawing, Lines, seeds_words
+from drawing.forest import Dot, Forest, in_rows
+from drawing.maps import heatmap
+from drawing.panels import Drawings, Panels, seeds_words
 from drawing.style import BLACK, BLUE, GREEN, GREY, ORANGE, CurveStyle
 from drawing.tables import Tables
+
+from dyna_td.plan.planned import Panel
 
 # From top to bottom: the chains, by the end of their metrics' names.
 KINDS = {
@@ -31,47 +31,41 @@ COSINES = {
 }
 WORDS = ("Dots: means over seeds. Bars: one standard error to either side.",)
 SIDES = {"bound_left": CurveStyle(r"$|p - \hat p|$", BLACK), "bound_right": CurveStyle("Theorem 3", BLUE)}
+PANELS = {  # by metric: the rows, the x-axis, and the value that the paper claims
+    "beta_ideal": (BETAS, r"$\beta$ that fits best", 1.0),
+    "variation_ideal": (VARIATIONS, "total variation", None),
+    "cosine_uniform": (COSINES, "cosine, or share of states", 1.0),
+    "bound_left": (SIDES, "mean over 50x50 states", None),
+}
 
 
-@dataclass
-class Metrics(Forest):
-    """Bars of one standard error to either side; a row says how many seeds it has, if others have more."""
+def dots(panel: Panel, tables: Tables) -> Forest:
+    """A dot for each metric of the panel's one curve.
 
-    def bar(self, numbers: pd.Series) -> tuple[float, float, float]:
-        mean, error = numbers["mean"], numbers["standard_error"] if numbers["n"] > 1 else 0.0
-        return mean, mean - error, mean + error
-
-    def row_labels(self, tables: Tables) -> list[str]:
-        seeds = [row["n"] for row in self.numbers(tables).values()]
-        fewer = [f" ({count:.0f} seeds)" if count < max(seeds) else "" for count in seeds]
-        return [style.label + words for style, words in zip(self.rows.values(), fewer, strict=True)]
-
-    def facts(self, tables: Tables) -> tuple[str, ...]:
-        rows = pd.DataFrame(self.numbers(tables).values())
-        return seeds_words(rows["n"].nlargest(1)), f"after {rows['step'].max():,.0f} environment steps"
-
-
-def dots(drawing: Drawing) -> Drawing:
-    """The same panel with a dot for each metric of its one curve, and a line where the paper claims a value."""
-    curve = drawing.curves[0]
-
-    def metrics(label: str, rows: dict[str, CurveStyle], **options) -> Metrics:
-        shown = [Dot(metric, (drawing.letter, curve, metric), style.colour) for metric, style in rows.items()]
-        return Metrics(drawing.panel, label, rows, shown, inches=1.0 + 0.2 * len(rows), words=WORDS, **options)
-
-    match drawing.metric:
-        case "beta_ideal":
-            return metrics(r"$\beta$ that fits best", BETAS, line=1.0)
-        case "variation_ideal":
-            return metrics("total variation", VARIATIONS)
-        case "cosine_uniform":
-            return metrics("cosine, or share of states", COSINES, line=1.0)
-        case "bound_left":
-            ratio = (drawing.letter, curve, "bound_ratio")  # stands in the title
-            return metrics("mean over 50x50 states", SIDES, x_scale="log", quoted=(ratio,))
-    return drawing
+    A row says how many seeds it has, if others have more. The ratio of the bound's sides stands in the title.
+    """
+    place = panel.key, next(iter(panel.curves))
+    styles, x_label, line = PANELS[panel.metric]
+    rows = pd.DataFrame([tables.last(*place, metric) for metric in styles])
+    errors = rows["standard_error"].where(rows["n"] > 1, 0.0)
+    ends = zip(rows["mean"], rows["mean"] - errors, rows["mean"] + errors, strict=True)
+    most = rows["n"].max()
+    fewer = [f" ({count:.0f} seeds)" if count < most else "" for count in rows["n"]]
+    is_bound = panel.metric == "bound_left"
+    return Forest(
+        panel.key,
+        panel.title.replace("{}", f"{tables.last(*place, 'bound_ratio')['mean']:,.0f}") if is_bound else panel.title,
+        in_rows(style.label + words for style, words in zip(styles.values(), fewer, strict=True)),
+        [Dot(-row, bar, style) for row, (bar, style) in enumerate(zip(ends, styles.values(), strict=True))],
+        x_label,
+        line,
+        inches=1.0 + 0.2 * len(rows),
+        notes=WORDS,
+        facts=(seeds_words(rows["n"].nlargest(1)), f"after {rows['step'].max():,.0f} environment steps"),
+        decorate=(lambda axes: axes.set_xscale("log")) if is_bound else None,
+    )
 
 
-def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
+def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """Dots in all panels but the heatmaps."""
-    return {letter: dots(drawing) if isinstance(drawing, Lines) else drawing for letter, drawing in declared.items()}
+    return [heatmap(panel, tables) if panel.states else dots(panel, tables) for panel in panels.values()]

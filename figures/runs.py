@@ -6,20 +6,17 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
-from drawing.panels import LINES, Lines, smoothing_words
+from drawing.panels import LINES, Lines, metric_label, smoothing_words
 from drawing.rendering import draw_footer, save
 from drawing.style import PANEL_SIZE, styles_of
-from drawing.tables import Tables
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 
 from dyna_td.errors import UserError, exit_status, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.labels import name_of
-from dyna_td.plan.planned import Panel
 from dyna_td.records import results, unfinished
 
 
@@ -42,16 +39,19 @@ def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, tit
     Raises:
       UserError: `output` or `window` is bad, a file is no run, or a run lacks the metric.
     """
-    if output.suffix != ".png":
-        raise UserError(f"--output is {str(output)!r}, expected a name that ends in .png.")
     if window < 1:
         raise UserError(f"--window is {window}, expected at least 1.")
-    figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
-    drawn: list[OwnRun] = []
+    runs: dict[str, OwnRun] = {}
     for csv in csvs:
-        drawn.append(read(csv, drawn[0].metric if drawn else metric))
-    window = min(window, max(run.records["step"].nunique() for run in drawn))
-    draw(axes, drawn, window)
+        run = read(csv, metric)
+        metric = run.metric
+        runs[run.agent if run.agent not in runs else f"{run.agent} {len(runs)}"] = run  # has the next free colour
+    window = min(window, max(run.records["step"].nunique() for run in runs.values()))
+    rows = {key: summarise(smoothed(run.records, window)) for key, run in runs.items()}
+    styles = {key: replace(style, label=runs[key].label) for key, style in styles_of(list(runs)).items()}
+    figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
+    Lines("", "", rows, styles, {"xlabel": "steps", "ylabel": metric_label(run.metric)}).draw(axes)
+    axes.legend()
     axes.set_title(textwrap.fill(plain(title), 80), fontsize="small")
     draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
     save(figure, output, source="figures/runs.py")
@@ -85,19 +85,6 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     label = f"{plain(name_of(agent))}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
     label += " (under way)" if under_way else ""
     return OwnRun(agent, metric, records[records["metric"] == metric], label)
-
-
-def draw(axes: Axes, runs: Sequence[OwnRun], window: int) -> None:
-    """A line per run in the look of its agent; a second run of an agent has the next free colour."""
-    metric, by_key = runs[0].metric, dict[str, Any]()
-    for run in runs:
-        by_key[run.agent if run.agent not in by_key else f"{run.agent} {len(by_key)}"] = run
-    looks = styles_of(list(by_key))
-    styles = {key: replace(looks[key], label=run.label) for key, run in by_key.items()}
-    rows = [summarise(smoothed(run.records, window)).assign(panel="", curve=key) for key, run in by_key.items()]
-    lines = Lines(Panel(metric, by_key), "steps", styles=styles)
-    lines.draw(axes, Tables(pd.concat(rows).assign(metric=metric)))
-    axes.legend()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """When, beyond the paper: the return of other agents minus ER's, in worlds that differ in one number, a dial."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from string import ascii_lowercase
 
-from drawing.forest import Dot, Forest, full_and_hollow
-from drawing.panels import Drawing
+from drawing.forest import SCORES, Forest, full_and_hollow, hollow_at_zero, interval, seeds_and_steps
+from drawing.panels import Drawings, Panels
 from drawing.style import style_of
+from drawing.tables import Tables
 from dyna_td.envs import KNOWN
 from matplotlib.axes import Axes
 
@@ -33,28 +32,29 @@ def name_dials(axes: Axes) -> None:
     for dial, worlds in DIALS.items():
         height = HEIGHTS[dial, worlds[0]] + 0.55
         axes.text(0.01, height, dial, transform=axes.get_yaxis_transform(), fontsize=7, color="dimgray")
+    axes.set_ylim(min(HEIGHTS.values()) - 0.8, 1.4)
 
 
-def adapt(declared: dict[str, Drawing]) -> Mapping[str, Drawing]:
+def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """A panel for each agent: its return over learning minus ER's in each world, in percent of the range of returns."""
-    base = declared["base"].panel
-    shown: dict[str, Drawing] = {}
-    for key, curve in zip(ascii_lowercase, (curve for curve in base.curves if curve != BASELINE), strict=False):
+    base = panels["base"]
+    percent = KNOWN[base.run.environment].span / 100
+    names = {HEIGHTS[row]: panels[row[1]].title for row in ROWS}
+    for letter, curve in zip(ascii_lowercase, (curve for curve in base.curves if curve != BASELINE), strict=False):
         look = style_of(curve)
-        shown[key] = Forest(
-            replace(base, key=key, title=f"{look.label} minus ER", curves={curve: base.curves[curve]}),
+        rows = [tables.last(world, curve, base.metric + LESS + BASELINE) for _, world in ROWS]
+        yield Forest(
+            letter,
+            f"{look.label} minus ER",
+            names,
+            [hollow_at_zero(at, interval(row, percent), look) for at, row in zip(names, rows, strict=True)],
             "percent of the range of returns,\n95% interval; right is better",
-            {row: replace(look, label=declared[row[1]].panel.title) for row in ROWS},
-            [Dot(row, (row[1], curve, base.metric + LESS + BASELINE), look.colour) for row in ROWS],
             line=0.0,
-            key=full_and_hollow("the interval excludes zero", "it does not"),
             inches=6.4,
-            heights=HEIGHTS,
-            margins=(0.8, 1.4),
             guide=None,
             width=1,
-            unit=KNOWN[base.run.environment].span / 100,
-            is_hollow_at_zero=True,
+            legend=full_and_hollow("the interval excludes zero", "it does not"),
+            notes=(SCORES,),
+            facts=seeds_and_steps(rows)[:1],
             decorate=name_dials,
         )
-    return shown

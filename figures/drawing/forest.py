@@ -1,211 +1,160 @@
 """Forest plots: rows of dots with bars. All pictures of this kind are drawn here."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from drawing.panels import METRIC_LABELS, Drawing, seeds_words
-from drawing.style import GREY, LOOKS, Colour, CurveStyle
-from drawing.tables import Place, Tables, curve_rows
+from drawing.panels import Drawing, metric_label, seeds_words
+from drawing.style import GREY, LOOKS, CurveStyle, Look, style_of
+from drawing.tables import Tables
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.plan.planned import Panel
 
 SCORES = "Dots: means over seeds of the mean over learning. Bars: 95% intervals over seeds."
+COUNTS = "Crashes: means over seeds with 95% intervals."
+
+Bar = tuple[float, float, float]  # a mean, and the ends of its bar
 
 
-@dataclass(frozen=True)
-class Dot:
-    """A dot of the row with the key `row`: the place of its number in curves.csv, or None for 0, and its look.
+class Dot(NamedTuple):
+    """A dot with its bar; the middle of the first row has the height 0, that of the second -1."""
 
-    `offset` is the height above the row's middle, in rows.
-    """
-
-    row: Any
-    place: Place | None
-    colour: Colour
-    offset: float = 0.0
-    marker: str = "o"
-    is_hollow: bool = False
+    height: float
+    bar: Bar
+    style: CurveStyle
 
 
-def draw_dot(
-    axes: Axes, y: float, bar: tuple[float, float, float], colour: Colour, is_hollow: bool = False, **look
-) -> None:
-    """Draws a dot with its bar: the mean and both ends."""
-    mean, low, high = bar
-    face = "white" if is_hollow else colour
-    look = {"fmt": "o", "color": colour, "mfc": face, "markersize": 4, **look}
-    axes.errorbar(mean, y, xerr=[[mean - low], [high - mean]], **look)
+def interval(row: pd.Series, unit: float = 1.0) -> Bar:
+    """The mean of a row of curves.csv with its 95% interval, divided by `unit`; a single seed has no interval."""
+    mean, low, high = (row[name] / unit for name in ("mean", "low95", "high95"))
+    return (mean, low, high) if row["n"] > 1 else (mean, mean, mean)
+
+
+def hollow_at_zero(height: float, bar: Bar, style: CurveStyle) -> Dot:
+    """A dot that is hollow if its bar holds 0."""
+    return Dot(height, bar, replace(style, is_hollow=bar[1] <= 0 <= bar[2]))
+
+
+def draw_dot(axes: Axes, dot: Dot, width: float | None = None) -> None:
+    """Draws a dot with its bar, `width` points wide."""
+    (mean, low, high), style = dot.bar, dot.style
+    look: Look = {"color": style.colour, "mfc": "white" if style.is_hollow else style.colour, "markersize": 4}
+    bar = [[mean - low], [high - mean]]
+    axes.errorbar(mean, dot.height, xerr=bar, fmt=style.marker or "o", elinewidth=width, **look)
 
 
 @dataclass
 class Forest(Drawing):
-    """Rows of dots. A bar is a 95% interval; a single seed has none.
+    """Rows of dots.
 
     Attributes:
-      x_label: meaning and unit of the x-axis; by default the metric's.
-      rows: label and colour of each row, from top to bottom, by its key.
+      names: of the rows, by the heights of their middles, from top to bottom.
       dots: in the order of drawing.
-      line: the position of a thin line across all rows, or the key of a row through whose dot it goes.
-      x_scale: matplotlib's name of the axis' scale.
+      x_label: meaning and unit of the x-axis.
+      line: the position of a thin line across all rows.
       ticks: how many there are at most; matplotlib decides if 0.
-      key: a legend, for example `full_and_hollow`.
+      tick_format: the words of a tick, by its number; by default matplotlib's.
       inches: the height of the panel; by default it follows from the number of rows.
-      heights: of the rows' middles, by key; by default 0, -1, -2, ...
-      margins: rows below the last one and above the first one.
       guide: grey lines have this distance below each row; None for no lines.
       width: of the bars, in points.
-      unit: what numbers of curves.csv are divided by.
-      is_hollow_at_zero: whether a bar that holds 0 makes its dot hollow.
-      quoted: places in curves.csv of the numbers that replace {} in title and label.
-      steps: words for the line under the picture, with {} for the last step.
-      words: what dots and bars are.
-      shares_names: whether its rows have no names if those at its left are the same.
+      repeats_names: whether its rows have names even if those at its left are the same.
     """
 
-    x_label: str = ""
-    rows: dict[Any, CurveStyle] = field(default_factory=dict)
-    dots: list[Dot] = field(default_factory=list)
-    line: float | str | None = field(default=None, kw_only=True)
-    x_scale: str = field(default="linear", kw_only=True)
-    ticks: int = field(default=0, kw_only=True)
-    key: tuple[CurveStyle, ...] = field(default=(), kw_only=True)
-    inches: float = field(default=0.0, kw_only=True)
-    heights: dict[Any, float] = field(default_factory=dict, kw_only=True)
-    margins: tuple[float, float] = field(default=(0.6, 0.6), kw_only=True)
-    guide: float | None = field(default=0.0, kw_only=True)
-    width: float | None = field(default=None, kw_only=True)
-    unit: float = field(default=1.0, kw_only=True)
-    is_hollow_at_zero: bool = field(default=False, kw_only=True)
-    quoted: tuple[Place, ...] = field(default=(), kw_only=True)
-    steps: str = field(default="", kw_only=True)
-    words: tuple[str, ...] = field(default=(SCORES,), kw_only=True)
-    shares_names: bool = field(default=True, kw_only=True)
-    is_named: bool = field(default=True, init=False)
-
-    metric_axis: ClassVar[str] = "x"
-
-    def __post_init__(self):
-        """Places rows without heights one below the other."""
-        self.heights = self.heights or {key: -float(index) for index, key in enumerate(self.rows)}
+    names: dict[float, str]
+    dots: list[Dot]
+    x_label: str
+    line: float | None = None
+    ticks: int = 0
+    tick_format: Callable[[float, float], str] | None = None
+    inches: float = 0.0
+    guide: float | None = 0.0
+    width: float | None = None
+    repeats_names: bool = False
 
     @property
     def height(self) -> float:
-        return self.inches or 0.75 + 0.19 * len(self.rows)
+        return self.inches or 0.75 + 0.19 * len(self.names)
 
-    def needs(self) -> list[Place]:
-        return [*self.quoted, *(dot.place for dot in self.dots if dot.place)]
+    def has_names_of(self, left: Drawing) -> bool:
+        """Whether the panel at its left names the same rows, so that its own names can be left out."""
+        return isinstance(left, Forest) and self.names == left.names and not self.repeats_names
 
-    def numbers(self, tables: Tables) -> dict[Dot, pd.Series]:
-        """The last row of curves.csv of each dot but those at 0; of a count, at the end of the shortest curve."""
-        rows = {dot: curve_rows(tables.curves, *dot.place) for dot in self.dots if dot.place}
-        if is_count(self.metric):
-            end = min(of_dot["step"].max() for of_dot in rows.values())
-            rows = {dot: of_dot[of_dot["step"] <= end] for dot, of_dot in rows.items()}
-        return {dot: of_dot.iloc[-1] for dot, of_dot in rows.items()}
-
-    def bar(self, numbers: pd.Series) -> tuple[float, float, float]:
-        """The mean and the ends of its bar."""
-        mean, low, high = (numbers[name] / self.unit for name in ("mean", "low95", "high95"))
-        return (mean, low, high) if numbers["n"] > 1 else (mean, mean, mean)
-
-    def find_names(self, left: Drawing) -> None:
-        """Leaves out the rows' names, if the panel at the left has them already."""
-        labels = [style.label for style in left.rows.values()] if isinstance(left, Forest) else []
-        self.is_named = not self.shares_names or labels != [style.label for style in self.rows.values()]
-
-    def row_labels(self, tables: Tables) -> list[str]:
-        """The rows' names."""
-        return [style.label if self.is_named else "" for style in self.rows.values()]
-
-    def quote(self, text: str, tables: Tables) -> str:
-        """`text` with the quoted numbers."""
-        found = [curve_rows(tables.curves, *place)["mean"].iloc[-1] for place in self.quoted]
-        return text.replace("{}", ", ".join(f"{mean:,.0f}" for mean in found))
-
-    def heading(self, tables: Tables) -> str:
-        return self.quote(self.panel.title, tables)
-
-    def draw(self, axes: Axes, tables: Tables) -> None:
-        numbers = self.numbers(tables)
-        bars = {dot: self.bar(numbers[dot]) if dot in numbers else (0.0, 0.0, 0.0) for dot in self.dots}
-        for dot, bar in bars.items():
-            is_hollow = dot.is_hollow or (self.is_hollow_at_zero and bar[1] <= 0 <= bar[2])
-            height = self.heights[dot.row] + dot.offset
-            draw_dot(axes, height, bar, dot.colour, is_hollow, fmt=dot.marker, elinewidth=self.width)
+    def draw(self, axes: Axes) -> None:
+        for dot in self.dots:
+            draw_dot(axes, dot, self.width)
         if self.guide is not None:
-            for height in self.heights.values():
+            for height in self.names:
                 axes.axhline(height - self.guide, color="#EEEEEE", linewidth=0.8, zorder=0)
         if self.line is not None:
-            line = next((bar[0] for dot, bar in bars.items() if dot.row == self.line), self.line)
-            axes.axvline(float(line), color="black", linewidth=0.6, linestyle=":")
-        axes.set_xscale(self.x_scale)
-        axes.set_yticks(list(self.heights.values()), self.row_labels(tables))
+            axes.axvline(self.line, color="black", linewidth=0.6, linestyle=":")
+        axes.set_yticks(list(self.names), list(self.names.values()))
         axes.tick_params(axis="y", labelsize=7, length=0)
         axes.tick_params(axis="x", labelsize=8)
-        axes.set_ylim(min(self.heights.values()) - self.margins[0], self.margins[1])
-        label = self.quote(self.x_label, tables) or METRIC_LABELS.get(self.metric, self.metric.replace("_", " "))
-        if is_count(self.metric):
-            label = f"{self.metric} in {max(row['step'] for row in numbers.values()):,.0f} driving steps"
+        axes.set_ylim(min(self.names) - 0.6, 0.6)
         if self.ticks:
             axes.xaxis.set_major_locator(MaxNLocator(self.ticks))
-        if self.metric.startswith("distance_"):  # small numbers
-            axes.xaxis.set_major_formatter(lambda value, _: f"{1e4 * value:.3g}")
-            label = rf"{label}, $\times 10^{{-4}}$"
-        axes.set_xlabel(label, fontsize=8)
-
-    def legend(self) -> tuple[CurveStyle, ...]:
-        return self.key
-
-    def notes(self) -> tuple[str, ...]:
-        return ("Crashes: means over seeds with 95% intervals.",) if is_count(self.metric) else self.words
-
-    def facts(self, tables: Tables) -> tuple[str, ...]:
-        rows = pd.DataFrame(self.numbers(tables).values())
-        return tuple(filter(None, (seeds_words(rows["n"]), self.steps.format(f"{rows['step'].max():,.0f}"))))
-
-
-def is_count(metric: str) -> bool:
-    """Whether the metric counts up, and so has no mean over learning."""
-    return metric == "crashes"
+        if self.tick_format:
+            axes.xaxis.set_major_formatter(self.tick_format)
+        axes.set_xlabel(self.x_label, fontsize=8)
 
 
 def levels(
     panel: Panel,
-    looks: dict[str, CurveStyle],
-    rows: dict[str, str] | None = None,
-    hollow: Collection[str] = (),
+    tables: Tables,
+    styles: dict[str, CurveStyle],
     baseline: str = "",
+    names: Sequence[str] = (),
+    x_label: str = "",
+    says_steps: bool = False,
     **options,
 ) -> Forest:
     """A dot for each curve of `panel`: its mean over learning, or the total of a count.
 
     Args:
       panel: the panel.
-      looks: label and colour of each row.
-      rows: the row of each curve; by default each curve has its own.
-      hollow: the curves with hollow dots.
+      tables: those of its figure.
+      styles: the look of each curve's dot; curves with one label share a row.
       baseline: dots are differences from this curve, seed by seed, which is itself at 0.
+      names: of the rows from top to bottom, if there are more than labels.
+      x_label: of the x-axis, by default the metric's.
+      says_steps: whether the line under the picture has the last step.
       options: attributes of the forest.
     """
-    rows = {curve: rows[curve] if rows else curve for curve in panel.curves}
-    end = "" if is_count(panel.metric) else LESS + baseline if baseline else OVER_LEARNING
-    mates = {row: [curve for curve in rows if rows[curve] == row] for row in rows.values()}
-    dots = [
-        Dot(
-            row,
-            None if curve == baseline else (panel.key, curve, panel.metric + end),
-            looks[row].colour,
-            0.17 * (len(mates[row]) - 1) - 0.34 * mates[row].index(curve),
-            is_hollow=curve in hollow,
-        )
-        for curve, row in rows.items()
-    ]
-    return Forest(panel, rows=looks, dots=dots, **{"ticks": 4, **options})
+    names = names or list(dict.fromkeys(style.label for style in styles.values()))
+    x_label, notes = x_label or metric_label(panel.metric), SCORES
+    is_count = panel.metric == "crashes"  # it has no mean over learning
+    end = "" if is_count else LESS + baseline if baseline else OVER_LEARNING
+    rows = {curve: tables.rows(panel.key, curve, panel.metric + end) for curve in styles if curve != baseline}
+    if is_count:  # up to the end of the shortest curve
+        steps = min(of_curve["step"].max() for of_curve in rows.values())
+        rows = {curve: of_curve[of_curve["step"] <= steps] for curve, of_curve in rows.items()}
+        x_label, notes = f"{panel.metric} in {steps:,.0f} driving steps", COUNTS
+    if panel.metric.startswith("distance_"):  # small numbers
+        options["tick_format"] = lambda value, _: f"{1e4 * value:.3g}"
+        x_label = rf"{x_label}, $\times 10^{{-4}}$"
+    last = {curve: of_curve.iloc[-1] for curve, of_curve in rows.items()}
+    dots = []
+    for curve, style in styles.items():
+        mates = [other for other in styles if styles[other].label == style.label]
+        height = -names.index(style.label) + (0.17 * (len(mates) - 1) - 0.34 * mates.index(curve))
+        dots.append(Dot(height, interval(last[curve]) if curve in last else (0.0, 0.0, 0.0), style))
+    declared = {"ticks": 4, "notes": (notes,), "facts": seeds_and_steps(last.values())[: 1 + says_steps], **options}
+    return Forest(panel.key, panel.title, in_rows(names), dots, x_label, **declared)
+
+
+def in_rows(names: Iterable[str]) -> dict[float, str]:
+    """The names of rows, one below the other, by height."""
+    return {-float(row): name for row, name in enumerate(names)}
+
+
+def seeds_and_steps(rows: Iterable[pd.Series]) -> tuple[str, str]:
+    """The numbers of seeds and the last step of rows of curves.csv, in words."""
+    table = pd.DataFrame(rows)
+    return seeds_words(table["n"]), f"{table['step'].max():,.0f} environment steps"
 
 
 def full_and_hollow(full: str, hollow: str) -> tuple[CurveStyle, CurveStyle]:
@@ -216,14 +165,17 @@ def full_and_hollow(full: str, hollow: str) -> tuple[CurveStyle, CurveStyle]:
 RATES = full_and_hollow("learning rate 0.001", "the rate that a sweep chose")
 
 
-def rows_but_for(panel: Panel, setting: str) -> dict[str, str]:
-    """The row of each curve: curves that differ in no more than `setting` share one.
+def styles_but_for(panel: Panel, setting: str) -> dict[str, CurveStyle]:
+    """The style of each curve: curves that differ in no more than `setting` share one.
 
-    A row has the key of the first of its curves that has an agent's name, or else of the first.
+    It is that of the first of these curves that has an agent's name, or else of the first.
     """
-    found: dict[Any, list[str]] = {}
+    found: dict[tuple, list[str]] = {}
     for key, run in panel.curves.items():
         kind = type(run.settings).__dataclass_fields__[setting]
         found.setdefault((run.agent, replace(run.settings, **{setting: kind.default})), []).append(key)
-    names = {keys[0]: next((key for key in keys if key in LOOKS), keys[0]) for keys in found.values()}
-    return {key: names[keys[0]] for keys in found.values() for key in keys}
+    return {
+        key: style_of(next((mate for mate in mates if mate in LOOKS), mates[0]))
+        for mates in found.values()
+        for key in mates
+    }

@@ -3,10 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 from dyna_td.envs import KNOWN
 from dyna_td.envs.grid_world import GOAL_LOW, START_HIGH, Wall
 from matplotlib.axes import Axes
@@ -16,7 +14,8 @@ from matplotlib.patches import Rectangle
 
 from drawing.panels import Drawing
 from drawing.style import Look
-from drawing.tables import Tables, curve_rows, state_rows
+from drawing.tables import Tables
+from dyna_td.plan.planned import Panel
 from dyna_td.runs.run import EARLY
 
 CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell lies across the edge of a wall
@@ -26,79 +25,60 @@ COLOURS = "Blues"  # white where no state is
 SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\beta$ = {}"}
 
 
-@dataclass
-class World(Drawing):
-    """The world itself before other panels, from the environment's own geometry."""
-
-    walls: Sequence[Wall] = ()
-
-    def draw(self, axes: Axes, tables: Tables) -> None:
-        """Walls grey, the start S blue, the goal G green."""
-        _frame(axes)
-        _add_walls(axes, self.walls, facecolor="dimgray", edgecolor="none")
-        _add_place(axes, 0.0, START_HIGH, "tab:blue", "S")
-        _add_place(axes, GOAL_LOW, 1.0, "tab:green", "G")
+def draw_world(walls: Sequence[Wall], axes: Axes) -> None:
+    """Draws the world itself, from the environment's own geometry: walls grey, the start S blue, the goal G green."""
+    _frame(axes)
+    _add_walls(axes, walls, facecolor="dimgray", edgecolor="none")
+    _add_place(axes, 0.0, START_HIGH, "tab:blue", "S")
+    _add_place(axes, GOAL_LOW, 1.0, "tab:green", "G")
 
 
 @dataclass
 class Heatmap(Drawing):
-    """The number of one seed's sampled states in each cell, with the outlines of the walls.
+    """The number of one seed's sampled states in each cell, [x, y], with the outlines of the walls."""
 
-    Attributes:
-      seed: the seed shown.
-      median_of: panel and curve; the seed shown is then the one with their median share of states right of the wall.
-    """
+    counts: np.ndarray
+    walls: Sequence[Wall]
 
-    seed: int = 0
-    median_of: tuple[str, str] | None = None
-
-    shows_states: ClassVar[bool] = True
-
-    @property
-    def walls(self) -> Sequence[Wall]:
-        """Those of the panel's environment."""
-        return KNOWN[self.panel.run.environment].walls
-
-    def evaluation(self, tables: Tables) -> pd.Series:
-        """The row of curves.csv at the step of the states; the last one if training was shorter."""
-        rows = curve_rows(tables.curves, self.letter, self.curves[0], self.metric)
-        moment = EARLY if self.panel.states["moment"] == "early" else math.inf
-        return rows[rows["step"] >= min(moment, rows["step"].max())].iloc[0]
-
-    def heading(self, tables: Tables) -> str:
-        row = self.evaluation(tables)
-        error = row["standard_error"]
-        digits = max(2, -math.floor(math.log10(error))) if row["n"] > 1 and error > 0 else 2  # no "± 0.00"
-        spread = f" ± {error:.{digits}f}" if row["n"] > 1 else ""
-        summaries = [text for start, text in SUMMARIES.items() if self.metric.startswith(start)]
-        return "\n".join([self.panel.title, *(text.format(f"{row['mean']:.{digits}f}{spread}") for text in summaries)])
-
-    def draw(self, axes: Axes, tables: Tables) -> None:
-        """Darker cells hold more states; a cell includes its lower and left edge."""
-        states = state_rows(tables.states, self.letter, self.curves[0])
-        shown = states[states["seed"] == self.shown_seed(tables)]
-        counts, _, _ = np.histogram2d(shown["x"], shown["y"], bins=CELLS, range=((0, 1), (0, 1)))  # [x, y]
-        axes.imshow(counts.T, origin="lower", extent=(0, 1, 0, 1), interpolation="nearest", cmap=COLOURS)
+    def draw(self, axes: Axes) -> None:
+        axes.imshow(self.counts.T, origin="lower", extent=(0, 1, 0, 1), interpolation="nearest", cmap=COLOURS)
         _frame(axes)
         _add_walls(axes, self.walls, facecolor="none", edgecolor="black", linewidth=0.8)
 
-    def notes(self) -> tuple[str, ...]:
-        return ("±: one standard error over seeds.",) if self.metric.startswith(tuple(SUMMARIES)) else ()
 
-    def facts(self, tables: Tables) -> tuple[str, ...]:
-        by_seed = state_rows(tables.states, self.letter, self.curves[0]).groupby("seed").size()
-        step, seed = self.evaluation(tables)["step"], self.shown_seed(tables)
-        states = f"{by_seed[seed]:,} states at environment step {step:,.0f}"
-        return f"seed {seed} of {len(by_seed)} shown", states
+def heatmap(panel: Panel, tables: Tables, median_of: tuple[str, str] | None = None) -> Heatmap:
+    """The states of a panel, darker where a cell has more; a cell includes its lower and left edge.
 
-    def shown_seed(self, tables: Tables) -> int:
-        """The seed of the picture; `median_of` takes the lower of two middle ones."""
-        if not self.median_of:
-            return self.seed
-        states = state_rows(tables.states, *self.median_of)
-        right = self.walls[-1].x_high
-        shares = (states["x"] > right).groupby(states["seed"]).mean().sort_values(kind="stable")
-        return int(shares.index[(len(shares) - 1) // 2])
+    The seed shown is 0, or the one that has the median share of states right of the wall, the lower of two middle ones,
+    in the panel and the curve `median_of`.
+    """
+    place, walls, seed = (panel.key, next(iter(panel.curves))), KNOWN[panel.run.environment].walls, 0
+    if median_of:
+        others = tables.states_of(*median_of)
+        shares = (others["x"] > walls[-1].x_high).groupby(others["seed"]).mean().sort_values(kind="stable")
+        seed = int(shares.index[(len(shares) - 1) // 2])
+    states = tables.states_of(*place)
+    shown = states[states["seed"] == seed]
+    counts, _, _ = np.histogram2d(shown["x"], shown["y"], bins=CELLS, range=((0, 1), (0, 1)))
+
+    rows = tables.rows(*place, panel.metric)
+    moment = EARLY if panel.states["moment"] == "early" else math.inf
+    row = rows[rows["step"] >= min(moment, rows["step"].max())].iloc[0]  # the last one if training was shorter
+    error = row["standard_error"]
+    digits = max(2, -math.floor(math.log10(error))) if row["n"] > 1 and error > 0 else 2  # no "± 0.00"
+    number = f"{row['mean']:.{digits}f}" + (f" ± {error:.{digits}f}" if row["n"] > 1 else "")
+    summaries = [text.format(number) for start, text in SUMMARIES.items() if panel.metric.startswith(start)]
+    return Heatmap(
+        panel.key,
+        "\n".join([panel.title, *summaries]),
+        counts,
+        walls,
+        notes=("±: one standard error over seeds.",) if summaries else (),
+        facts=(
+            f"seed {seed} of {states['seed'].nunique()} shown",
+            f"{len(shown):,} states at environment step {row['step']:,.0f}",
+        ),
+    )
 
 
 def share_colours(figure: Figure) -> None:

@@ -4,10 +4,9 @@ The plan has the panels. The rules here add what follows from a panel's metric a
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import pandas as pd
 from dyna_td.envs import KNOWN
@@ -16,9 +15,10 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from drawing.style import PANEL_SIZE, CurveStyle, Look, style_of, styles_of
-from drawing.tables import Place, Tables, curve_rows
+from drawing.tables import Tables, curve_rows
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.plan.planned import Panel
+from dyna_td.records import published
 from dyna_td.runs.registry import is_supervised
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
@@ -37,89 +37,44 @@ METRIC_LABELS = {
     "hitting_time_ratio": "hitting time, square / cubic",
 }
 LINES = "Lines: means over seeds. Bands: one standard error to either side."
+CLOCK = "times are this machine's, of jobs side by side, and are not compared"
 SMOOTHED_METRICS = ("return", "speed")  # evaluations of single episodes, which vary much
 
 
 @dataclass
-class Drawing(ABC):
-    """One pair of axes, which shows a panel of the plan.
+class Drawing:
+    """One pair of axes: a panel of the plan, with all that the picture says of it.
 
     Attributes:
-      panel: what is drawn; its key is printed before the title if there are other panels.
-      styles: the looks of curves in this panel alone, see style.py.
+      letter: the panel's key, printed before the title if there are other panels.
+      title: words above the axes.
+      legend: the styles that a legend explains.
+      notes: what lines, bands and markers mean, for the line under the picture.
+      facts: the data's seeds and steps, for the same line; nothing if there are no data.
       comparable: panels with the same key share their metric's axis, so that eyes can compare them; empty for none.
       decorate: draws more on the finished axes.
     """
 
-    panel: Panel
-    styles: dict[str, CurveStyle] = field(default_factory=dict, kw_only=True)
-    comparable: str = field(default="", kw_only=True)
-    decorate: Callable[[Axes], None] | None = field(default=None, kw_only=True)
-
-    shows_states: ClassVar[bool] = False
-    metric_axis: ClassVar[str] = "y"
-
-    @property
-    def letter(self) -> str:
-        """The panel's key in curves.csv."""
-        return self.panel.key
-
-    @property
-    def metric(self) -> str:
-        """The rows of curves.csv to draw."""
-        return self.panel.metric
-
-    @property
-    def curves(self) -> tuple[str, ...]:
-        """Keys in curves.csv, in the legend's order."""
-        return tuple(self.panel.curves)
+    letter: str
+    title: str
+    _: KW_ONLY
+    legend: tuple[CurveStyle, ...] = ()
+    notes: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    comparable: str = ""
+    decorate: Callable[[Axes], None] | None = None
 
     @property
     def height(self) -> float:
         """Inches, with title, axis labels and legend."""
         return PANEL_SIZE[1]
 
-    @abstractmethod
-    def draw(self, axes: Axes, tables: Tables) -> None:
-        """Draws everything but the title and the legend."""
-
-    def needs(self) -> list[Place]:
-        """The rows without which nothing can be drawn."""
-        return [(self.letter, curve, self.metric) for curve in self.curves]
-
-    def heading(self, tables: Tables) -> str:
-        """The title, with facts about the data if the panel states any."""
-        return self.panel.title
-
-    def facts(self, tables: Tables) -> tuple[str, ...]:
-        """The data's seeds and steps, for the line under the picture; nothing if there are no data."""
-        return ()
-
-    def notes(self) -> tuple[str, ...]:
-        """What lines, bands and markers mean, for the line under the picture."""
-        return ()
-
-    def style_table(self) -> dict[str, CurveStyle]:
-        """The style of every curve, in drawing order; a label of the YAML file replaces the agent's name."""
-        named = {key: style_of(key, self.panel.curves[key].agent, label) for key, label in self.panel.labels.items()}
-        return styles_of(self.curves, named | self.styles)
-
-    def legend(self) -> tuple[CurveStyle, ...]:
-        """The styles that a legend explains."""
-        return ()
-
-    def diverged_seeds(self, tables: Tables, curve: str) -> list[float]:
-        """The seeds of `curve` whose training diverged."""
-        return sorted(curve_rows(tables.curves, self.letter, curve, "diverged_seed")["mean"])
+    def draw(self, axes: Axes) -> None:
+        """Draws everything but the title, the legend and what `decorate` draws."""
 
 
-@dataclass(frozen=True)
-class ReferenceLine:
-    """A thin line to compare curves with: another metric of the curve `curve`, without a band."""
-
-    curve: str
-    metric: str
-    style: CurveStyle
+Panels = dict[str, Panel]  # of a figure, by key
+Drawings = Iterable[Drawing]
 
 
 @dataclass
@@ -127,131 +82,152 @@ class Lines(Drawing):
     """Curves over time, or closed forms.
 
     Attributes:
-      x_label: meaning and unit of `step`.
-      x_metric: the metric whose mean replaces `step` on the x-axis, under its own label.
-      y_limits: lower and upper end of the y-axis, None where the data decide.
-      x_scale, y_scale: matplotlib's names of the axes' scales.
-      smoothed: whether the moving average over `aggregate.SMOOTHING` evaluations is drawn, which looks back only.
-      references: lines that are no curves of the paper.
-      published: by curve, rows of the published curves.csv, whose mean is a faint line behind the fresh one.
+      rows: mean and standard_error of each curve by `step`, or what replaces it on the x-axis; in the legend's order.
+      styles: the look of each curve, in drawing order.
+      axes: properties of the axes, by matplotlib's names.
+      published: rows of the published curves, whose mean is a faint line behind the fresh one.
+      references: thin lines to compare curves with, with their looks.
     """
 
-    x_label: str = "environment steps"
-    x_metric: str = ""
-    y_limits: Sequence[float | None] = (None, None)
-    x_scale: str = "linear"
-    y_scale: str = "linear"
-    smoothed: bool = False
-    references: tuple[ReferenceLine, ...] = ()
-    published: dict[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
-    clock: str = ""  # what the times of a panel against training seconds are worth
-    is_too_short: bool = False  # whether fresh curves have too few evaluations to be smoothed
+    rows: dict[str, pd.DataFrame]
+    styles: dict[str, CurveStyle]
+    axes: dict[str, Any]
+    published: dict[str, pd.DataFrame] = field(default_factory=dict)
+    references: Sequence[tuple[pd.DataFrame, CurveStyle]] = ()
 
-    @property
-    def trained(self) -> bool:
-        """Whether the curves have seeds and steps; closed forms have neither."""
-        return not self.panel.closed_form
-
-    @property
-    def curves(self) -> tuple[str, ...]:
-        if self.trained:
-            return super().curves
-        return tuple(CLOSED_FORMS[self.panel.closed_form]()["curve"].unique())
-
-    @property
-    def drawn_metric(self) -> str:
-        """The drawn metric's name in curves.csv."""
-        return f"{self.metric}{SMOOTHED}" if self.smoothed else self.metric
-
-    def legend(self) -> tuple[CurveStyle, ...]:
-        styles = self.style_table()
-        return (*(styles[curve] for curve in self.curves), *(line.style for line in self.references))
-
-    def needs(self) -> list[Place]:
-        metrics = filter(None, (self.drawn_metric, self.x_metric))
-        own = [(self.letter, curve, metric) for metric in metrics for curve in self.curves]
-        return own + [(self.letter, line.curve, line.metric) for line in self.references]
-
-    def rows(self, tables: Tables, curve: str) -> pd.DataFrame:
-        """The rows of one curve of this panel, by step, with the position on the x-axis as `x`."""
-        rows = curve_rows(tables.curves, self.letter, curve, self.drawn_metric)
-        if not self.x_metric:
-            return rows.assign(x=rows["step"])
-        x_rows = curve_rows(tables.curves, self.letter, curve, self.x_metric)
-        return rows.assign(x=rows["step"].map(dict(zip(x_rows["step"], x_rows["mean"], strict=True))))
-
-    def draw(self, axes: Axes, tables: Tables) -> None:
+    def draw(self, axes: Axes) -> None:
         """Each curve as a line of its mean inside a band of one standard error to either side."""
-        styles = self.style_table()
-        order = list(styles)
-        for curve in self.curves:
-            rows, style = self.rows(tables, curve), styles[curve]
-            mean, error = rows["mean"], rows["standard_error"]
+        order = list(self.styles)
+        for curve, rows in self.rows.items():
+            mean, error, style = rows["mean"], rows["standard_error"], self.styles[curve]
             look: Look = {"color": style.colour, "zorder": 2 + order.index(curve) / len(order)}
-            axes.plot(rows["x"], mean, linestyle=style.linestyle, label=style.label, **look)
-            if self.trained:
-                axes.fill_between(rows["x"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
+            axes.plot(rows["step"], mean, linestyle=style.linestyle, label=style.label, **look)
+            axes.fill_between(rows["step"], mean - error, mean + error, alpha=0.2, linewidth=0, **look)
         for curve, rows in self.published.items():
-            look = {"color": styles[curve].colour, "linestyle": styles[curve].linestyle, "alpha": 0.35, "zorder": 1.8}
-            axes.plot(rows["step"], rows["mean"], linewidth=0.9, label=f"_published {curve}", **look)
-        for line in self.references:
-            rows, style = curve_rows(tables.curves, self.letter, line.curve, line.metric), line.style
-            look = {"color": style.colour, "linestyle": style.linestyle, "linewidth": 0.9, "zorder": 1.9}
-            axes.plot(rows["step"], rows["mean"], label=style.label, **look)
-        self._label_axes(axes)
-
-    def _label_axes(self, axes: Axes) -> None:
-        axes.set_xlabel(METRIC_LABELS[self.x_metric] if self.x_metric else self.x_label)
-        axes.set_ylabel(METRIC_LABELS.get(self.metric, self.metric.replace("_", " ")))
-        axes.set_xscale(self.x_scale)
-        axes.set_yscale(self.y_scale)
-        axes.set_ylim(*self.y_limits)
+            _draw_thin(axes, rows, self.styles[curve], alpha=0.35, zorder=1.8)
+        for rows, style in self.references:
+            _draw_thin(axes, rows, style, zorder=1.9)
+        axes.set(**self.axes)
+        axes.set_ylim(axes.get_ylim())  # whatever is drawn later
         axes.margins(x=0)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: thousands(value)))
-        for axis, scale in ((axes.xaxis, self.x_scale), (axes.yaxis, self.y_scale)):
-            if scale == "log":
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":
                 _label_log_axis(axis)
 
-    def facts(self, tables: Tables) -> tuple[str, ...]:
-        if not self.trained:
-            return ("closed form: nothing is trained",)
-        rows = pd.concat([self.rows(tables, curve) for curve in self.curves])
-        smoothing = f"smoothed over {SMOOTHING} evaluations" if self.smoothed or self.is_too_short else ""
-        behind = {int(rows["n"].max()) for rows in self.published.values()}
-        faint = f"faint: published, {max(behind)} seeds" if behind else ""
-        if self.is_too_short:
-            smoothing, faint = "", f"{faint}, {smoothing}" if behind else ""
-        steps = f"{rows['step'].max():,.0f} {self.x_label}"
-        return tuple(filter(None, (seeds_words(rows["n"]), steps, smoothing, faint, self.clock)))
 
-    def notes(self) -> tuple[str, ...]:
-        return (LINES, *([smoothing_words(SMOOTHING)] if self.smoothed else [])) if self.trained else ()
-
-    def fit_smoothing(self, tables: Tables) -> None:
-        """Turns smoothing off, if the panel's runs have fewer evaluations than a moving average takes."""
-        evaluations = [curve_rows(tables.curves, self.letter, curve, self.metric)["step"].size for curve in self.curves]
-        self.is_too_short = self.smoothed and max(evaluations) < SMOOTHING
-        self.smoothed = self.smoothed and not self.is_too_short
+def _draw_thin(axes: Axes, rows: pd.DataFrame, style: CurveStyle, **look) -> None:
+    """Draws a thin line without a band or a name."""
+    axes.plot(rows["step"], rows["mean"], color=style.colour, linestyle=style.linestyle, linewidth=0.9, **look)
 
 
-def lines(panel: Panel) -> Lines:
-    """The panel as lines, with the rules that its metric and its environment bring."""
-    if panel.closed_form:
-        return Lines(panel, "$x$", **panel.axes)
-    environment, metric, axes = panel.run.environment, panel.metric, panel.axes
-    unit = "mini-batch updates" if is_supervised(environment) else "environment steps"
-    known = KNOWN.get(environment)
-    if metric == "return" and known and known.returns:
-        limits = (bound + math.copysign(known.margin, bound) if bound else bound for bound in known.returns)
-        axes = {"y_limits": tuple(limits)} | axes
+def lines(
+    panel: Panel,
+    tables: Tables,
+    own: dict[str, CurveStyle] | None = None,
+    references: Sequence[tuple[str, str, CurveStyle]] = (),
+    decorate: Callable[[Axes], None] | None = None,
+    **axes,
+) -> Lines:
+    """The panel as lines, with the rules that its metric and its environment bring.
+
+    Args:
+      panel: the panel.
+      tables: those of its figure.
+      own: looks of curves in this panel alone.
+      references: thin lines to compare curves with: a curve, another metric of it, the look.
+      decorate: draws more on the finished axes.
+      axes: properties of the axes, which replace those of the panel.
+
+    Raises:
+      UserError: `tables` lack a row.
+    """
+    curves, styles, declared = curves_of(panel), style_table(panel, own), _declared_axes(panel)
+    rows = {curve: tables.rows(panel.key, curve, panel.metric) for curve in curves}
+    found: Look = {"rows": rows, "axes": {"xlabel": "$x$"}, "facts": ("closed form: nothing is trained",)}
+    if not panel.closed_form:
+        found = _trained(panel, tables, rows)
+        found["comparable"] = "" if "ylim" in declared else f"{panel.metric} on {panel.run.environment}"
+    found["axes"] |= {"ylabel": metric_label(panel.metric)} | declared | axes
     return Lines(
-        panel,
-        "evaluation driving steps" if panel.against == "driving_steps" else unit,
-        x_metric="train_seconds" if panel.against == "train_seconds" else "",
-        smoothed=metric in SMOOTHED_METRICS and panel.against == "step" and panel.is_smoothed,
-        comparable="" if "y_limits" in axes else f"{metric} on {environment}",
-        **axes,
+        panel.key,
+        panel.title,
+        styles=styles,
+        references=[(tables.rows(panel.key, curve, metric), style) for curve, metric, style in references],
+        legend=(*(styles[curve] for curve in curves), *(style for _, _, style in references)),
+        decorate=decorate,
+        **found,
     )
+
+
+def _declared_axes(panel: Panel) -> Look:
+    """The properties of the axes that the YAML file declares; without limits, those of the environment's returns."""
+    names = {"x_scale": "xscale", "y_scale": "yscale", "y_limits": "ylim"}
+    declared = {names[key]: value for key, value in panel.axes.items()}
+    known = KNOWN.get(panel.run.environment) if panel.curves else None
+    if panel.metric == "return" and known and known.returns:
+        limits = [bound + math.copysign(known.margin, bound) if bound else bound for bound in known.returns]
+        return {"ylim": limits} | declared
+    return declared
+
+
+def _trained(panel: Panel, tables: Tables, rows: dict[str, pd.DataFrame]) -> Look:
+    """The attributes of lines that were trained, with `rows` of the panel's metric.
+
+    A metric that varies much is smoothed, if runs have as many evaluations as the moving average takes.
+    """
+    metric, is_timed = panel.metric, panel.against == "train_seconds"
+    varies = metric in SMOOTHED_METRICS and panel.against == "step" and panel.is_smoothed
+    is_smoothed = varies and max(map(len, rows.values())) >= SMOOTHING
+    if is_smoothed:
+        rows = {curve: tables.rows(panel.key, curve, f"{metric}{SMOOTHED}") for curve in rows}
+    faint = {} if is_timed else _published(panel, tables, f"{metric}{SMOOTHED}" if varies else metric)
+
+    unit = "mini-batch updates" if is_supervised(panel.run.environment) else "environment steps"
+    unit = "evaluation driving steps" if panel.against == "driving_steps" else unit
+    every = pd.concat(rows.values())
+    facts = [seeds_words(every["n"]), f"{every['step'].max():,.0f} {unit}"]
+    smoothing = f"smoothed over {SMOOTHING} evaluations"
+    if is_smoothed:
+        facts.append(smoothing)
+    if faint:
+        seeds = max(int(of_curve["n"].max()) for of_curve in faint.values())
+        facts.append(f"faint: published, {seeds} seeds" + (f", {smoothing}" if varies and not is_smoothed else ""))
+    if is_timed:
+        times = {curve: tables.rows(panel.key, curve, "train_seconds").set_index("step")["mean"] for curve in rows}
+        rows = {curve: of_curve.assign(step=of_curve["step"].map(times[curve])) for curve, of_curve in rows.items()}
+        facts += [CLOCK] if tables.scale != published.SCALE else []
+    return {
+        "rows": rows,
+        "published": faint,
+        "axes": {"xlabel": metric_label("train_seconds") if is_timed else unit},
+        "notes": (LINES, smoothing_words(SMOOTHING)) if is_smoothed else (LINES,),
+        "facts": tuple(facts),
+    }
+
+
+def _published(panel: Panel, tables: Tables, metric: str) -> dict[str, pd.DataFrame]:
+    """By curve, the published rows of `metric` of the same runs, if `tables` have any."""
+    if tables.published is None:
+        return {}
+    rows = {curve: curve_rows(tables.published, panel.key, curve, metric) for curve in panel.curves}
+    return {curve: of for curve, of in rows.items() if len(of) and published.read_details(panel.curves[curve].name)}
+
+
+def curves_of(panel: Panel) -> list[str]:
+    """The keys of a panel's curves in curves.csv, in the legend's order."""
+    return list(CLOSED_FORMS[panel.closed_form]()["curve"].unique() if panel.closed_form else panel.curves)
+
+
+def style_table(panel: Panel, own: dict[str, CurveStyle] | None = None) -> dict[str, CurveStyle]:
+    """The style of every curve, in drawing order; a label of the YAML file replaces the agent's name."""
+    named = {key: style_of(key, panel.curves[key].agent, label) for key, label in panel.labels.items()}
+    return styles_of(curves_of(panel), named | (own or {}))
+
+
+def metric_label(metric: str) -> str:
+    """A metric with its unit, on an axis."""
+    return METRIC_LABELS.get(metric, metric.replace("_", " "))
 
 
 def _label_log_axis(axis: Axis) -> None:

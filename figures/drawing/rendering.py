@@ -12,39 +12,25 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from drawing.forest import Forest
-from drawing.maps import share_colours
+from drawing.maps import Heatmap, share_colours
 from drawing.panels import Drawing
 from drawing.style import DOTS_PER_INCH, PANEL_SIZE, CurveStyle, Look
-from drawing.tables import REMEDY, Tables, curve_rows, read_table, states_beside
 from dyna_td.errors import UserError
-from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.records.files import write_whole
 
 LEGEND_DROP = 36  # points from the x-axis to a legend under it
 LONG_LABEL = 25  # letters; with such a label, a legend below a panel has one column
 SAMPLE_WIDTH, LETTER_WIDTH = 0.62, 0.062  # inches, of a legend's sample with its gaps, and of a letter
 FOOTER_SIZE = 7  # points
+MAX_COLUMNS = 3  # more in one row make the words too small on a page
 
 
-def read_tables(path: Path, panels: Sequence[Drawing], remedy: str = REMEDY) -> Tables:
-    """Reads curves.csv, and states.csv if a panel shows it.
+def draw_figure(panels: Sequence[Drawing], scale: str, columns: int | None = None, note: str = "") -> Figure:
+    """All panels on a grid, and under them what bands and markers mean, scale, seeds, steps and a `note`.
 
-    Raises:
-      UserError: if a file is missing or damaged, or curves.csv has no row of a curve that a panel shows.
+    Without a number of `columns` there is one row of panels if they fit, or else two columns.
     """
-    shows_states = any(panel.shows_states for panel in panels)
-    tables = Tables(read_table(path, remedy), read_table(states_beside(path), remedy) if shows_states else None)
-    for letter, curve, metric in (need for panel in panels for need in panel.needs()):
-        if curve_rows(tables.curves, letter, curve, metric).empty:
-            where = f"{path}, panel {letter}, curve {curve}"
-            compares = OVER_LEARNING in metric or LESS in metric
-            first = f"name `baselines` of panel {letter} in its YAML file, or " if compares else ""
-            raise UserError(f"{where}: there is no row of the metric {metric}; {first}{remedy}.")
-    return tables
-
-
-def draw_figure(panels: Sequence[Drawing], tables: Tables, scale: str, columns: int, note: str = "") -> Figure:
-    """All panels on a grid, and under them what bands and markers mean, scale, seeds, steps and a `note`."""
+    columns = columns or (len(panels) if len(panels) <= MAX_COLUMNS else 2)
     rows = -(-len(panels) // columns)
     heights = [max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows)]
     figure, grid = plt.subplots(
@@ -57,33 +43,31 @@ def draw_figure(panels: Sequence[Drawing], tables: Tables, scale: str, columns: 
     axes = {panel.letter: ax for panel, ax in zip(panels, grid.flat, strict=False)}
     for spare in grid.flat[len(panels) :]:
         spare.remove()
-    for index, panel in enumerate(panels):
-        if isinstance(panel, Forest) and index % columns:
-            panel.find_names(panels[index - 1])
-        panel.draw(axes[panel.letter], tables)
+    for index, (panel, ax) in enumerate(zip(panels, axes.values(), strict=True)):
+        panel.draw(ax)
+        if index % columns and isinstance(panel, Forest) and panel.has_names_of(panels[index - 1]):
+            ax.tick_params(labelleft=False)
         if panel.decorate:
-            panel.decorate(axes[panel.letter])
+            panel.decorate(ax)
         letter = f"({panel.letter}) " if len(panels) > 1 else ""
-        axes[panel.letter].set_title(letter + panel.heading(tables))
+        ax.set_title(letter + panel.title)
     _share_limits(axes, panels)
     _draw_legends(figure, axes, panels)
-    notes = " ".join(dict.fromkeys(words for panel in panels for words in panel.notes()))
-    draw_footer(figure, "\n".join(filter(None, [notes, describe(panels, tables, scale), note])))
-    if any(panel.shows_states for panel in panels):
+    notes = " ".join(dict.fromkeys(words for panel in panels for words in panel.notes))
+    draw_footer(figure, "\n".join(filter(None, [notes, describe(panels, scale), note])))
+    if any(isinstance(panel, Heatmap) for panel in panels):
         share_colours(figure)
     return figure
 
 
 def _share_limits(axes: dict[str, Axes], panels: Sequence[Drawing]) -> None:
     """Gives comparable panels the limits that show all their curves."""
-    groups: dict[tuple[str, str], list[Axes]] = {}
-    for panel in panels:
-        if panel.comparable:
-            groups.setdefault((panel.metric_axis, panel.comparable), []).append(axes[panel.letter])
-    for (axis, _), group in groups.items():
-        limits = [getattr(each, f"get_{axis}lim")() for each in group]
-        for each in group:
-            each.set(**{f"{axis}lim": (min(low for low, _ in limits), max(high for _, high in limits))})
+    for group in {panel.comparable for panel in panels if panel.comparable}:
+        alike = [panel for panel in panels if panel.comparable == group]
+        axis = "x" if isinstance(alike[0], Forest) else "y"
+        limits = [getattr(axes[panel.letter], f"get_{axis}lim")() for panel in alike]
+        for panel in alike:
+            axes[panel.letter].set(**{f"{axis}lim": (min(low for low, _ in limits), max(high for _, high in limits))})
 
 
 def draw_footer(figure: Figure, text: str) -> None:
@@ -94,26 +78,26 @@ def draw_footer(figure: Figure, text: str) -> None:
     figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.01, ha="left")
 
 
-def legends_of(panels: Sequence[Drawing]) -> dict[str, tuple[CurveStyle, ...]]:
-    """The legends of a figure by their panel; a single one, under "", if looks mean the same in all panels."""
-    shared = list(dict.fromkeys(style for panel in panels for style in panel.legend()))
-    looks = {replace(style, label="") for style in shared}
-    if sum(bool(panel.legend()) for panel in panels) > 1 and len(looks) == len(shared):
-        return {"": tuple(shared)}
-    return {panel.letter: panel.legend() for panel in panels if len(panel.legend()) > 1}
-
-
 def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Drawing]) -> None:
-    """One legend above the figure, or one under each panel; never over the data."""
-    for letter, styles in legends_of(panels).items():
-        handles = [handle(style) for style in styles]
-        if letter:
-            is_narrow = len(styles) >= 4 and max(len(style.label) for style in styles) < LONG_LABEL
-            _draw_legend_below(axes[letter], handles, ncols=2 if is_narrow else 1)
-        else:
-            entry = SAMPLE_WIDTH + LETTER_WIDTH * max(len(style.label) for style in styles)
-            ncols = min(len(styles), int(figure.get_figwidth() / entry))
-            figure.legend(handles=handles, loc="outside upper center", ncols=ncols)
+    """One legend above the figure, if looks mean the same in all panels, or one under each; never over the data."""
+    shared = list(dict.fromkeys(style for panel in panels for style in panel.legend))
+    looks = {replace(style, label="") for style in shared}
+    if sum(bool(panel.legend) for panel in panels) > 1 and len(looks) == len(shared):
+        entry = SAMPLE_WIDTH + LETTER_WIDTH * max(len(style.label) for style in shared)
+        ncols = min(len(shared), int(figure.get_figwidth() / entry))
+        figure.legend(handles=[handle(style) for style in shared], loc="outside upper center", ncols=ncols)
+        return
+    below = ScaledTranslation(0, -LEGEND_DROP / 72, figure.dpi_scale_trans)
+    for panel, ax in ((panel, axes[panel.letter]) for panel in panels if len(panel.legend) > 1):
+        is_narrow = len(panel.legend) >= 4 and max(len(style.label) for style in panel.legend) < LONG_LABEL
+        ax.legend(
+            handles=[handle(style) for style in panel.legend],
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=ax.transAxes + below,
+            borderaxespad=0.0,
+            ncols=2 if is_narrow else 1,
+        )
 
 
 def handle(style: CurveStyle) -> Line2D:
@@ -123,54 +107,29 @@ def handle(style: CurveStyle) -> Line2D:
     return Line2D([], [], color=style.colour, label=style.label, **look)
 
 
-def _draw_legend_below(axes: Axes, handles: Sequence[Line2D], ncols: int) -> None:
-    """Hangs the legend a fixed length under the axes, clear of the tick labels and the axis label."""
-    below = ScaledTranslation(0, -LEGEND_DROP / 72, axes.figure.dpi_scale_trans)
-    axes.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=axes.transAxes + below,
-        borderaxespad=0.0,
-        ncols=ncols,
-    )
-
-
-def describe(panels: Sequence[Drawing], tables: Tables, scale: str) -> str:
+def describe(panels: Sequence[Drawing], scale: str) -> str:
     """The line under the picture: the scale, and the data's seeds and steps, for each panel where they differ.
 
-    For example "Scale quick, 20,000 mini-batch updates; a: 5 seeds; b: 4 seeds." A second line names the seeds that
-    diverged, if any.
+    For example "Scale quick, 20,000 mini-batch updates; a: 5 seeds; b: 4 seeds."
     """
-    facts = {panel.letter: fact for panel in panels if (fact := panel.facts(tables))}
+    facts = {panel.letter: fact for panel in panels if (fact := panel.facts)}
     common = [fact for fact in next(iter(facts.values()), ()) if all(fact in others for others in facts.values())]
     letters: dict[str, list[str]] = {}
     for letter in facts:
         if own := ", ".join(fact for fact in facts[letter] if fact not in common):
             letters.setdefault(own, []).append(letter)
     parts = [", ".join([f"Scale {scale}", *common]), *(f"{', '.join(of)}: {own}" for own, of in letters.items())]
-    line = f"{'; '.join(parts)}."
-    return "\n".join(filter(None, [line, _describe_divergence(panels, tables)]))
-
-
-def _describe_divergence(panels: Sequence[Drawing], tables: Tables) -> str:
-    """For example "diverged: Dyna-Frequency seed 3 (b, d); Dyna-TD seeds 1, 2 (a)"; nothing if no seed has."""
-    letters: dict[str, list[str]] = {}
-    for panel in panels:
-        for curve in panel.curves:
-            seeds = [f"{seed:.0f}" for seed in panel.diverged_seeds(tables, curve)]
-            if seeds:
-                who = f"{panel.style_table()[curve].label} seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
-                letters.setdefault(who, []).append(panel.letter)
-    return "diverged: " + "; ".join(f"{who} ({', '.join(letters[who])})" for who in letters) if letters else ""
+    return f"{'; '.join(parts)}."
 
 
 def save(figure: Figure, output: Path, source: str | None = None) -> None:
     """Writes `output`, a PNG that may name its `source`, and the PDF of the same stem, without dates inside.
 
     Raises:
-      UserError: if the place cannot be written.
+      UserError: `output` is no PNG, or cannot be written.
     """
+    if output.suffix != ".png":
+        raise UserError(f"--output is {str(output)!r}, expected a name that ends in .png.")
     pictures: dict[Path, Look] = {
         output: {"Software": None, "Source": source},
         output.with_suffix(".pdf"): {"CreationDate": None},

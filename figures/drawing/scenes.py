@@ -1,17 +1,15 @@
 """Panels that show an environment: the roundabout as it is rendered, and the grid worlds of maps.py."""
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from dyna_td.envs import KNOWN
 from dyna_td.envs.roundabout import Roundabout
 from matplotlib.axes import Axes
 
-from drawing.maps import World
+from drawing.maps import draw_world
 from drawing.panels import Drawing
-from drawing.tables import Tables
 from dyna_td.evidence.labels import task
-from dyna_td.plan.planned import Panel
 
 SEED, IDLE_DECISIONS = 0, 2  # after these the agent is about to enter the circle, between other vehicles
 IDLE = 1
@@ -21,22 +19,19 @@ PIXELS_PER_METRE = 10
 
 def scene(environment: str) -> Drawing:
     """Panel a of a figure: the environment itself."""
-    panel, walls = Panel("", {}, key="a", title=task(environment)), KNOWN[environment].walls
-    return World(panel, walls) if walls else Scene(panel)
+    walls = KNOWN[environment].walls
+    decorate = partial(draw_world, walls) if walls else draw_roundabout
+    return Drawing("a", task(environment), decorate=decorate)
 
 
-@dataclass
-class Scene(Drawing):
-    """A moment of an episode on the roundabout, in metres from the centre of the circle; y points down."""
-
-    def draw(self, axes: Axes, tables: Tables) -> None:
-        """The environment's own picture, the agent's vehicle named."""
-        picture, position = render_scene()
-        axes.imshow(picture, extent=(-REACH, REACH, REACH, -REACH))
-        axes.annotate("agent", tuple(position), (8, 0), textcoords="offset points", color="white", va="center")
-        ticks = (-40, -20, 0, 20, 40)
-        axes.set(xticks=ticks, yticks=ticks, xlabel="$x$ (m)", ylabel="$y$ (m)")
-        axes.spines[["top", "right"]].set_visible(True)
+def draw_roundabout(axes: Axes) -> None:
+    """Draws a moment of an episode, in metres from the centre of the circle; y points down."""
+    picture, position = render_scene()
+    axes.imshow(picture, extent=(-REACH, REACH, REACH, -REACH))
+    axes.annotate("agent", tuple(position), (8, 0), textcoords="offset points", color="white", va="center")
+    ticks = (-40, -20, 0, 20, 40)
+    axes.set(xticks=ticks, yticks=ticks, xlabel="$x$ (m)", ylabel="$y$ (m)")
+    axes.spines[["top", "right"]].set_visible(True)
 
 
 def render_scene() -> tuple[np.ndarray, np.ndarray]:

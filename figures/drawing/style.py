@@ -119,12 +119,3 @@ def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -
     found = {curve: known.get(curve) or CurveStyle(name_of(curve), *next(free)) for curve in curves}
     order = {agent: index for index, agent in enumerate(LOOKS)}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
-
-
-def graded(labels: dict[str, str]) -> dict[str, CurveStyle]:
-    """Styles for curves that differ by one number, dark to light in the order of `labels`."""
-    colours = matplotlib.colormaps["viridis"]
-    return {
-        curve: CurveStyle(label, colours(0.9 * position / max(1, len(labels) - 1)))
-        for position, (curve, label) in enumerate(labels.items())
-    }

@@ -1,39 +1,56 @@
 """The tables that a figure is drawn from: curves.csv and, if it shows sampled states, states.csv beside it."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
+from dyna_td.errors import UserError
+from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
+from dyna_td.plan.planned import Figure
+from dyna_td.records import published
 from dyna_td.records.results import naming_damage, require_intact
 
-Place = tuple[str, str, str]  # panel, curve and metric of rows in curves.csv
 REMEDY = "delete it if it is there, then make the figure again"
 
 
-class Tables(NamedTuple):
+@dataclass(frozen=True)
+class Tables:
     """The tables of a figure.
 
     Attributes:
       curves: panel, curve, step, metric, mean, standard_error, n and more; one row per evaluation of a curve.
-      states: panel, curve, seed, x, y; None in a figure that shows no states.
+      states: panel, curve, seed, x, y; empty in a figure that shows no states.
+      scale: the one that made them.
+      published: the published `curves`, if the scale is another one.
+      path: the file of `curves`.
+      remedy: how to get a missing row back.
     """
 
-    curves: pd.DataFrame
-    states: pd.DataFrame | None = None
+    curves: pd.DataFrame = field(default_factory=pd.DataFrame)
+    states: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scale: str = published.SCALE
+    published: pd.DataFrame | None = None
+    path: Path = Path("curves.csv")
+    remedy: str = REMEDY
 
+    def rows(self, panel: str, curve: str, metric: str) -> pd.DataFrame:
+        """The rows of one metric of one curve, by step; a UserError if there are none."""
+        rows = curve_rows(self.curves, panel, curve, metric)
+        if rows.empty:
+            compares = OVER_LEARNING in metric or LESS in metric
+            first = f"name `baselines` of panel {panel} in its YAML file, or " if compares else ""
+            where = f"{self.path}, panel {panel}, curve {curve}"
+            raise UserError(f"{where}: there is no row of the metric {metric}; {first}{self.remedy}.")
+        return rows
 
-def read_table(path: Path, remedy: str = REMEDY) -> pd.DataFrame:
-    """Reads a curves.csv or states.csv; raises UserError if it is missing or damaged."""
-    require_intact(path, remedy)
-    with naming_damage(path, remedy):
-        return pd.read_csv(path, dtype=dict.fromkeys(("panel", "curve", "metric"), str))
+    def last(self, panel: str, curve: str, metric: str) -> pd.Series:
+        """The last of `rows`."""
+        return self.rows(panel, curve, metric).iloc[-1]
 
-
-def states_beside(path: Path) -> Path:
-    """The path of the states beside the curves.csv `path`; published ones are compressed."""
-    packed = path.with_name("states.csv.xz")
-    return packed if packed.exists() else path.with_name("states.csv")
+    def states_of(self, panel: str, curve: str) -> pd.DataFrame:
+        """The states of all seeds that one panel may show."""
+        return self.states[(self.states["panel"] == panel) & (self.states["curve"] == curve)]
 
 
 def curve_rows(curves: pd.DataFrame, panel: str, curve: str, metric: str) -> pd.DataFrame:
@@ -42,6 +59,23 @@ def curve_rows(curves: pd.DataFrame, panel: str, curve: str, metric: str) -> pd.
     return curves[wanted].sort_values("step")
 
 
-def state_rows(states: pd.DataFrame, panel: str, curve: str) -> pd.DataFrame:
-    """The states of all seeds that one panel may show."""
-    return states[(states["panel"] == panel) & (states["curve"] == curve)]
+def read_tables(figure: Figure, path: Path, scale: str, remedy: str = REMEDY) -> Tables:
+    """Reads the curves.csv of `figure` at `path`, and states.csv if it shows states; published ones are compressed.
+
+    Raises:
+      UserError: a file is missing or damaged.
+    """
+    curves, states = read_table(path, remedy), pd.DataFrame()
+    if figure.sampled_runs:
+        packed = path.with_name("states.csv.xz")
+        states = read_table(packed if packed.exists() else path.with_name("states.csv"), remedy)
+    behind = published.curves_csv(figure.name)
+    faint = read_table(behind) if scale != published.SCALE and behind.exists() else None
+    return Tables(curves, states, scale, faint, path, remedy)
+
+
+def read_table(path: Path, remedy: str = REMEDY) -> pd.DataFrame:
+    """Reads a curves.csv or states.csv; raises UserError if it is missing or damaged."""
+    require_intact(path, remedy)
+    with naming_damage(path, remedy):
+        return pd.read_csv(path, dtype=dict.fromkeys(("panel", "curve", "metric"), str))

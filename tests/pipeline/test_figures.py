@@ -11,7 +11,7 @@ import pytest
 import runs
 from drawing import rendering, style
 from drawing.forest import Forest
-from drawing.tables import Tables
+from drawing.tables import Tables, read_tables
 from dyna_td.envs import grid_world
 from files import error_of, python, rows_of, tiers
 from matplotlib.colors import to_rgba
@@ -68,13 +68,13 @@ def made_up_states(figure):
 
 @functools.cache
 def tables_of(figure):
-    return Tables(made_up_curves(figure), made_up_states(figure) if PLAN.figure(figure).sampled_runs else None)
+    states = {"states": made_up_states(figure)} if PLAN.figure(figure).sampled_runs else {}
+    return Tables(made_up_curves(figure), **states)
 
 
 def write_tables(figure, folder):
-    for name, table in zip(("curves", "states"), tables_of(figure), strict=True):
-        if table is not None:
-            table.to_csv(folder / f"{name}.csv", index=False)
+    for name in ("curves", "states"):
+        getattr(tables_of(figure), name).to_csv(folder / f"{name}.csv", index=False)
     return folder / "curves.csv"
 
 
@@ -93,27 +93,31 @@ def refusal(figure, folder, capsys, file="curves.csv"):
     return sentence
 
 
-def drawings_of(figure):
-    return draw.drawings_of(PLAN.figure(figure))
+def drawings_of(figure, tables=None):
+    return draw.drawings_of(PLAN.figure(figure), tables or tables_of(figure))
 
 
 def drawn(figure, letters="", tables=None, plan=PLAN):
     """The figure's axes by letter; only those in `letters`, if given."""
-    every = draw.drawings_of(plan.figure(figure))
+    tables = tables or tables_of(figure)
+    every = draw.drawings_of(plan.figure(figure), tables)
     shown = [panel for panel in every if not letters or panel.letter in letters]
-    columns = draw.columns_of(plan.figure(figure), every)
-    picture = rendering.draw_figure(shown, tables or tables_of(figure), "quick", columns)
+    picture = rendering.draw_figure(shown, "quick", plan.figure(figure).columns)
     rendering.plt.close(picture)
     return dict(zip((panel.letter for panel in shown), picture.axes, strict=False))
 
 
 @pytest.mark.parametrize("figure", tiers(PLAN.drawn, quick=("figure_2", "figure_8", "frozen", "rates", "regression")))
-def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, tmp_path, capsys):
+def test_a_figure_has_a_picture_and_a_caption_and_names_what_is_missing(figure, tmp_path, capsys, monkeypatch):
+    rows = Tables.rows
     assert len(drawn(figure)) == len(drawings_of(figure))
     assert (ROOT / "figures" / "captions" / f"{figure}.rst").read_text().startswith("**")
     path = write_tables(figure, tmp_path)
-    curves, last = pd.read_csv(path), drawings_of(figure)[-1].needs()[-1]
-    for column, value in zip(("panel", "curve", "metric"), last, strict=True):
+    curves, asked = pd.read_csv(path), []
+    with monkeypatch.context() as patch:
+        patch.setattr(Tables, "rows", lambda tables, *place: asked.append(place) or rows(tables, *place))
+        drawn(figure)
+    for column, value in zip(("panel", "curve", "metric"), asked[-1], strict=True):
         curves[curves[column] != value].to_csv(path, index=False)
         assert f"{column} {value}" in refusal(figure, tmp_path, capsys)
 
@@ -162,35 +166,32 @@ def test_a_line_is_the_mean_and_the_band_one_standard_error_to_either_side():
     corners = axes.collections[0].get_paths()[0].vertices
     at_start = corners[corners[:, 0] == 0, 1]
     assert (at_start.min(), at_start.max()) == pytest.approx((0.05, 0.15))
-    assert "Bands: one standard error to either side." in axes.figure.get_supxlabel()
+    assert "Bands: one standard error to either side." in axes.figure.get_supxlabel().replace("\n", " ")
 
 
 def test_an_agent_has_one_look_in_all_pictures_which_no_other_line_of_its_panel_has():
     looks = {}
     for panel in (panel for figure in PLAN.drawn for panel in drawings_of(figure)):
-        rows = panel.rows.values() if isinstance(panel, Forest) else ()
-        for entry in (*panel.legend(), *rows):
+        rows = [dot.style for dot in panel.dots] if isinstance(panel, Forest) else ()
+        for entry in (*panel.legend, *rows):
             if entry.label in CURVES.values():
                 looks.setdefault(entry.label, set()).add((entry.colour, entry.dash))
-        assert len({replace(entry, label="") for entry in panel.legend()}) == len(panel.legend())
+        assert len({replace(entry, label="") for entry in panel.legend}) == len(panel.legend)
     assert len(looks) > 20 and {label: found for label, found in looks.items() if len(found) > 1} == {}
 
 
 def test_no_moving_average_is_longer_than_the_run():
     for last, is_smoothed in ((14_000, False), (14_500, True)):
-        panel = drawings_of("figure_4")[0]
-        panel.fit_smoothing(Tables(made_up_curves("figure_4").query(f"step <= {last}")))
-        assert panel.smoothed == is_smoothed == any("Smoothed" in note for note in panel.notes())
+        panel = drawings_of("figure_4", Tables(made_up_curves("figure_4").query(f"step <= {last}")))[0]
+        assert is_smoothed == any("Smoothed" in note for note in panel.notes)
 
 
-def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it():
-    shown = drawings_of("figure_4")
-    draw.add_published(PLAN.figure("figure_4"), shown, "paper")
-    assert not any(panel.published for panel in shown)
-    draw.add_published(PLAN.figure("figure_4"), shown, "quick")
-    published = set(shown[0].published)
-    assert {"dyna_td", "er", "prioritized_er"} <= published
-    assert shown[0].published["dyna_td"]["step"].max() == 50_000
+def test_a_short_run_has_the_published_curves_of_its_own_settings_behind_it(tmp_path):
+    path, figure = write_tables("figure_4", tmp_path), PLAN.figure("figure_4")
+    assert not any(panel.published for panel in drawings_of("figure_4", read_tables(figure, path, "paper")))
+    published = drawings_of("figure_4", read_tables(figure, path, "quick"))[0].published
+    assert {"dyna_td", "er", "prioritized_er"} <= set(published)
+    assert published["dyna_td"]["step"].max() == 50_000
 
 
 def test_heatmaps_count_the_states_of_one_seed_and_share_their_colours():
@@ -209,7 +210,7 @@ def test_heatmaps_count_the_states_of_one_seed_and_share_their_colours():
 
 @pytest.mark.parametrize("figure, walls", [("figure_2", grid_world.GRID_WALLS), ("figure_14", grid_world.MAZE_WALLS)])
 def test_a_world_is_drawn_with_the_environments_own_geometry(figure, walls):
-    axes = drawn(figure, "a", Tables(pd.DataFrame()))["a"]
+    axes = drawn(figure, "a")["a"]
     centres = (np.arange(100) + 0.5) / 100
     x, y = (grid.ravel() for grid in np.meshgrid(centres, centres))
     expected = {"dimgray": grid_world.in_wall(x, y, walls), "tab:green": grid_world.in_goal(x, y)}

@@ -103,7 +103,7 @@ def when(facts: Facts) -> str:
     """A line for each world: how rare its reward is, returns, and how PrioritizedER's lead over ER changes with it."""
     panels = panels_of(facts, "when")
     goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
-    changes = ["", *(_difference(_with_interval(change)) for change in changes_of_the_lead(facts).values())]
+    changes = ["", *(_difference(with_interval(change)) for change in changes_of_the_lead(facts).values())]
     shares = ["", *(_share(change) for change in changes_of_the_share(facts).values())]
     after = {"change of `prioritized_er`'s lead": changes, "change of its share of the gap": shares}
     return _minus_er(facts, panels, "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}, after)
@@ -192,7 +192,7 @@ def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric
     return f"**{won}, {lost}** of {len(found)}" if found else ""
 
 
-def _with_interval(values: pd.Series) -> pd.Series:
+def with_interval(values: pd.Series) -> pd.Series:
     """The mean over seeds and the ends of Student's interval, as in a row of curves.csv."""
     mean, half = values.mean(), half_width(values)
     return pd.Series([mean, mean - half, mean + half], index=list(_MEAN_AND_95))
