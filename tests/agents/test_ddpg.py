@@ -108,21 +108,3 @@ def test_behaviour_is_the_policy_with_noise_that_decays_and_is_driven():
         previous = noise
     innovations = np.concatenate(noises).ravel()
     assert innovations.std() == pytest.approx(0.2, rel=0.05) and abs(innovations.mean()) < 0.015
-
-
-def test_simulated_actions_go_on_from_the_behaviours_noise_each_for_itself():
-    learner = learner_of()
-    learner.noise.assign(np.full((SEEDS, A), 0.4))
-    state = tf.zeros([SEEDS, 4000, D])
-    actions = xla_function(learner.on_policy)(state, tf.constant(3, tf.int64), tf.constant(1)).numpy()
-    greedy = learner.greedy(state).numpy()
-    assert (np.abs(actions) < 1).mean() > 0.3
-    drawn = np.random.default_rng(0).normal(0.85 * 0.4, 0.2, size=400_000)
-    for seed in range(SEEDS):
-        for part in range(A):
-            centre = greedy[seed, 0, part]
-            expected = np.clip(centre + drawn, -1, 1) - centre
-            noise = actions[seed, :, part] - centre
-            assert noise.mean() == pytest.approx(expected.mean(), abs=0.02)
-            assert noise.std() == pytest.approx(expected.std(), abs=0.02)
-    np.testing.assert_array_equal(learner.noise, np.full((SEEDS, A), 0.4, np.float32))

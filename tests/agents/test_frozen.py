@@ -258,21 +258,16 @@ def test_the_two_models_are_compared_outcome_by_outcome():
 
 
 def test_a_program_measures_its_q_at_the_last_step_alone_and_remarks_chains_without_a_state(monkeypatch):
-    def measure(step):
-        metrics = {f"beta_{kind}": np.full(2, 0.5) for kind in frozen_q.KINDS}
-        metrics |= {f"variation_{kind}": np.full(2, 0.5) for kind in ("uniform", *frozen_q.KINDS)}
-        metrics["beta_algorithm_4"][1] = np.nan  # seed 9 has no number
-        return metrics, {"langevin": tf.fill([2, 3, 2], float(step))}
-
-    sampled = {"entropy_10": tf.ones([2])}, {"own": "states"}
-    monkeypatch.setattr(TwinProgram, "measure", lambda self: sampled)
-    probe = SimpleNamespace(measure=measure, kinds=frozen_q.KINDS)
+    kinds = ("uniform", *frozen_q.KINDS)
+    numbers = {f"{name}_{kind}": np.full(2, 0.5) for name in ("beta", "variation") for kind in kinds}
+    numbers["beta_algorithm_4"][1] = np.nan  # seed 9 has no number
+    probe = SimpleNamespace(measure=lambda step: (numbers, {"langevin": float(step)}), kinds=frozen_q.KINDS)
+    monkeypatch.setattr(TwinProgram, "measure", lambda self: ({"entropy_10": tf.ones([2])}, {"own": "states"}))
     monkeypatch.setattr(frozen, "FrozenQ", lambda *parts: probe)
     program = program_of((4, 9))
-    assert program.measure() == sampled and not program.remarks()
+    assert set(program.measure()[0]) == {"entropy_10"} and not program.remarks()
     program.step.assign(1500)
     metrics, states = program.measure()
-    assert {"entropy_10", "variation_langevin"} < set(metrics) and set(states) == {"own", "langevin"}
-    np.testing.assert_array_equal(metrics["variation_langevin"].numpy(), [0.5, 0.5])
-    np.testing.assert_array_equal(states["langevin"][0], np.full((3, 2), 1500.0))
+    assert {"entropy_10", "variation_langevin"} < set(metrics)
+    assert states == {"own": "states", "langevin": 1500.0}
     assert program.remarks() == {9: "seed 9: its long chains by algorithm_4 restarted at every step"}

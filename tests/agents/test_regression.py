@@ -4,7 +4,6 @@ import functools
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import tensorflow as tf
 from helpers import parameters_of, perceptron
 from scipy import stats
@@ -42,15 +41,6 @@ def test_training_inputs_are_uniform_and_targets_carry_the_stated_noise():
         assert stats.kstest(x, "uniform", (-2, 4)).pvalue > 1e-3
         assert stats.kstest(noise, "norm", (0, 0.5)).pvalue > 1e-3
         assert abs(np.corrcoef(x, noise)[0, 1]) < 0.03
-
-
-@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "l2"])
-def test_all_learners_of_a_seed_share_data_and_initial_network(name):
-    reference, other = cached("l2"), cached(name)
-    np.testing.assert_array_equal(reference.x, other.x)
-    np.testing.assert_array_equal(reference.y, other.y)
-    for mine, theirs in zip(other.network.parameters, reference.network.parameters, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_each_learner_pays_its_loss():

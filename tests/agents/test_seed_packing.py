@@ -47,7 +47,7 @@ def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_
     assert ",exec," not in done.stdout
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 19, 20, 21, 30, 41, 50])
+@pytest.mark.parametrize("count", [1, 2, 20, 21, 50])
 @pytest.mark.parametrize("environment", ["sin", "CartPole-v1", "Pendulum-v1"])
 def test_stacks_hold_every_seed_once_and_a_single_one_is_joined_by_the_next(environment, count):
     seeds = tuple(range(2, 2 + count))

@@ -1,7 +1,5 @@
 """The compiled environment loop against Gymnasium and against its own records."""
 
-import functools
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -22,14 +20,9 @@ def program_after(environment, steps, **settings):
     return program
 
 
-@functools.cache
-def cart_pole():
-    return program_after("CartPole-v1", 300)
-
-
 @pytest.mark.parametrize("environment", tiers(["CartPole-v1", "MountainCar-v0", "Acrobot-v1"], quick=["CartPole-v1"]))
 def test_an_evaluation_is_a_greedy_episode_of_the_gymnasium_environment(environment):
-    program = cart_pole() if environment == "CartPole-v1" else program_after(environment, 150)
+    program = program_after(environment, 150)
     metrics = {name: value.numpy() for name, value in program.evaluate().items()}
     reset = program._reset(Purpose.EVALUATION_RESET, program.step).numpy()
     for seed in range(SEEDS):
@@ -60,17 +53,3 @@ def test_warm_up_acts_at_random_and_training_in_pieces_with_evaluations_between_
         program.evaluate()
         program.measure()
     np.testing.assert_equal(program.values(), at_once)
-
-
-def test_stored_transitions_follow_each_other_and_obey_the_dynamics():
-    program = cart_pole()
-    batch = stored(program.agent)
-    next_state, reward, terminated = program.twin.step(batch.state, batch.action, tf.zeros([SEEDS, 300, 0]))
-    np.testing.assert_allclose(batch.next_state, next_state, atol=1e-6)
-    np.testing.assert_array_equal(batch.reward, reward)
-    np.testing.assert_array_equal(batch.terminated, tf.cast(terminated, tf.float32))
-    ended = batch.terminated.numpy()[:, :-1].astype(bool)
-    assert ended.any()
-    start, end = batch.state.numpy()[:, 1:], batch.next_state.numpy()[:, :-1]
-    np.testing.assert_array_equal(start[~ended], end[~ended])  # an episode continues from its last state
-    assert (np.abs(start[ended]) <= 0.05).all()  # a new episode starts in CartPole's start box

@@ -140,17 +140,6 @@ def test_full_prioritized_er_always_knows_every_current_td_error(count):
             assert not priorities[seed, len(expected) :].any()
 
 
-def test_full_prioritized_er_is_measured_by_the_current_td_errors():
-    agent = agent_of("full_prioritized_er")
-    agent.priorities.assign_all(tf.one_hot([7] * SEEDS, agent.replay.capacity))  # outdated
-    drawn = agent.sample_states(tf.constant(50, tf.int64), 20_000).numpy()
-    states = stored(agent).state.numpy()
-    for seed in range(SEEDS):
-        p = current_errors(agent, seed)
-        matches = (drawn[seed][:, None] == states[seed]).all(axis=-1)
-        np.testing.assert_allclose(matches.mean(axis=0), p / p.sum(), atol=0.015)
-
-
 def test_schauls_draws_are_stratified():
     agent = agent_of("schaul_prioritized_er", 60, batch_size=4)
     agent.priorities.assign_all(tf.ones([2, 60]))  # each share of the total has 15 leaves
@@ -202,14 +191,6 @@ def test_lap_and_pal_have_their_losses_priorities_and_weights_by_hand():
     expected = np.array([[0.125, 0.5, 2**1.4 / 1.4, 4**1.4 / 1.4]]) / mean
     np.testing.assert_allclose(pal.loss(errors), expected, rtol=1e-6)
     assert lap.draw(STEP, FIRST)[1] == pal.draw(STEP, FIRST)[1] == huber.draw(STEP, FIRST)[1] == 1.0
-
-
-def test_lap_gives_new_transitions_the_largest_priority_and_updated_ones_their_own():
-    lap = agent_of("lap")
-    np.testing.assert_array_equal(lap.priorities.priorities[:, :50], np.ones([SEEDS, 50]))
-    lap.after_update(tf.constant([[3, 5]] * SEEDS), tf.constant([[0.2, -4.0]] * SEEDS), None)
-    np.testing.assert_allclose(lap.priorities.priorities.numpy()[0, [3, 5]], [1.0, 4**0.4], rtol=1e-6)
-    np.testing.assert_allclose(lap.largest, [4**0.4] * SEEDS, rtol=1e-6)
 
 
 def test_pals_gradient_is_the_one_that_lap_has_in_expectation():

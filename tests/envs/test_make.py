@@ -14,9 +14,6 @@ from helpers import register
 
 from dyna_td import envs
 
-DISCRETE = gymnasium.spaces.Discrete(2)
-SUPPORTED = "supported are Box observations with Discrete actions or bounded Box actions of floating-point numbers"
-
 
 def test_importing_the_environments_imports_neither_tensorflow_nor_the_rest_of_the_package():
     code = (
@@ -26,22 +23,11 @@ def test_importing_the_environments_imports_neither_tensorflow_nor_the_rest_of_t
     assert python("-c", f"import sys; sys.path[:] = {sys.path!r}; {code}").returncode == 0
 
 
-def test_an_action_is_scaled_to_its_bounds_and_what_is_no_number_is_the_middle():
-    space = gymnasium.spaces.Box(np.float32([-2, 10, 0]), np.float32([2, 30, 1]))
-    np.testing.assert_allclose(envs.as_declared(np.float32([np.nan, 0.5, -1.0]), space), [0, 25, 0])
-    assert envs.as_declared(np.float32([1.0, 1.0, 1.0]), space) in space
-
-
-@pytest.mark.parametrize(
-    ("space", "action", "expected"),
-    [
-        (gymnasium.spaces.Discrete(3, start=-1), np.int64(2), 1),
-        (gymnasium.spaces.Box(np.float32([1, 0]), np.float32([1, 2])), np.float32([0.3, 0.5]), [1, 1.5]),
-    ],
-)
-def test_actions_may_begin_at_any_number_and_a_part_of_them_may_have_one_value(monkeypatch, space, action, expected):
-    made = envs.make(register(monkeypatch, Odd, action_space=space))
-    np.testing.assert_array_equal(envs.as_declared(action, made.action_space), expected)
+def test_an_action_is_scaled_to_its_bounds_or_counted_from_its_start_and_what_is_no_number_is_the_middle():
+    space = gymnasium.spaces.Box(np.float32([-2, 10, 0, 1]), np.float32([2, 30, 1, 1]))  # the last part is constant
+    np.testing.assert_allclose(envs.as_declared(np.float32([np.nan, 0.5, -1.0, 0.3]), space), [0, 25, 0, 1])
+    assert envs.as_declared(np.float32([1.0] * 4), space) in space
+    assert envs.as_declared(np.int64(2), gymnasium.spaces.Discrete(3, start=-1)) == 1
 
 
 @pytest.mark.parametrize("environment", ["GridWorld", "MazeGridWorld", "roundabout-paper-v0"])
@@ -75,7 +61,7 @@ def test_the_known_termination_rules_are_mujocos(environment):
 
 class Odd(gymnasium.Env):
     observation_space = gymnasium.spaces.Box(np.float32([[-np.inf, 0]]), np.float32([[3, np.inf]]))
-    action_space = DISCRETE
+    action_space = gymnasium.spaces.Discrete(2)
 
 
 def test_boxes_are_the_observation_spaces_where_they_are_bounded(monkeypatch):
@@ -97,27 +83,17 @@ def fail(self):
     ("environment", "words"),
     [
         ("no_such_module:X-v0", "cannot import no_such_module"),
-        ("quits_at_import:X-v0", "cannot import quits_at_import: SystemExit 0."),
-        ("../../x", "expected a Gymnasium id"),
         ("Hoper-v4", "did you mean 'Hopper-v4'"),
         ("GridWorld-gaol0.2", "environment is 'GridWorld-gaol0.2', expected GridWorld[-goalX]"),
-        ("GridWorld-goal0", "goal is 0, expected a number from 0.01 to 0.9"),
         ("GridWorld-corner0.55", "its goal lies in a wall, or over the start"),
         ("GridWorld-goal0.05", "a world has one name, write GridWorld."),
-        ({"observation_space": None}, f"environment Odd-v0 declares no observation_space: {SUPPORTED}."),
         ({"observation_space": gymnasium.spaces.Box(-1, 1, (0,))}, "has an observation_space of shape (0,), without"),
-        ({"observation_space": gymnasium.spaces.Discrete(3)}, f"has Discrete observations: {SUPPORTED}."),
-        ({"action_space": gymnasium.spaces.Box(-np.inf, np.inf, (2,))}, "has actions in Box(-inf, inf, (2,), float32)"),
-        (
-            {"action_space": gymnasium.spaces.Box(0, 3, (1,), np.int64)},
-            f"has actions in Box(0, 3, (1,), int64): {SUPPORTED}.",
-        ),
+        ({"observation_space": gymnasium.spaces.Discrete(3)}, "has Discrete observations: supported are Box"),
+        ({"action_space": gymnasium.spaces.Box(0, 3, (1,), np.int64)}, "has actions in Box(0, 3, (1,), int64): supp"),
         ({"__init__": fail}, "environment Odd-v0 cannot be made: no licence."),
     ],
 )
-def test_an_environment_that_cannot_be_used_is_one_sentence(monkeypatch, tmp_path, environment, words):
-    (tmp_path / "quits_at_import.py").write_text("raise SystemExit(0)")
-    monkeypatch.syspath_prepend(tmp_path)
+def test_an_environment_that_cannot_be_used_is_one_sentence(monkeypatch, environment, words):
     name = register(monkeypatch, Odd, **environment) if isinstance(environment, dict) else environment
     with pytest.raises(envs.UnusableEnvironment) as error:
         envs.make(name)

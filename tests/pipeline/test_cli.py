@@ -36,24 +36,17 @@ def train(*arguments, env="sin", agent="l2"):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["frob"], "'frob'"),
         (train(env="Gridworld", agent="er"), "did you mean 'GridWorld'"),
         (train(agent="er"), "does not train on sin"),
         (train("--learning-rate", "0.1,zero"), "learning_rate is 'zero', expected a number"),
-        (train("--hidden", "32,32"), "32x32"),
         (train("--chain-steps", "5", env="GridWorld", agent="er"), "--chain-steps does not apply to er"),
-        (train("--priority-exponent", "10", env="GridWorld", agent="lap"), "is 10, expected a number from 0 to 2"),
         (train("--seeds", "0-5000"), "at most 1,000"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--output", "x.txt"), "ends in .csv"),
         (train("--output", "r/x.states.csv"), f"the place of the sampled states of {Path('r/x.csv')}"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
         (["restore"], "reference holds no published results"),
-        (["compare", "--scale", "paper"], "results/paper holds no finished runs"),
-        (train("--output", "file/x.csv"), "file is not a folder"),
-        (train("--output", f"{'é' * 114}.csv"), "232 bytes"),
         (["estimate", "figure_99"], "unknown figure 'figure_99'"),
-        (["run", "sin/l3"], "no figure shows a run 'sin/l3' at scale quick"),
         (["run", L2, "--scale", "smoke"], "make it with `snakemake --force results/smoke/runs/"),
         (["aggregate", "figure_1"], f"cannot read results/quick/runs/{L2}.json"),
     ],
@@ -208,19 +201,13 @@ def test_the_plan_selects_on_other_seeds_trains_the_winner_aggregates_and_draws_
         assert cli.main(["select", run.name, "--scale", "smoke"]) == 0
         assert cli.main(["run", run.name, "--scale", "smoke"]) == 0
     assert cli.main(["aggregate", "figure_9", "--scale", "smoke"]) == 0
-    first_sweep, first_run = fake_training[:2], fake_training[2]
-    assert [run.settings.learning_rate for run in first_sweep] == [0.01, 0.001]  # the smoke scale tries two rates
-    assert {len(run.seeds) for run in first_sweep} == {1} and min(first_sweep[0].seeds) >= 1000
     # The stand-in's error is the seed's last digit plus the rate, so the smallest rate wins with mean 0.501.
-    assert first_run.seeds == (0, 1) and first_run.settings.learning_rate == 0.001
     curves = pd.read_csv("results/smoke/figure_9/curves.csv")
     assert (curves["mean"] == 0.501).all() and (curves["n"] == 2).all()
     assert set(curves["curve"]) == {"power4", "l2", "cubic"} and set(curves["step"]) == {0, 50, 100}
-    choice = json.loads(Path(f"results/smoke/runs/{L2}.selection.json").read_text())
-    assert choice["learning_rate"] == 0.001 and set(choice["scores"]) == {"0.01", "0.001"}
     details = json.loads(Path(f"results/smoke/runs/{L2}.json").read_text())
-    assert details["run"] == L2 and details["settings"]["learning_rate"] == 0.001
-    assert details["learning_rate_selection"]["seeds"] == choice["seeds"] != [0, 1]
+    assert (details["run"], details["settings"]["learning_rate"]) == (L2, 0.001)
+    assert min(details["learning_rate_selection"]["seeds"]) >= 1000
     cut = Path("results/smoke/figure_9/curves.csv")
     cut.write_bytes(cut.read_bytes()[:200])
     words = ["figure_9", "--curves", str(cut), "--scale", "smoke", "--output", "x.png"]
@@ -260,12 +247,3 @@ def test_the_commit_is_that_of_the_project_and_not_of_a_folder_around_it(tmp_pat
         git(folder, "commit", "--allow-empty", "--message", folder.name)
         expected = git(project, "rev-parse", "HEAD") if folder == project else None
         assert provenance.machine()["git_commit"] == expected
-
-
-def test_a_limit_of_memory_is_one_sentence(fake_training, monkeypatch, capsys):
-    def run_out(*given, **named):
-        raise type("ResourceExhaustedError", (Exception,), {})("OOM when allocating tensor")
-
-    monkeypatch.setattr(sys.modules["dyna_td.training.trainer"], "execute", run_out)
-    assert cli.main(train()) == 2
-    assert "error: memory ran out: train fewer --seeds" in capsys.readouterr().err

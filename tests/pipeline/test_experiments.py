@@ -37,14 +37,10 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
     ("old", "new", "words"),
     [
         ("metric: test_rmse", "metric: test_rms", ["panels.a", "'test_rms'", "'test_rmse'"]),
-        ("environment: MountainCar-v0", "environment: nowhere:Env-v0", ["panels.c", "cannot import nowhere"]),
         ("      l2:", "      er:", ["panels.a", "'er' does not train on sin"]),
-        ("      er:", "      ideal_states:", ["panels.c: curves.ideal_states: ", "does not train on Mount"]),
         ("seeds: 50", "seeds: 0", ["panels.a.seeds is 0", "minimum of 1"]),
         ("seeds: 50", "seed: 50", ["unknown key 'seed' in panels.a", "'seeds'"]),
         ("panels:", "scene: GridWorld\npanels:", ["panels.a is the scene's place", "b, c"]),
-        ("batch_size: 128", "planning_updates: 3", ["panels.a", "planning_updates", "sin"]),
-        ("[1.0e-3, 1.0e-4]", "[1.0e-3, .inf]", ["panels.c", "learning_rate is '.inf'", "number"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3]", ["learning_rate is [0.001]", "one number"]),
         ("      er:", "      ../../er:", ["panels.c.curves", "'../../er'", "small letters"]),
         ("      warm_up_steps: 100", "      warmup_steps: 100", ["smoke.control.settings: unknown setting"]),
@@ -68,8 +64,6 @@ def test_numbers_may_be_written_as_people_write_them():
     ("change", "name", "of_steps"),
     [
         ({"steps": 8000}, "", 50_000),
-        ({"steps": 8000, "evaluate_every": 1000, "seeds": 3}, "", 50_000),
-        ({"steps": 100_000}, "-steps100000", 0),
         ({"steps": 8200}, "-steps8200", 0),  # of which the published run has no evaluation
         ({"evaluate_every": 300, "seeds": 30}, "-seeds30-every300", 0),
     ],
@@ -94,9 +88,8 @@ def test_a_study_of_ones_own_shows_the_beginning_of_a_shared_run_or_has_its_own(
     assert set(plan.all_runs) == {*before.all_runs, run.name}
 
 
-@pytest.mark.parametrize("content", ["panels: {}", "title: {", "panels: {a: {metric: return, environment: Cart}}"])
-def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(content, experiments_copy, monkeypatch):
-    (experiments_copy / "mine.yaml").write_text(content)
+def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(experiments_copy, monkeypatch):
+    (experiments_copy / "mine.yaml").write_text("title: {")
     monkeypatch.setattr(plans, "STUDIES", ("mine", *plans.STUDIES))
     plan = plans.load_plan("paper", experiments_copy)
     assert set(plan.drawn) == set(load_plan("paper").drawn)
@@ -116,11 +109,3 @@ def test_every_setting_of_a_run_that_is_not_the_default_shows_in_its_name():
     changed = {"exploration": 0.2, "discount": 0.9, "target_period": 10, "hidden": (8,), "learning_rate": 0.5}
     names = {replace(run, settings=replace(run.settings, **{k: v}), sweep=()).name for k, v in changed.items()}
     assert len(names | {run.name}) == len(changed) + 1
-
-
-def test_editing_one_figure_changes_its_runs_alone_and_a_comment_none(experiments_copy):
-    before = load_plan("quick", experiments_copy).runs
-    edit(experiments_copy / "figure_9.yaml", "noise: 0.1", "noise: 0.2 # a remark")
-    after = load_plan("quick", experiments_copy).runs
-    changed = {name for name in before | after if before.get(name) != after.get(name)}
-    assert {name.split("-")[1] for name in changed} == {"sigma0.1", "sigma0.2"} and len(changed) == 6

@@ -217,11 +217,7 @@ def test_results_of_other_settings_are_not_overwritten(stored, recorded, tmp_pat
 
 @pytest.mark.parametrize(
     ("suffix", "content"),
-    [
-        ("csv.xz", lzma.compress(b"seed,step,metric,value\n")),
-        ("selection.json", b"[]"),
-        ("policy.npz", b"another training's"),
-    ],
+    [("csv.xz", lzma.compress(b"seed,step,metric,value\n")), ("policy.npz", b"another training's")],
 )
 def test_a_damaged_published_run_is_left_out_and_leaves_nothing_behind(stored, recorded, tmp_path, suffix, content):
     _, directory = stored

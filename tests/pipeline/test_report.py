@@ -95,7 +95,6 @@ def test_the_scorecard_leads_to_each_claim_with_its_tests_and_odd_text_is_shown_
 @pytest.mark.parametrize(
     ("file", "damage"),
     [
-        ("claims.csv", lambda content: b"claim,row\n1,claim\n"),
         ("claims.csv", lambda content: content.rpartition(b"\n47,")[0] + b"\n"),  # verdicts on other tests
         ("figure_7/figure_7.png", lambda content: b""),
     ],

@@ -56,7 +56,6 @@ def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was
     [
         (["figure_99"], r"^error: unknown figure 'figure_99': .*choose one of figure_1, .*\.$"),
         (["figure_8", "--cores", "0", "--config", "scale=smoke"], r"^error: --cores is 0, .*\.$"),
-        (["figure_1", "--config", "scael=paper"], r"^error: unknown key .* 'scael': did you mean 'scale'\? .*\.$"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(snakemake, arguments, sentence):

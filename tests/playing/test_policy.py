@@ -6,31 +6,31 @@ import sys
 import types
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
 from files import error_of, python, sentence_of
-from gymnasium.envs.classic_control import CartPoleEnv
+from gymnasium.envs.classic_control import AcrobotEnv
 from helpers import run_of
 from PIL import Image
 
-from dyna_td import cli, envs
+from dyna_td import cli
 from dyna_td.playing import pictures, video
 from dyna_td.programs.program import make_program
 from dyna_td.records import results
+from dyna_td.records.files import ROOT
 from dyna_td.records.policy import Policy
 from dyna_td.training.tensorboard import Events
 from dyna_td.training.trainer import weights_of
 
 SHORT = {"planning_updates": 2, "warm_up_steps": 40}
-PICTURES = ("CartPole-v1", "MazeGridWorld", "roundabout-paper-v0")  # MuJoCo's need OpenGL
-PLAYED = (*PICTURES, "MountainCar-v0", "Hopper-v4")
-
-
-def policy_of(run, weights):
-    return Policy(json.loads(json.dumps(results.describe(run))), weights)
+PICTURES = ("Acrobot-v1", "MazeGridWorld", "roundabout-paper-v0")  # MuJoCo's need OpenGL
+AGENTS = {"Acrobot-v1": "er", "MazeGridWorld": "dyna_td", "roundabout-paper-v0": "dyna_td"}
+AGENTS |= {"MountainCar-v0": "er", "Hopper-v4": "er"}
+RUNS = ROOT / "reference" / "runs"
+PUBLISHED = {name: str(min((RUNS / name / agent).glob("*.policy.npz"))) for name, agent in AGENTS.items()}
+CAR = PUBLISHED["MountainCar-v0"]
 
 
 @pytest.mark.parametrize(("environment", "network", "width"), [("CartPole-v1", "q", 4), ("Pendulum-v1", "actor", 3)])
@@ -41,7 +41,7 @@ def test_numpy_acts_as_the_learner_does(environment, network, width):
         parameter.assign(random.normal(scale=0.2, size=parameter.shape))
     states = random.normal(size=(2, 1000, width)).astype(np.float32)
     expected = program.agent.learner.greedy(states).numpy()
-    policy = policy_of(run, weights_of(program))
+    policy = Policy(json.loads(json.dumps(results.describe(run))), weights_of(program))
     actions = np.stack([policy.act(of_seed, seed) for of_seed, seed in zip(states, run.seeds, strict=True)])
     np.testing.assert_allclose(policy.act(states[1, 0], 8), actions[1, 0], rtol=1e-4, atol=1e-7)
     if environment == "CartPole-v1":
@@ -52,35 +52,14 @@ def test_numpy_acts_as_the_learner_does(environment, network, width):
         assert len(np.unique(actions)) > 1000 and np.abs(actions).max() <= 2
 
 
-@pytest.fixture
-def random_policy(tmp_path):
-    """Writes policies of the seeds 0 and 4 with random weights, and returns their path."""
-
-    def write(environment):
-        space = envs.make(environment)
-        is_discrete = isinstance(space.action_space, gymnasium.spaces.Discrete)
-        outputs = space.action_space.n if is_discrete else space.action_space.shape[0]
-        sizes, name = (space.observation_space.shape[0], 8, outputs), "q" if is_discrete else "actor"
-        random, weights = np.random.default_rng(1), {}
-        for layer in (0, 1):
-            weights[f"{name}.kernel{layer}"] = random.normal(size=(2, sizes[layer + 1], sizes[layer]))
-            weights[f"{name}.bias{layer}"] = random.normal(size=(2, sizes[layer + 1]))
-        path = tmp_path / f"{environment}.policy.npz"
-        path.write_bytes(policy_of(run_of(environment, "er", (0, 4)), weights).as_bytes())
-        return path
-
-    return write
-
-
-def test_every_environment_is_played_without_tensorflow(random_policy, tmp_path):
-    calls = [["play", str(random_policy(name)), "--episodes", "1", "--seed", "4"] for name in PLAYED]
+def test_every_environment_is_played_without_tensorflow(tmp_path):
+    calls = [["play", policy, "--episodes", "1", "--seed", "2"] for policy in PUBLISHED.values()]
     calls += [[*call, "--video", f"{name}.gif"] for name, call in zip(PICTURES, calls, strict=False)]
-    code = "import sys; from dataclasses import replace; from dyna_td import cli, envs; main = cli.main; "
-    code += "envs.KNOWN['MazeGridWorld'] = replace(envs.KNOWN['MazeGridWorld'], time_limit=400); "
+    code = "import sys; from dyna_td.cli import main; "
     code += f"print([main(call) for call in {calls}], 'tensorflow' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     played = python("-c", code, cwd=tmp_path, env=environment, check=True)
-    assert played.stdout.endswith(f"{[0] * len(calls)} False\n") and played.stdout.count("seed 4: mean return") == 5
+    assert played.stdout.endswith(f"{[0] * len(calls)} False\n") and played.stdout.count("seed 2: mean return") == 5
     for name in PICTURES:
         with Image.open(tmp_path / f"{name}.gif") as shown:
             assert shown.n_frames > 5 and shown.width == 400
@@ -93,25 +72,24 @@ def test_every_environment_is_played_without_tensorflow(random_policy, tmp_path)
     [
         (["none.npz"], "there is no none.npz"),
         (["cut.npz"], "cut.npz is damaged or no policy file"),
-        (["GridWorld.policy.npz", "--seed", "1"], "--seed is 1, but GridWorld.policy.npz has the seeds 0, 4"),
-        (["GridWorld.policy.npz", "--video", "x.avi"], "ends in .gif or .mp4"),
-        (["GridWorld.policy.npz", "--explain", "x.png"], "--explain shows Dyna agents on GridWorld"),
+        ([CAR, "--seed", "9"], f"--seed is 9, but {CAR} has the seeds 0, 1, 2, 3, 4"),
+        ([CAR, "--video", "x.avi"], "ends in .gif or .mp4"),
+        ([CAR, "--explain", "x.png"], "--explain shows Dyna agents on GridWorld"),
     ],
 )
-def test_a_mistake_is_one_sentence(random_policy, monkeypatch, tmp_path, capsys, arguments, words):
+def test_a_mistake_is_one_sentence(monkeypatch, tmp_path, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
-    whole = random_policy("GridWorld").read_bytes()
-    Path("cut.npz").write_bytes(whole[:-200])
+    Path("cut.npz").write_bytes(Path(CAR).read_bytes()[:-200])
     assert words in error_of(cli.main, ["play", *arguments], capsys)
 
 
-def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(random_policy, monkeypatch, capsys):
-    path = str(random_policy("CartPole-v1"))
-    assert cli.main(["play", path, "--episodes", "2"]) == 0 and "warning" not in capsys.readouterr().err
-    reset, chance = CartPoleEnv.reset, iter(range(100))
-    monkeypatch.setattr(CartPoleEnv, "reset", lambda self, *, seed=None, options=None: reset(self, seed=next(chance)))
-    assert cli.main(["play", path, "--episodes", "2"]) == 0
-    assert "CartPole-v1: the first episode, repeated, gave other numbers" in capsys.readouterr().err
+def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(monkeypatch, capsys):
+    words = ["play", PUBLISHED["Acrobot-v1"], "--episodes", "2", "--seed", "2"]
+    assert cli.main(words) == 0 and "warning" not in capsys.readouterr().err
+    reset, chance = AcrobotEnv.reset, iter(range(100))
+    monkeypatch.setattr(AcrobotEnv, "reset", lambda self, *, seed=None, options=None: reset(self, seed=next(chance)))
+    assert cli.main(words) == 0
+    assert "Acrobot-v1: the first episode, repeated, gave other numbers" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""Chains for a known |delta| (Section 4.1, claim 45): the rules on a box, and in one dimension at zeros and jumps."""
+"""Chains in one dimension for a known |delta| (Section 4.1, claim 45): the rules on a wave, at zeros and at jumps."""
 
 from types import SimpleNamespace
 
@@ -19,110 +19,71 @@ from dyna_td.theory.zero_crossing import CROSSING, JUMPING, RIPPLED
 CHAINS = 200
 
 
-class Wave:
+class Wave(Space):
     """|delta|(s) = 1 + 0.8 sin 0.6 s on [0, 10], so that a chain's steps are small beside the wave."""
 
+    state_dim, shares_one_unit = 1, True
     low, high = np.zeros(1, np.float32), np.full(1, 10.0, np.float32)
     bins = 50  # in wider ones, the twentieth power of the mean |delta| is another density
 
-    @staticmethod
-    def delta(s):
-        return 1.0 + 0.8 * np.sin(0.6 * s[..., 0])
+    def is_terminal(self, state):
+        return tf.zeros(state.shape[:-1], tf.bool)
 
     @staticmethod
     def log_slope(s):
         return 0.48 * tf.cos(0.6 * s) / (1.0 + 0.8 * tf.sin(0.6 * s))
 
-
-class Bump:
-    """A bump that is not round, on a floor, in a box with unequal sides."""
-
-    low, high = np.float32([0.0, -1.0]), np.float32([1.0, 2.0])
-    bins = 10
-    centre, width = np.float32([0.35, 0.8]), np.float32([0.3, 0.7])
-
-    @classmethod
-    def delta(cls, s):
-        return 0.4 + np.exp(-(((s - cls.centre) / cls.width) ** 2).sum(axis=-1))
-
-    @classmethod
-    def log_slope(cls, s):
-        bump = tf.exp(-tf.reduce_sum(((s - cls.centre) / cls.width) ** 2, axis=-1, keepdims=True))
-        return -2.0 * (s - cls.centre) / cls.width**2 * bump / (0.4 + bump)
+    def shares(self, beta=1.0, fineness=40):
+        """The share of |delta|^beta in each bin, by the midpoint rule within it."""
+        s = 10.0 * (np.arange(self.bins * fineness) + 0.5) / (self.bins * fineness)
+        weight = ((1.0 + 0.8 * np.sin(0.6 * s)) / 1.8) ** beta
+        return weight.reshape(self.bins, fineness).sum(axis=1) / weight.sum()
 
 
-class Box(Space):
-    """The space of a target's states; none of them is terminal."""
-
-    shares_one_unit = True
-
-    def __init__(self, target):
-        self.low, self.high, self.state_dim = target.low, target.high, len(target.low)
-
-    def is_terminal(self, state):
-        return tf.zeros(state.shape[:-1], tf.bool)
+WAVE = Wave()
 
 
-def shares(target, beta=1.0, fineness=40):
-    """The share of |delta|^beta in each of bins^d cells, flat, by the midpoint rule within them."""
-    d, side = len(target.low), target.bins * fineness
-    unit = (np.arange(side) + 0.5) / side
-    points = np.stack(np.meshgrid(*[unit] * d, indexing="ij"), axis=-1) * (target.high - target.low) + target.low
-    delta = target.delta(points)
-    weight = (delta / delta.max()) ** beta
-    cells = weight.reshape([target.bins, fineness] * d).sum(axis=tuple(range(1, 2 * d, 2)))
-    return (cells / cells.sum()).ravel()
-
-
-def histogram(target, states):
-    """The share of states [N, d] in each of these cells, flat."""
-    ranges = np.stack([target.low, target.high], axis=1)
-    counts, _ = np.histogramdd(states, bins=target.bins, range=ranges.tolist())
-    assert counts.sum() == len(states)  # all states are in the box
-    return counts.ravel() / len(states)
-
-
-def chain_states(rule, target, m, chain_steps, fills):
-    """The states of long chains of a rule, with the identity as Sigma_s: [fills, CHAINS, m, d]."""
-    box = Box(target)
+def chain_states(rule, m, chain_steps, fills):
+    """The states of long chains of a rule, with the identity as Sigma_s: [fills, CHAINS, m, 1]."""
     streams = Streams(tuple(range(CHAINS)))
     settings = DynaSettings(search_control=rule, states_per_fill=m, chain_steps=chain_steps)
-    control = SearchControl(settings, streams, box)
+    control = SearchControl(settings, streams, WAVE)
     control.visited = SimpleNamespace(
-        covariance=tf.tile(tf.eye(box.state_dim)[None], [CHAINS, 1, 1]),
+        covariance=tf.ones([CHAINS, 1, 1]),
         mean_move=tf.zeros([CHAINS]),  # so every state is accepted
         recent_move=tf.zeros([CHAINS]),
     )
 
     def start(step, i):
-        uniform = streams.uniform(Purpose.CHAIN_START, (box.state_dim,), step=step, inner=i)
-        return target.low + (target.high - target.low) * uniform
+        return 10.0 * streams.uniform(Purpose.CHAIN_START, (1,), step=step, inner=i)
 
     @tf.function(jit_compile=True)
     def fill(step):
-        return control.fill(step, tf.constant(chain_steps), lambda s, i: target.log_slope(s), lambda i: start(step, i))
+        return control.fill(step, tf.constant(chain_steps), lambda s, i: WAVE.log_slope(s), lambda i: start(step, i))
 
     brought = [fill(tf.constant(step)) for step in range(fills)]
     assert all((count.numpy() == m).all() for _, count in brought)
     return np.stack([states.numpy() for states, _ in brought])
 
 
-def assert_distributed(target, states, beta, tolerance):
-    """The states of chains [..., d] are distributed like |delta|^beta."""
-    found = histogram(target, states.reshape(-1, states.shape[-1]))
-    assert fitted_exponent(found[None], shares(target)[None])[0] == pytest.approx(beta, abs=tolerance)
-    assert total_variation(found, shares(target, beta)) < 0.03
+def assert_distributed(states, beta, tolerance):
+    """The states of chains are distributed like |delta|^beta."""
+    counts, _ = np.histogram(states, bins=WAVE.bins, range=(0.0, 10.0))
+    assert counts.sum() == states.size  # all states are in the box
+    found = counts / states.size
+    assert fitted_exponent(found[None], WAVE.shares()[None])[0] == pytest.approx(beta, abs=tolerance)
+    assert total_variation(found, WAVE.shares(beta)) < 0.03
 
 
 def test_langevin_chains_are_distributed_like_the_absolute_td_error():
-    states = chain_states("langevin", Bump, m=100, chain_steps=2000, fills=6)  # a chain continues from fill to fill
-    assert_distributed(Bump, states[1:], beta=1.0, tolerance=0.05)
+    states = chain_states("langevin", m=100, chain_steps=2000, fills=6)  # a chain continues from fill to fill
+    assert_distributed(states[1:], beta=1.0, tolerance=0.05)
 
 
 def test_the_constants_of_algorithm_4_give_the_twentieth_power_of_the_td_error():  # claim 45
     # The exponent is 2 alpha / sigma^2 (Section 4.1, footnote) with alpha = 0.1 and sigma^2 = 0.01.
-    states = chain_states("algorithm_4", Wave, m=2000, chain_steps=4000, fills=2)  # each fill starts a new chain
-    assert_distributed(Wave, states[:, :, 500:], beta=20.0, tolerance=1.0)
+    states = chain_states("algorithm_4", m=2000, chain_steps=4000, fills=2)  # each fill starts a new chain
+    assert_distributed(states[:, :, 500:], beta=20.0, tolerance=1.0)
 
 
 def test_its_constants_are_those_of_the_agents():

@@ -80,10 +80,6 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
     assert found.loc[("dyna_td", "return_less_er", 2000)].tolist() == pytest.approx([2, 1, 2])  # 3 - 2 and 6 - 3
     assert "return_less_er" not in found.loc["er"].index.get_level_values("metric")
     assert "entropy_10" not in found.index.get_level_values("metric")
-    without = aggregate.learning_curves(
-        Figure("x", "title", Path("x.yaml"), {"a": Panel("return", runs)}), read, scores
-    )
-    assert set(without["metric"]) == {"return", "return_smoothed", "entropy_10"}
 
 
 def test_smoothing_averages_an_evaluation_and_those_before_it_and_leaves_gaps():
@@ -121,12 +117,6 @@ def test_a_panel_of_states_shows_those_of_its_source_and_moment():
     shown = aggregate.sampled_states(Figure("figure_2", "title", Path("x.yaml"), panels), lambda run: states)
     rows = ["b er 0 0.01 6", "b er 1 1.01 6", "c er 0 0.03 3", "c er 1 1.03 3", "d er 0 0.01 3"]
     assert [" ".join(map(str, row)) for row in shown.to_numpy()] == rows
-
-
-def test_a_closed_form_is_exact():
-    curves = curves_of(Panel("gap_function", {}, "figure_7a"), None)
-    np.testing.assert_allclose(curves["mean"], np.log(1 / curves["step"]) - 1 / curves["step"])
-    assert (curves["standard_error"] == 0).all() and (curves["low95"] == curves["high95"]).all()
 
 
 def test_crashes_are_compared_at_equal_driving_steps_by_hand():

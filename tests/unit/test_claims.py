@@ -43,10 +43,8 @@ def load(folder, content, plan=PLAN):
 @pytest.mark.parametrize(
     ("content", "region"),
     [
-        ({"expect": "greater"}, (0.0, math.inf)),
         ({"expect": "greater", "margin": 0.5, "why": "w"}, (0.5, math.inf)),
         ({"expect": "not_less", "margin": 2, "why": "w"}, (-2, math.inf)),
-        ({"expect": "equivalent", "margin": 2, "why": "w"}, (-2, 2)),
         ({"expect": "equivalent", "margin": 0.25, "relative": True, "why": "w"}, (-math.log(1.25), math.log(1.25))),
     ],
 )
@@ -58,19 +56,13 @@ def test_the_region_of_a_claim(tmp_path, content, region):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (claim([measured()]) | {"claim": []}, ["unknown key 'claim'", "did you mean 'claims'?"]),
         (claim([measured()], figures=[2]), ["claim 1: it compares figure_1/a/l2 but does not list figure 1"]),
         (claim([measured(), measured()]), ["it has several tests: say by `combine`"]),
-        ({"claims": claim([measured()])["claims"] * 2}, ["claim 1: its number is given twice"]),
         (claim([measured(plus=["l3"])]), ["unknown curve of figure_1/a 'l3'", "did you mean 'l2'?"]),
-        (claim([measured(plus=["l2:return"])]), ["unknown metric of l2 on sin 'return'"]),
-        (claim([measured(panels=["figure_8/a"])], figures=[8]), ["figure_8/a is a closed form", "use `compute`"]),
         (claim([measured(expect="not_less")]), ["`not_less` needs a margin"]),
         (claim([measured(expect="more_often", margin=1, why="w", plus=["l2", "l2"])]), ["`more_often` compares two"]),
         (claim([{"compute": "theorem_3"}]), ["unknown identity 'theorem_3'", "did you mean 'theorem_2'?"]),
         (reading({"name": "x"}), ["'x': it says nothing: give it curves, a window, added_seeds, or inter"]),
-        (reading(BATCHES | {"claims": [10, 44]}), ["it changes nothing of claim 44: remove the claim from its list"]),
-        (reading(BATCHES | {"curves": {"figure_1/a/l2": "sensitivity/g/l3"}}), ["unknown curve of sensitivity/g 'l3'"]),
         (
             reading(BATCHES | {"curves": BATCHES["curves"] | {"figure_1/a/l": "figure_1/a/l2"}}),
             ["no claim of it compares figure_1/a/l: name a curve as figure_4/a/er, or a panel as figure_4/a"],
@@ -103,7 +95,6 @@ def test_every_identity_holds_and_some_claim_rests_on_it(name):
     ("name", "function", "wrong"),
     [
         ("theorem_2", "theorem_2_condition", lambda *case: True),
-        ("theorem_2", "theorem_2_condition", lambda *case: False),
         ("theorem_2", "total_cubic_hitting_time", lambda *case: math.inf),
         ("sharper_cubic_gradient", "figure_8b", hitting_times.figure_8a),  # x^2 and x^3 cross at 1
         ("gap_maximum", "gap_function", lambda x: -abs(x - 1.5)),

@@ -118,30 +118,26 @@ def test_a_training_of_several_stacks_or_rates_has_the_steps_of_all_as_its_log_s
     assert sweep.cost.training(sweep.total, sweep.total) > sweep.cost.training(swept.steps, sweep.total) > 0
 
 
-@pytest.mark.parametrize(
-    ("begun", "done", "total", "line"),
-    [
-        (0, 2000, 2000, "2,000 of 2,000 steps, 200 steps/s, 0 s left"),  # the last line is always shown
-        (600, 800, 1000, "800 of 1,000 steps, 20 steps/s, 10 s left"),  # steps before the first call do not count
-        (0, 0, 100, "0 of 100 steps, 0 steps/s, time left unknown"),
-    ],
-)
-def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun, done, total, line):
+RECORDS = rows_of(lambda seed, step, _: 100.0 * seed + step, seed=(0, 1), step=(0, 500), metric=["return"])
+
+
+@pytest.mark.parametrize(("begun", "words"), [(0, "200 steps/s, 0 s left"), (600, "140 steps/s, 0 s left")])
+def test_a_line_is_plain_and_its_speed_that_of_this_training(monkeypatch, begun, words):
     clock = iter([0.0, 10.0])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     stream = io.StringIO()
-    with progress.progress("sin/l2", stream) as show:
-        show(begun, total)
-        show(done, total)
-    assert stream.getvalue() == f"sin/l2: compiling\nsin/l2: {line}\n"
+    with progress.progress("run", stream) as show:
+        show(begun, 2000)
+        show.watch(RECORDS)
+        show(2000, 2000)  # the last line is always shown
+    assert stream.getvalue() == f"run: compiling\nrun: 2,000 of 2,000 steps, {words}, mean return 550\n"
 
 
-def test_the_latest_mean_return_goes_with_the_progress():
-    records = rows_of(lambda seed, step, _: 100.0 * seed + step, seed=(0, 1), step=(0, 500), metric=["return"])
-    for stream in (io.StringIO(), terminal := io.StringIO()):
-        terminal.isatty = lambda: True
-        with progress.progress("run", stream) as show:
-            show.watch(records)
-            show(0, 1000)
-            show(1000, 1000)
-        assert "run: compiling" in stream.getvalue() and "mean return 550" in stream.getvalue()
+def test_on_a_terminal_progress_is_a_bar_with_the_latest_mean_return():
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    with progress.progress("run", terminal) as show:
+        show.watch(RECORDS)
+        show(0, 1000)
+        show(1000, 1000)
+    assert "run: compiling" in terminal.getvalue() and "mean return 550" in terminal.getvalue()

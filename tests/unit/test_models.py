@@ -71,21 +71,28 @@ def test_predictions_stay_in_the_box_and_end_where_the_known_rule_says():
     assert 0.1 < terminated.mean() < 0.9
 
 
-def test_an_agent_searches_with_a_learned_model_only_once_it_may_be_used():
-    numbers = {"model": "learned", "model_start": 14, "model_batch_size": 8, "search_every": 3, "chain_steps": 10}
+def test_an_agent_learns_a_model_and_uses_it_only_from_model_start_to_model_stop():
+    numbers = {"model": "learned", "model_start": 14, "model_stop": 24, "model_batch_size": 8}
+    numbers |= {"search_every": 3, "chain_steps": 10}
     agent = make_program(run_of("MountainCar-v0", "dyna_td", steps=100, hidden=(8,), batch_size=4, **numbers)).agent
     budgets, model_updates = [], []
     agent.search = lambda step, chain_steps: budgets.append(int(chain_steps))
     zero, state = tf.zeros([2, 1]), tf.zeros([2, 1, 2])
     transition = Transition(state, tf.cast(zero, tf.int32), zero, state + 1.0, zero)
-    for step in range(20):
+    for step in range(30):
         agent.observe(transition)
         agent.learn(tf.constant(step, tf.int64), tf.constant(0 if step == 18 else 1))
         model_updates.append(int(agent.model.optimizer.updates))
-    # From model_start on, every third step, and never in a step that makes no updates.
-    assert [step for step, budget in enumerate(budgets) if budget] == [15]
+    # Every third step, but never in a step that makes no updates.
+    assert [step for step, budget in enumerate(budgets) if budget] == [15, 21]
     assert set(budgets) == {0, 10}
-    assert model_updates == [0] * 7 + list(range(1, 14))  # from the 8th transition on, once a step
+    assert model_updates == [0] * 7 + list(range(1, 17)) + [17] * 7  # from the 8th transition on, once a step
+    simulated = agent.replay.gather(tf.zeros([2, 2], tf.int32))._replace(reward=tf.fill([2, 2], np.nan))
+    agent.simulate = lambda step, k: simulated
+    agent.queue.add(state, tf.ones([2], tf.int32))
+    for step, is_simulated in ((13, False), (14, True), (23, True), (24, False)):
+        batch, *_ = agent.mini_batch(tf.constant(step, tf.int64), tf.constant(0))
+        assert np.isnan(batch.reward).any() == is_simulated
     optimizers = agent.learner.optimizer, agent.model.optimizer
     assert [float(optimizer.learning_rate) for optimizer in optimizers] == pytest.approx([1e-3, 1e-4])
 

@@ -30,13 +30,6 @@ def csv(tmp_path):
     return path
 
 
-def test_a_run_csv_has_one_sorted_row_a_number(csv):
-    header, *lines = csv.read_text().splitlines()
-    assert header == "seed,step,metric,value" and len(lines) == 3 * 3 * 2
-    assert lines[:3] == ["0,0,test_rmse,0", "0,0,train_rmse,0", "0,50,test_rmse,50"]
-    assert lines[-1] == "2,100,train_rmse,100.2"
-
-
 def test_every_float32_survives_the_file_in_nine_digits(tmp_path):
     values = np.random.default_rng(0).integers(0, 2**32, size=20_000, dtype=np.uint32).view(np.float32)
     values = values[np.isfinite(values) & ~((np.abs(values) >= 1e9) & (np.abs(values) < 2.0**53))]  # these have more
@@ -118,10 +111,8 @@ def test_facts_of_a_wrong_type_are_no_training(tmp_path, wrong):
     [
         (lambda csv: csv.unlink(), {}, "cannot read"),
         (lambda csv: csv.with_suffix(".json").unlink(), {}, "cannot read"),
-        (lambda csv: csv.with_suffix(".json").write_text("{"), {}, ""),
         (lambda csv: csv.with_suffix(".json").write_text('{"csv_sha256": 1}'), {}, ""),
         (Path.exists, {"seeds": (0, 1, 2, 3, 4)}, "lacks 2 of 5 seeds, the first is 3"),
-        (Path.exists, {"seeds": (0, 1)}, "seeds that the plan does not ask for"),
         (Path.exists, {"steps": 200}, "does not reach step 200"),
     ],
 )
@@ -162,12 +153,8 @@ def test_states_are_written_beside_the_records_and_those_of_an_earlier_run_do_no
 IDENTITY = {"settings": [{"seeds": (0, 1), "hidden": (32, 32)}], "source": "abc", "versions": {"numpy": "2"}}
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "x.checkpoint"
-
-
-def test_there_is_no_checkpoint_before_the_first_save_and_after_the_end(path, capsys):
+def test_there_is_no_checkpoint_before_the_first_save_and_after_the_end(tmp_path, capsys):
+    path = tmp_path / "x.checkpoint"
     checkpoint = Checkpoint(path, IDENTITY)
     assert checkpoint.load() is None
     checkpoint.save({}, {})
@@ -187,14 +174,10 @@ def changed_byte(content):
 
 @pytest.mark.parametrize(
     ("change", "damage", "words"),
-    [
-        ({"source": "abd"}, bytes, "belongs to a training with another source"),
-        ({"versions": {"numpy": "3"}, "settings": []}, bytes, "belongs to a training with another settings, versions"),
-        ({}, lambda content: b"", "is damaged"),
-        ({}, changed_byte, "is damaged"),
-    ],
+    [({"source": "abd"}, bytes, "belongs to a training with another source"), ({}, changed_byte, "is damaged")],
 )
-def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(path, capsys, change, damage, words):
+def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(tmp_path, capsys, change, damage, words):
+    path = tmp_path / "x.checkpoint"
     Checkpoint(path, IDENTITY).save({"variable.0": np.zeros(1000)}, {})
     path.write_bytes(damage(path.read_bytes()))
     assert Checkpoint(path, {**IDENTITY, **change}).load() is None

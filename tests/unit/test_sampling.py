@@ -83,65 +83,39 @@ def test_the_floor_is_what_3000_draws_from_the_ideal_can_be_expected_to_reach():
     assert distances.std() > 0  # every seed has its own draws
 
 
-def program_of(name, **settings):
-    """An agent that has stored random transitions; its Q and target network are random, of order 1."""
-    program = make_program(run_of("GridWorld", name, range(SEEDS), 1500, hidden=(8, 6), **settings))
-    rng = np.random.default_rng(0)
-    for network in (program.agent.learner.q, program.agent.learner.q_target):
-        for parameter in network.parameters:
-            parameter.assign(tf.cast(0.7 * rng.normal(size=parameter.shape), tf.float32))
-    program.agent.replay._rows[:, :STORED, :2].assign(random_states(STORED, seed=3))
-    program.agent.replay._added.assign(STORED)
-    program.step.assign(STORED)
-    return program
-
-
 OLD, NEW = (0.1, 0.9), (0.9, 0.1)
 OLD_STATES = 5_000
 
 
 @functools.cache
 def dyna():
-    """A Dyna agent whose queue holds 5000 states at OLD and then 20,000 at NEW."""
-    program = program_of("dyna_td", warm_up_steps=0)
+    """A Dyna agent with random networks of order 1 and random transitions.
+
+    Its queue holds 5000 states at OLD and then 20,000 at NEW.
+    """
+    program = make_program(run_of("GridWorld", "dyna_td", range(SEEDS), 1500, hidden=(8, 6), warm_up_steps=0))
+    agent, rng = program.agent, np.random.default_rng(0)
+    for network in (agent.learner.q, agent.learner.q_target):
+        for parameter in network.parameters:
+            parameter.assign(tf.cast(0.7 * rng.normal(size=parameter.shape), tf.float32))
+    agent.replay._rows[:, :STORED, :2].assign(random_states(STORED, seed=3))
+    agent.replay._added.assign(STORED)
+    program.step.assign(STORED)
     states = np.repeat([OLD, NEW], [OLD_STATES, RECENT_STATES], axis=0).astype(np.float32)
-    program.agent.queue.add(tf.tile(states[None], [SEEDS, 1, 1]), tf.fill([SEEDS], len(states)))
+    agent.queue.add(tf.tile(states[None], [SEEDS, 1, 1]), tf.fill([SEEDS], len(states)))
     return program
 
 
-def measured(program):
-    return tuple({name: value.numpy() for name, value in part.items()} for part in program.measure())
-
-
-def test_an_agent_with_a_queue_has_every_metric_of_the_glossary_and_one_without_lacks_the_recent_states():
+def test_the_queue_is_measured_as_a_whole_and_by_its_newest_20000_states_with_every_metric_of_the_glossary():
+    metrics, states = ({name: value.numpy() for name, value in part.items()} for part in dyna().measure())
     known = {name for name in METRICS if name.startswith(("distance_", "entropy_", "occupied_", "mass_"))}
-    metrics, _ = measured(dyna())
     assert set(metrics) == known
     assert all(value.shape == (SEEDS,) and np.isfinite(value).all() for value in metrics.values())
-    metrics, _ = program_of("er").sampling.measure(STEP)
-    assert set(metrics) == {name for name in known if not name.endswith("_recent")}
-
-
-def test_the_queue_is_measured_as_a_whole_and_by_its_newest_20000_states():
-    metrics, states = measured(dyna())
     np.testing.assert_array_equal(metrics["mass_right_recent"], 1.0)
     np.testing.assert_array_equal(metrics["mass_top_left_recent"], 0.0)
     np.testing.assert_allclose(metrics["mass_top_left"], OLD_STATES / (OLD_STATES + RECENT_STATES), atol=0.04)
     assert {tuple(state) for state in states["own"].reshape(-1, 2)} == {tuple(np.float32(s)) for s in (OLD, NEW)}
     assert states["own"].shape == states["buffer"].shape == (SEEDS, SHOWN, 2)
-
-
-def test_the_buffer_is_drawn_uniformly_or_from_its_newest_transitions():
-    sampling = dyna().sampling
-    stored = random_states(STORED, seed=3)
-    for newest, held in ((None, STORED), (10, 10), (10_000, STORED)):
-        drawn = sampling.draw_buffer(STEP, Purpose.BUFFER_DRAWS, newest).numpy()
-        for seed in range(SEEDS):
-            states, counts = np.unique(drawn[seed], axis=0, return_counts=True)
-            allowed = {tuple(state) for state in stored[seed, -held:]}
-            assert {tuple(state) for state in states} <= allowed
-            assert len(states) > 0.98 * held
-            assert stats.chisquare(np.append(counts, [0] * (held - len(counts)))).pvalue > 1e-3
 
 
 def test_the_ideal_weighs_each_corner_by_its_mean_td_error_under_the_true_model():

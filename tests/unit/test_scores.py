@@ -33,12 +33,10 @@ def measured(metrics, run=SHORT, **details):
         (PAPER, "auc", 5_000, 50_000, 91),
         (PAPER, "early", 5_000, 20_000, 31),
         (PAPER, "final", 40_500, 50_000, 20),
-        (PAPER, "end", 50_000, 50_000, 1),
         (PAPER, "moment_early", 10_000, 10_000, 1),
         (SUPERVISED, "auc", 500, 50_000, 100),
         (SHORT, "auc", 4, 10, 7),
         (SHORT, "final", 4, 10, 7),
-        (SHORT, "moment_early", 10, 10, 1),
     ],
 )
 def test_a_window_covers(run, window, first, last, count):

@@ -10,7 +10,6 @@ import tensorflow as tf
 from dyna_td.envs.spaces import Space
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
@@ -43,25 +42,6 @@ def test_the_queue_is_a_deque_of_each_seed(data, seeds, m, extra):
         for seed, twin in enumerate(twins):
             newest_first = list(twin)[::-1] or [np.zeros(2)]
             np.testing.assert_array_equal(gathered[seed], [newest_first[age] for age in ages[seed]])
-
-
-@pytest.mark.parametrize(
-    ("newest", "held"),
-    [
-        (None, [[0], range(3), range(7), range(20, 30)]),  # an empty queue gives zeros
-        (4, [[0], range(3), range(3, 7), range(26, 30)]),
-    ],
-)
-def test_draws_from_the_queue_are_uniform_over_what_each_seed_holds_or_its_newest_states(newest, held):
-    queue = StateQueue(seeds=4, capacity=10, state_dim=2)
-    for k in range(30):  # the k-th state that a seed gets is (k, k)
-        queue.add(tf.fill([4, 1, 2], float(k)), tf.constant([int(k < count) for count in (0, 3, 7, 30)]))
-    drawn = queue.draw(Streams((0, 1, 2, 3)), Purpose.SIMULATED_STATES, 20_000, step=0, newest=newest).numpy()
-    np.testing.assert_array_equal(drawn[..., 0], drawn[..., 1])
-    for numbers, of_seed in zip(drawn[..., 0], held, strict=True):
-        values, counts = np.unique(numbers, return_counts=True)
-        assert values.tolist() == list(of_seed)
-        assert len(values) == 1 or stats.chisquare(counts).pvalue > 1e-3
 
 
 def observe_all(visited, states, next_states):
