@@ -23,7 +23,6 @@ _GOAL_MET = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _MEAN_AND_95 = ("mean", "low95", "high95")
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
-_WITH_BEST = ("er", "prioritized_er", "cubic_dqn", "pal")  # agents of `when` whose best seed bounds a world's returns
 _COIN_MARGIN = 0.05  # a share of the span of returns; the caption of the study controls declares it
 
 
@@ -141,8 +140,7 @@ def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
 
 def _lead_and_gap(facts: Facts, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
     """PrioritizedER's lead over ER, and the best return minus ER's, for each seed that the panel shows."""
-    shown = [facts.read(run) for curve, run in panel.curves.items() if curve in _WITH_BEST]
-    best = max(score(measured, "return", "final")[: panel.seeds].max() for measured in shown)
+    best = max(score(facts.read(run), "return", "final")[: panel.seeds].max() for run in panel.curves.values())
     own = mean_returns(facts, panel.curves["er"])[: panel.seeds]
     return lead(facts, panel, "prioritized_er", "er").to_numpy(), (best - own).to_numpy()
 
