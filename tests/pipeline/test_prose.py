@@ -32,6 +32,7 @@ OTHERS = [world for world in BENCHMARKS if not world.startswith(GRID)]
 IN_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 SETTINGS_1C = "n10-lrselected-net16x16-buffer10000"
 FROZEN = "GridWorld/dyna_td_frozen/n10-lr0.001-probesteps500000-probelong_chains"
+STEPS = ("longer", "tenth", "hundredth")  # steps a, a / 10, a / 100
 HOPPER = {agent: f"Hopper-v4/{agent}/n5-lr0.001" for agent in ("er", "prioritized_er")}
 HOPPER |= {"dyna_td_learned": "Hopper-v4/dyna_td/n5-lr0.001-modelstop100000-chainnoise0.2"}
 ROUNDABOUT = {
@@ -353,12 +354,15 @@ SENTENCES = {  # by page; what fills them
         "shows: {:.0f} (-3 to +87) over 20 seeds. Two seeds carry it. The other 18 average {:.0f}": lead_of_two_seeds,
         "The first 30 seeds had {:.0f} (-37 to +362), so 70 were added. These 70 have {:.0f}": shown_and_added_seeds,
         "by {:.1f}e-5 ({:.1f}e-5 to {:.1f}e-5)": farther_with_long_chains,
-        "of {:.2f} and a distance of {:.3f}, farther than uniform states at {:.3f}. Two starts differ by {:.3f}": (
-            lambda: of_frozen_q("beta_longer", "variation_longer", "variation_uniform", "variation_between_longer")
+        "of {:.2f}, with steps a / 10 {:.2f}, with a / 100 {:.2f}. Their distances are {:.3f}, {:.3f} and {:.3f}; "
+        "uniform states have {:.3f}. Two starts differ by {:.3f}, {:.3f} and {:.3f}": lambda: of_frozen_q(
+            *(f"{kind}_{step}" for kind in ("beta", "variation") for step in STEPS),
+            "variation_uniform",
+            *(f"variation_between_{step}" for step in STEPS),
         ),
         "|delta|^{:.2f} ({:.2f} to {:.2f} over seeds)": lambda: interval(table(FROZEN, "beta_adjusted").iloc[:, -1]),
-        "From uniform states it is {:.2f}. They lie at a total variation of {:.3f}, and two starts differ by {:.3f}": (
-            lambda: of_frozen_q("beta_adjusted_uniform", "variation_adjusted", "variation_between_adjusted")
+        "random walks by |delta|^{:.2f}. They lie at distances of {:.3f} and {:.3f}": lambda: of_frozen_q(
+            "beta_walk", "variation_adjusted", "variation_walk"
         ),
         "differ by {:.3f} in total variation, where two starts of the same chains differ by {:.3f}": (
             lambda: of_frozen_q("variation_between_constant_y", "variation_between_longer")
