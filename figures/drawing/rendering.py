@@ -62,11 +62,11 @@ def draw_figure(panels: Sequence[Drawing], scale: str, columns: int | None = Non
 
 def _share_limits(axes: dict[str, Axes], panels: Sequence[Drawing]) -> None:
     """Gives comparable panels the limits that show all their curves."""
-    for group in {panel.comparable for panel in panels if panel.comparable}:
-        alike = [panel for panel in panels if panel.comparable == group]
-        axis = "x" if isinstance(alike[0], Forest) else "y"
-        limits = [getattr(axes[panel.letter], f"get_{axis}lim")() for panel in alike]
-        for panel in alike:
+    for key in {panel.comparable for panel in panels if panel.comparable}:
+        group = [panel for panel in panels if panel.comparable == key]
+        axis = "x" if isinstance(group[0], Forest) else "y"
+        limits = [getattr(axes[panel.letter], f"get_{axis}lim")() for panel in group]
+        for panel in group:
             axes[panel.letter].set(**{f"{axis}lim": (min(low for low, _ in limits), max(high for _, high in limits))})
 
 

@@ -312,7 +312,7 @@ SENTENCES = {  # by page; what fills them
         "The cubic loss has {:.0%}.": lambda: [next(iter(share_of_the_loss("cubic_dqn")))],
         "add up to {:.0%} of PrioritizedER's. Resampled seeds give {:.0%} to {:.0%}, resampled seeds and settings "
         "{:.0%} to {:.0%}": share_of_the_loss,
-        "leads it by {} on average. It does in {} settings, {} after Holm's correction": what_the_draws_add,
+        "leads it by {} on average. That shows in {} settings, in {} after Holm's correction": what_the_draws_add,
         "the mixed loss gains {:+.1f}% of the range on average ({:+.1f} to {:+.1f})": loss_elsewhere,
         "goals the lead changes by {}, from {:.0f}": lead_of_nearer_goals,
         "8 units bring {:.1f} times the lead ({:.1f} to {:.1f})": small_network,

@@ -113,6 +113,11 @@ class MixingSeeds(PrioritizedER):
         self.priorities.assign(indices, tf.abs(td_error) / tf.reduce_max(tf.abs(td_error)))
 
 
+class WithoutSeeds(PrioritizedER):
+    def priority(self, td_error, batch):
+        return tf.reduce_max(tf.abs(td_error), axis=0)
+
+
 class Negative(PrioritizedER):
     def priority(self, td_error, batch):
         return 1.0 - tf.abs(td_error)
@@ -132,6 +137,7 @@ class Branching(PrioritizedER):
     ("agent", "words"),
     [
         (MixingSeeds, "mixes seeds in `after_update`: seed 0 depends on its neighbours"),
+        (WithoutSeeds, r"`priority` returns shape \[9\], expected \[S, B\]; here \[3, 9\]"),
         (Negative, "`priority` returns -99 for the TD error -100, expected a finite number, at least 0"),
         (Misspelt, r"in `priority`, line \d+ of .*: there is no setting .*; the nearest is 'priority_exponent'"),
         (Branching, r"in `draw`, line \d+ of .*cannot ask a tensor; write tf.where"),

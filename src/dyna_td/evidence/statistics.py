@@ -113,7 +113,7 @@ def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike], resamp
     return Estimate(effect, error, _studentized(sign @ np.log(drawn) - effect, variance / freedom))
 
 
-@lru_cache(maxsize=4)  # half of the time of all verdicts
+@lru_cache(maxsize=4)  # drawn anew for each test they take most of the time of all verdicts
 def _resamples(n: int, resamples: int) -> tuple[np.ndarray, np.ndarray]:
     """The share of each of n values in each resample, [n, B]; whether a resample has one value only, [B].
 

@@ -76,8 +76,8 @@ class LongChains(FrozenQ):
 
     def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, or uniform in the square: [S, C, d]."""
-        kinds = [*self.kinds.values(), LongKind("ideal")]
-        if kinds[number].is_uniform:
+        kinds = [*self.kinds.values()]
+        if number < len(kinds) and kinds[number].is_uniform:  # the ideal draws come after all kinds
             return self.streams.uniform(Purpose.FROZEN_CHAIN_STARTS, (self.chains, self.twin.state_dim), t, number)
         return super()._starts(t, number)
 
