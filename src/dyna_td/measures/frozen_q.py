@@ -89,7 +89,8 @@ class FrozenQ(tf.Module):
           step: environment steps of the whole training.
 
         Returns:
-          The metrics `records.metrics.FROZEN_METRICS`, each [S], and some states by kind of chain, each [S, 2000, 2].
+          The metrics `records.metrics.FROZEN_METRICS`, each [S], and some states by kind of chain, each [S, 2000, 2]:
+          NaN where a chain has had no state that counts.
         """
         counts, shown = self._run_chains()
         metrics = chain_metrics(*self._on_open_cells(counts))
@@ -139,14 +140,14 @@ class FrozenQ(tf.Module):
         burn_in = steps // 5
         seeds, d = self.streams.count, self.twin.state_dim
         state = self._starts(tf.constant(-1), number)
-        last = state  # the last states that count
+        last = tf.fill(state.shape, np.nan)  # the last states that count
         visits = tf.zeros([seeds, SIDE**2])
         shown = tf.zeros([SNAPSHOTS, seeds, self.chains, d])
         t = tf.constant(0)
         while t < burn_in + steps:
             state, counts = advance(state, t)
             last = tf.where(counts[..., None], state, last)
-            visits = _add_visits(visits, last, counts & (t >= burn_in))
+            visits = _add_visits(visits, state, counts & (t >= burn_in))
             snapshot = tf.maximum(t - burn_in, 0) * SNAPSHOTS // steps
             shown = tf.tensor_scatter_nd_update(shown, [[snapshot]], last[None])
             t += 1
@@ -285,7 +286,13 @@ def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error
     A chain that leaves the square at every step has no state in it. Its exponent is NaN. Its total variation is 1: it
     shares no cell with |delta|.
     """
-    metrics = {"variation_uniform": densities.total_variation(1.0 / error.shape[1], densities.power_density(error))}
+    targets = {"variation_uniform": error}
+    if not visits.keys().isdisjoint(ONLINE_KINDS):
+        targets["variation_uniform_online"] = online_error
+    uniform = 1.0 / error.shape[1]
+    metrics = {
+        name: densities.total_variation(uniform, densities.power_density(climbed)) for name, climbed in targets.items()
+    }
     for kind, counts in visits.items():
         climbed = online_error if kind in ONLINE_KINDS else error
         with np.errstate(invalid="ignore"):

@@ -27,8 +27,8 @@ class Metric:
 
 
 METRICS = {
-    "return": Metric("reward", "undiscounted return of one evaluation episode"),
-    "episode_length": Metric("environment steps", "length of one evaluation episode"),
+    "return": Metric("reward", "undiscounted return of an evaluation episode, or the mean of several"),
+    "episode_length": Metric("environment steps", "length of an evaluation episode, or the mean of several"),
     "test_rmse": Metric("RMSE", "root mean squared error on the noise-free test points", True),
     "test_rmse_high": Metric("RMSE", "test_rmse on x < 0 alone, the high-frequency half", True),
     "test_rmse_low": Metric("RMSE", "test_rmse on x >= 0 alone, the low-frequency half", True),
@@ -36,13 +36,13 @@ METRICS = {
     "crashed": Metric("0 or 1", "share of the evaluation's episodes that ended in a crash"),
     "crashes": Metric("crashes", "crashes in evaluations so far, in curves.csv against the steps that these drove"),
     "speed": Metric("m/s", "mean speed of the ego vehicle in an evaluation episode"),
-    "diverged": Metric("0 or 1", "whether the value network has a parameter that is not finite"),
+    "diverged": Metric("0 or 1", "whether a network of the agent has a parameter that is not finite"),
 }
 
 # Counters of Dyna agents, since training began.
 DYNA_METRICS = {
     "chain_steps_made": Metric("steps", "steps of search-control chains"),
-    "chain_restarts": Metric("restarts", "new starts of search-control chains"),
+    "chain_restarts": Metric("restarts", "restarts of search-control chains, without a fill's first start"),
     "chain_states": Metric("states", "states accepted into the search-control queue"),
     "chain_vanished_gradients": Metric("steps", "chain steps whose gradient was too short to follow"),
     "chain_nonfinite_gradients": Metric(
@@ -143,6 +143,7 @@ FROZEN_METRICS |= {
 } | {
     "variation_between_constant_y": Metric("total variation", "between longer chains with y constant and without"),
     "variation_uniform": Metric("total variation", "from the uniform distribution to |delta|"),
+    "variation_uniform_online": Metric("total variation", "the same to |delta| with Q itself in y, as in algorithm_4"),
     "bound_left": Metric("probability", "mean over 50x50 states of Theorem 3's left side, |p - p^|"),
     "bound_right": Metric("probability", "mean over 50x50 states of Theorem 3's right side"),
     "bound_ratio": Metric("times", "bound_right / bound_left: how loose the bound is"),

@@ -63,11 +63,12 @@ class Log:
         return self._of_run(self._metrics[-newest:] or [pd.DataFrame(columns=["seed", "step", "metric", "value"])])
 
     def add_states(self, seeds: tuple[int, ...], step: int, states: dict) -> None:
-        """Adds states [S, N, 2] by source, sampled from a stack."""
+        """Adds states [S, N, 2] by source, sampled from a stack; those that are not finite are left out."""
         self._states += [
             pd.DataFrame({"seed": seed, "step": step, "source": source, "x": points[:, 0], "y": points[:, 1]})
             for source, drawn in states.items()
-            for seed, points in zip(seeds, drawn, strict=True)
+            for seed, sampled in zip(seeds, drawn, strict=True)
+            for points in [sampled[np.isfinite(sampled).all(axis=1)]]
         ]
 
     def add_weights(self, weights: dict[str, np.ndarray]) -> None:
