@@ -63,9 +63,20 @@ KNOWN = {
 }
 
 
+_NAMESPACE = "dyna_td/"  # of our environments in Gymnasium, so that a user's GridWorld-v0 is another
+
+
 def _register(name: str, known: Known, **kwargs) -> None:
     entry_point = f"dyna_td.envs.{known.entry_point}"
-    gymnasium.register(name, entry_point=entry_point, max_episode_steps=known.time_limit, kwargs=kwargs)
+    gymnasium.register(
+        f"{_NAMESPACE}{name}", entry_point=entry_point, max_episode_steps=known.time_limit, kwargs=kwargs
+    )
+
+
+def _gymnasium_id(environment: str) -> str:
+    """The name under which Gymnasium has an environment."""
+    ours = f"{_NAMESPACE}{environment}"
+    return ours if ours in gymnasium.registry else environment
 
 
 for _name, _known in KNOWN.items():
@@ -95,7 +106,7 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
             # v4 is the version nearest to the paper's MuJoCo environments.
             warnings.filterwarnings("ignore", message=r".*-v4 is out of date", category=DeprecationWarning)
             # Training checks every observation itself, with errors of one sentence.
-            made = gymnasium.make(environment, disable_env_checker=True, **kwargs)
+            made = gymnasium.make(_gymnasium_id(environment), disable_env_checker=True, **kwargs)
     except (Exception, SystemExit) as error:  # a foreign environment may raise anything
         raise UnusableEnvironment(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
     try:
@@ -150,8 +161,6 @@ def _require_known(environment: object) -> None:
     if not match:
         raise UnusableEnvironment(f"environment is {environment!r}, expected a Gymnasium id or module:id.")
     module, name = match.groups()
-    if name.startswith("GridWorld-") and name not in gymnasium.registry:
-        _register_dials(name)
     if module:
         try:
             importlib.import_module(module)
@@ -159,8 +168,10 @@ def _require_known(environment: object) -> None:
             raise UnusableEnvironment(
                 f"environment {environment}: cannot import {module}: {_in_one_line(error)}."
             ) from error
-    if name not in gymnasium.registry:
-        names = {known.lower(): known for known in gymnasium.registry}
+    if name.startswith("GridWorld-") and _gymnasium_id(name) not in gymnasium.registry:
+        _register_dials(name)
+    if _gymnasium_id(name) not in gymnasium.registry:
+        names = {known.lower(): known for known in (id.removeprefix(_NAMESPACE) for id in gymnasium.registry)}
         nearest = [repr(names[match]) for match in difflib.get_close_matches(name.lower(), names, n=3)]
         hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
         raise UnusableEnvironment(

@@ -65,8 +65,9 @@ class GymSpace(Space):
         self.actions = int(actions.n) if is_discrete else None
         self.action_dim = 0 if is_discrete else int(np.prod(actions.shape))
         widest = MUJOCO_WIDEST if "mujoco" in str(environment.spec.entry_point) else WIDEST
-        self.low = _bounded(observations.low, -widest)
-        self.high = _bounded(observations.high, widest)
+        low, high = _bounded(observations.low, np.nan), _bounded(observations.high, np.nan)
+        self.low = np.where(np.isnan(low), np.fmin(-widest, high - widest), low)
+        self.high = np.where(np.isnan(high), np.fmax(widest, low + widest), high)
         self._lowest = _bounded(observations.low, -np.inf)
         self._highest = _bounded(observations.high, np.inf)
         self._rule = _TERMINATION_RULES.get(name)

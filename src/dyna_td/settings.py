@@ -24,9 +24,10 @@ def number(default, meaning: str, source: str, least: float = 0, most: float = M
     return field(default=default, metadata=metadata)
 
 
-def other_default(kind: type[Any], name: str, default) -> Any:
-    """The setting `name` of `kind` with another default, for a type that extends it."""
-    return field(default=default, metadata=kind.__dataclass_fields__[name].metadata)
+def other_default(kind: type[Any], name: str, default, source: str = "") -> Any:
+    """The setting `name` of `kind` with another default, and perhaps source, for a type that extends it."""
+    metadata = kind.__dataclass_fields__[name].metadata
+    return field(default=default, metadata={**metadata, "source": source or metadata["source"]})
 
 
 def checked(setting: Field, value: Any, name: str = "") -> Any:
@@ -108,12 +109,12 @@ class DQNSettings(ControlSettings):
 class DDPGSettings(ControlSettings):
     """DDPG on action vectors (paper, appendix "Environment-specific settings", MuJoCo)."""
 
-    planning_updates: int = number(5, "n, mini-batch updates after each environment step", "code", 1, 4_000)
+    planning_updates: int = other_default(ControlSettings, "planning_updates", 5, "code")
     learning_rate: float = number(1.0e-3, "the critic's Adam step size", "code", 1e-30, 1_000)
-    batch_size: int = number(64, "b, transitions in a mini-batch", "paper", 1)
+    batch_size: int = other_default(ControlSettings, "batch_size", 64)
     hidden: tuple[int, ...] = number((200, 100), "units; the critic's action joins at the second layer", "paper, code")
-    buffer_capacity: int = number(1_000_000, "transitions in the ER buffer", "code", 1)
-    warm_up_steps: int = number(10_000, "random environment steps before learning starts", "code")
+    buffer_capacity: int = other_default(ControlSettings, "buffer_capacity", 1_000_000, "code")
+    warm_up_steps: int = other_default(ControlSettings, "warm_up_steps", 10_000, "code")
     actor_learning_rate: float = number(1.0e-4, "Adam's step size of DDPG's actor", "code", 1e-30, 1_000)
     target_rate: float = number(
         1.0e-3, "share of the networks that DDPG's targets take over at each update", "code", 0, 1
@@ -133,7 +134,7 @@ class SearchControlSettings:
 
     model: str = number(
         "true",
-        "model that completes the states of search control: true (where there is a twin) or learned",
+        "model that completes the states of search control: true, or learned (without a twin always)",
         "paper",
         choices=("true", "learned"),
     )
@@ -174,17 +175,13 @@ class DynaSettings(SearchControlSettings, DQNSettings):
 class DDPGDynaSettings(SearchControlSettings, DDPGSettings):
     """HC-Dyna over DDPG (paper, appendix "Environment-specific settings", MuJoCo)."""
 
-    model: str = number(
-        "learned", "model that completes the states of search control: learned", "paper", choices=("true", "learned")
-    )
-    mixing_rate: float = number(
-        0.25, "rho, share of a mini-batch from the search-control queue", "paper: 16 of 64", 0, 1
-    )
-    states_per_fill: int = number(100, "m, states that search control fetches at once", "paper", 1, 1_000)
-    chain_steps: int = number(500, "k_b, steps of a chain at most", "paper", 1, 4_000)
-    search_every: int = number(50, "environment steps from one fill to the next", "paper", 1)
-    model_hidden: tuple[int, ...] = number((200, 200), "ReLU units of a learned model's hidden layers", "paper")
-    model_start: int = number(10_000, "environment steps before a learned model is used", "paper")
+    model: str = other_default(SearchControlSettings, "model", "learned")
+    mixing_rate: float = other_default(SearchControlSettings, "mixing_rate", 0.25, "paper: 16 of 64")
+    states_per_fill: int = other_default(SearchControlSettings, "states_per_fill", 100)
+    chain_steps: int = other_default(SearchControlSettings, "chain_steps", 500, "paper")
+    search_every: int = other_default(SearchControlSettings, "search_every", 50)
+    model_hidden: tuple[int, ...] = other_default(SearchControlSettings, "model_hidden", (200, 200))
+    model_start: int = other_default(SearchControlSettings, "model_start", 10_000, "paper")
 
 
 Settings = RegressionSettings | ControlSettings

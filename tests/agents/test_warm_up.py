@@ -97,6 +97,7 @@ def test_blind_search_control_takes_no_state_for_terminal_and_its_model_predicts
 def test_what_cannot_be_shown_learned_or_held_is_refused():
     for environment, settings in (
         ("CartPole-v1", {"warm_up_goal": "shown"}),
+        ("GridWorld-corner0.25", {"warm_up_goal": "shown"}),
         ("GridWorld", {"termination": "learned"}),
     ):
         with pytest.raises(UserError):

@@ -13,6 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from helpers import register
 
 from dyna_td import envs
+from dyna_td.runs.registry import has_twin
 
 
 def test_importing_the_environments_imports_neither_tensorflow_nor_the_rest_of_the_package():
@@ -35,7 +36,7 @@ def test_gymnasium_accepts_each_environment_without_a_warning(environment):
     envs.make(environment)  # imports highway-env, which warns
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(gymnasium.make(environment, render_mode="rgb_array").unwrapped)
+        check_env(gymnasium.make(f"dyna_td/{environment}", render_mode="rgb_array").unwrapped)
 
 
 def space_of(environment):
@@ -73,6 +74,17 @@ def test_boxes_are_the_observation_spaces_where_they_are_bounded(monkeypatch):
     assert not pendulum.knows_termination and not pendulum.is_terminal(tf.zeros([4, 3])).numpy().any()
     unbounded, _ = space_of(register(monkeypatch, Odd))
     np.testing.assert_array_equal([unbounded.low, unbounded.high], [[-10, 0], [3, 10]])
+    far = gymnasium.spaces.Box(np.float32([-np.inf, 200]), np.float32([-300, np.inf]))
+    distant, _ = space_of(register(monkeypatch, Odd, observation_space=far))
+    np.testing.assert_array_equal([distant.low, distant.high], [[-310, 200], [-300, 210]])
+
+
+def test_an_environment_of_the_users_may_have_the_name_of_ours_with_a_version(monkeypatch):
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", registry := dict(gymnasium.registry))
+    monkeypatch.setattr(gymnasium, "registry", registry)
+    gymnasium.register("GridWorld-v0", entry_point=Odd)
+    assert isinstance(envs.make("GridWorld-v0").unwrapped, Odd)
+    assert not has_twin("GridWorld-v0") and has_twin("GridWorld-goal0.2") and has_twin("GridWorld")
 
 
 def fail(self):

@@ -17,6 +17,7 @@ from helpers import run_of
 import dyna_td
 from dyna_td import cli, own_agents
 from dyna_td.agents.dyna import Dyna
+from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.agents.er import ER
 from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.errors import UserError
@@ -92,9 +93,14 @@ def own(settings, **attributes):
     return type("Own", (ER,), {"Settings": settings, "__module__": __name__} | attributes)
 
 
+class Mixed(DynaTD, PrioritizedER):
+    pass
+
+
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
+        (Mixed, "extends a Dyna agent and PrioritizedER: simulated transitions replace some"),
         (own(DQNSettings, __qualname__="f.<locals>.Own"), "is made in a function: define its class at the top"),
         (own(type("Bare", (DQNSettings,), {})), "Settings is no dataclass: write @dataclass"),
         (

@@ -91,7 +91,7 @@ class Dyna(ER):
 
 
 def _replace_first(real, simulated, condition):
-    """`real` [S, b, ...], its first k replaced by `simulated` [S, k, ...] where `condition` [S] holds."""
-    k = simulated.shape[1]
+    """`real` [S, b, ...], its first b rho replaced by `simulated` [S, b rho, ...] where `condition` [S] holds."""
+    count = simulated.shape[1]
     condition = tf.reshape(condition, [-1] + [1] * (len(real.shape) - 1))
-    return tf.concat([tf.where(condition, simulated, real[:, :k]), real[:, k:]], axis=1)
+    return tf.concat([tf.where(condition, simulated, real[:, :count]), real[:, count:]], axis=1)

@@ -15,6 +15,7 @@ from dyna_td.agents.ablations import UniformStates
 from dyna_td.agents.dyna_td import DynaTD
 from dyna_td.agents.er import ER
 from dyna_td.agents.prioritized_er import PrioritizedER
+from dyna_td.envs.grid_world import PAPER
 from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
@@ -47,10 +48,11 @@ class _WarmUp:
     """Gives an agent another warm-up; stands before the agent in the list of base classes."""
 
     def __init__(self, settings: ControlSettings, learner, streams: Streams, space, steps: int):
-        if settings.warm_up_goal in ("shown", "last", "walk") and space.name not in DEMONSTRATIONS:
+        name = getattr(space, "dials", PAPER).environment if space.name == "GridWorld" else space.name
+        if settings.warm_up_goal in ("shown", "last", "walk") and name not in DEMONSTRATIONS:
             known = " and ".join(DEMONSTRATIONS)
             raise UserError(
-                f"warm_up_goal is {settings.warm_up_goal!r} on {space.name}: only {known} have a policy that shows the "
+                f"warm_up_goal is {settings.warm_up_goal!r} on {name}: only {known} have a policy that shows the "
                 "goal; choose hidden or natural."
             )
         is_blind = getattr(settings, "termination", "known") == "learned"
@@ -153,7 +155,7 @@ def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
         length = tf.where(is_walking, tf.minimum(length + 1, MAX_SHOWN), length)
         return t + 1, tf.where(is_walking[:, None], next_state, state), length, *kept
 
-    start = space.reset(tf.fill([count, space.reset_dim], 0.5)) if hasattr(space, "reset") else None
+    start = space.reset(tf.fill([count, space.reset_dim], 0.5))
     empty = [tf.zeros([count, MAX_SHOWN, *shape], kind) for shape, kind in _parts(space.state_dim)]
     first = (tf.constant(0), start, tf.zeros([count], tf.int32), *empty)
     _, _, *found = tf.while_loop(

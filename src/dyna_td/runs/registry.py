@@ -13,6 +13,7 @@ from typing import Any
 
 from dyna_td import envs
 from dyna_td.agents import settings as own
+from dyna_td.envs.grid_world import Dials
 from dyna_td.errors import UserError
 from dyna_td.runs.run import Run
 from dyna_td.settings import (
@@ -161,7 +162,12 @@ def is_supervised(environment: str) -> bool:
 
 def has_twin(environment: str) -> bool:
     """Whether `environment` has a TensorFlow twin, which gives it a true model; variants of GridWorld have one."""
-    return environment in TWIN_ENVIRONMENTS or environment.startswith("GridWorld-")
+    if environment in TWIN_ENVIRONMENTS:
+        return True
+    try:
+        return bool(Dials.of(environment))
+    except ValueError:
+        return False
 
 
 def has_box_actions(environment: str) -> bool:
