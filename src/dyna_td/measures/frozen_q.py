@@ -24,7 +24,7 @@ from dyna_td.settings import FROZEN_SOURCES
 from dyna_td.theory import densities
 
 CHAINS = 64  # chains of each kind that a seed runs side by side
-SIDE = 20  # cells a side of the chains' histograms; a cell is as wide as a step, and the goal is one cell
+SIDE = 20  # cells a side of the chains' histograms; a cell is as wide as the agent's step, and the goal is one cell
 POINTS = 5  # points a side of a cell; |delta| is averaged over them
 SNAPSHOTS = -(-SHOWN // CHAINS)  # times at which the pictures show the chains' states
 PROBED = 2_000  # states at which the two gradients are compared
