@@ -7,6 +7,7 @@ import json
 import lzma
 import re
 import shutil
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from files import edit, files_of, tiers
 
 from dyna_td import cli
 from dyna_td.evidence import aggregate
+from dyna_td.evidence.scores import read_finished
 from dyna_td.pages.facts import Facts
 from dyna_td.plan import plans
 from dyna_td.publishing import store, summary
@@ -60,7 +62,7 @@ def finished_figure_9(results_of_figure_9, tmp_path):
 def test_a_finished_figure_is_published_whole_and_a_second_time_changes_no_byte(finished_figure_9, publish, tmp_path):
     assert publish("figure_9") == (0, "reference/figure_9\n")
     folder = tmp_path / "reference"
-    made = aggregate.tables(FIGURE, lambda run: results.read(results.run_csv("paper", run.name), ""), None)
+    made = aggregate.tables(FIGURE, partial(read_finished, "paper"))
     assert (folder / "figure_9" / "curves.csv").read_text() == made["curves.csv"]
     first = files_of(folder)
     jobs = [job for run in FIGURE.runs for job in (run.name, f"{run.name}.selection")]

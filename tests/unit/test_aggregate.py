@@ -1,14 +1,17 @@
 """Statistics over seeds, computed by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from files import rows_of
+from files import rows_of, sentence_of
 
 from dyna_td.evidence import aggregate
+from dyna_td.evidence.scores import Measured
 from dyna_td.plan.planned import Figure, Panel
+from dyna_td.records import results
 from dyna_td.runs.run import Run
 from dyna_td.settings import DQNSettings, RegressionSettings
 
@@ -31,7 +34,11 @@ def test_mean_error_and_interval_of_four_seeds_by_hand():
 
 def curves_of(panel, frame, **details):
     """The curves of a figure with only this panel; each of its runs has these records."""
-    figure, read = Figure("x", "title", Path("x.yaml"), {"a": panel}), lambda run: (frame, details)
+    figure = Figure("x", "title", Path("x.yaml"), {"a": panel})
+
+    def read(run):
+        return Measured(run, frame, details, "make it")
+
     return aggregate.learning_curves(figure, read, aggregate.seed_scores(figure, read))
 
 
@@ -65,7 +72,7 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
 
     def read(run):
         returns = [records(values, "return", step) for step, values in evaluations[run.agent].items()]
-        return pd.concat([*returns, records((7.0,), "entropy_10", 500)]), {}
+        return Measured(run, pd.concat([*returns, records((7.0,), "entropy_10", 500)]), {}, "make it")
 
     figure = Figure("controls", "title", Path("x.yaml"), {"a": panel})
     scores = aggregate.seed_scores(figure, read)
@@ -80,6 +87,20 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
     assert found.loc[("dyna_td", "return_less_er", 2000)].tolist() == pytest.approx([2, 1, 2])  # 3 - 2 and 6 - 3
     assert "return_less_er" not in found.loc["er"].index.get_level_values("metric")
     assert "entropy_10" not in found.index.get_level_values("metric")
+
+
+def test_a_figure_refuses_a_run_of_another_default_and_takes_one_from_before_a_setting(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = replace(SUPERVISED, settings=RegressionSettings(noise=0.123), sweep=())
+    figure = Figure("x", "title", Path("x.yaml"), {"a": Panel("test_rmse", {"l2": run})})
+    frame = pd.concat([records([1, 3], step=step) for step in (0, 50)])
+    facts, csv = results.describe(run), results.run_csv("smoke", run.name)
+    older = {name: value for name, value in facts["settings"].items() if name != "batch_size"}
+    results.write(csv, frame, facts | {"settings": older})
+    assert results.curves_csv("smoke", "x") in aggregate.finished_tables(figure, "smoke")
+    results.write(csv, frame, facts | {"settings": older | {"batch_size": 7}})
+    sentence = sentence_of(aggregate.finished_tables, figure, "smoke")
+    assert "is not as planned (batch_size: 7, not 128); rebuild it with `snakemake --force " in sentence
 
 
 def test_smoothing_averages_an_evaluation_and_those_before_it_and_leaves_gaps():
@@ -114,7 +135,8 @@ def test_a_panel_of_states_shows_those_of_its_source_and_moment():
         "c": Panel("entropy_10", {"er": run}, states={"source": "own", "moment": "late"}),
         "d": Panel("entropy_10", {"er": run}, states={"source": "own", "moment": "early"}, seeds=1),
     }
-    shown = aggregate.sampled_states(Figure("figure_2", "title", Path("x.yaml"), panels), lambda run: states)
+    found = Measured(run, records([]), {}, "make it", read_states=lambda: states)
+    shown = aggregate.sampled_states(Figure("figure_2", "title", Path("x.yaml"), panels), lambda run: found)
     rows = ["b er 0 0.01 6", "b er 1 1.01 6", "c er 0 0.03 3", "c er 1 1.03 3", "d er 0 0.01 3"]
     assert [" ".join(map(str, row)) for row in shown.to_numpy()] == rows
 

@@ -1,14 +1,13 @@
 """From runs to curves: statistics over seeds at every evaluation."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import scipy  # loads its parts when they are used
 
-from dyna_td.evidence.scores import Measured, score
+from dyna_td.evidence.scores import Measured, read_finished, score
 from dyna_td.evidence.statistics import student
 from dyna_td.plan.planned import Figure, Panel
 from dyna_td.records import beginnings, results
@@ -31,34 +30,33 @@ def finished_tables(figure: Figure, scale: str) -> dict[Path, str]:
     """The text of each of a figure's tables, by its path, from the finished runs of a scale.
 
     To `tables` come repeats.csv, which says how far its runs repeat the published ones, and checksums.json.
+
+    Raises:
+      UserError: a run is missing, damaged or not as planned.
     """
     csv = results.curves_csv(scale, figure.name)
-    files = {run: (results.run_csv(scale, run.name), results.pipeline_command(run.name, scale)) for run in figure.runs}
-    read = cache(lambda run: results.read_run(files[run][0], run, files[run][1]))
-    texts = tables(figure, read, lambda run: results.read_states(*files[run]))
-    repeats = beginnings.as_table(beginnings.repeat(run, *read(run)) for run in figure.runs)
+    found = {run: read_finished(scale, run) for run in figure.runs}
+    for run, measured in found.items():
+        results.require_planned(results.run_csv(scale, run.name), measured.details, run, measured.rebuild)
+    texts = tables(figure, found.__getitem__)
+    repeats = beginnings.as_table(beginnings.repeat(run, each.records, each.details) for run, each in found.items())
     sealed = texts | {results.repeats_csv(csv).name: _csv_text(repeats)}
     return results.as_sealed({csv.with_name(name): text for name, text in sealed.items()})
 
 
-def tables(
-    figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]], read_states: Callable[[Run], pd.DataFrame]
-) -> dict[str, str]:
+def tables(figure: Figure, read: Callable[[Run], Measured]) -> dict[str, str]:
     """The text of curves.csv (`learning_curves`), scores.csv (`seed_scores`) and any states.csv (`sampled_states`)."""
     scores = seed_scores(figure, read)
     texts = {"curves.csv": _csv_text(learning_curves(figure, read, scores)), "scores.csv": _csv_text(scores)}
     if figure.sampled_runs:
-        texts["states.csv"] = sampled_states(figure, read_states).to_csv(index=False, lineterminator="\n")
+        texts["states.csv"] = sampled_states(figure, read).to_csv(index=False, lineterminator="\n")
     return texts
 
 
-def learning_curves(
-    figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]], scores: pd.DataFrame
-) -> pd.DataFrame:
+def learning_curves(figure: Figure, read: Callable[[Run], Measured], scores: pd.DataFrame) -> pd.DataFrame:
     """All curves of `figure`, with the columns `COLUMNS`: a panel's own metric comes first, in control also smoothed.
 
-    `read` gives the records `seed,step,metric,value` of a run and the contents of its JSON file, `scores` are those of
-    `seed_scores`.
+    `read` gives the results of a run, `scores` are those of `seed_scores`.
 
     Rows of `diverged_seed` and `train_seconds` are no evaluations. The mean of `diverged_seed` is the number of a
     diverged seed, at the step where it was noticed. In a panel against training seconds, `train_seconds` is the job's
@@ -70,9 +68,8 @@ def learning_curves(
         if panel.closed_form:
             parts.append(_exact(CLOSED_FORMS[panel.closed_form]()).assign(panel=panel_key, n=1))
         for curve_key, run in panel.curves.items():
-            records, details = read(run)
-            seeds = run.seeds[: panel.seeds]
-            records = records[records["seed"].isin(seeds)]
+            seeds, found = run.seeds[: panel.seeds], read(run)
+            records, details = found.records[found.records["seed"].isin(seeds)], found.details
             trained = details.get("trained_seeds", len(run.seeds))
             seconds = {step: total / trained for step, total in details.get("train_seconds_at", [])}
             own = records["metric"] == panel.metric
@@ -95,7 +92,7 @@ def learning_curves(
     return pd.concat(parts)[COLUMNS]
 
 
-def seed_scores(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]) -> pd.DataFrame:
+def seed_scores(figure: Figure, read: Callable[[Run], Measured]) -> pd.DataFrame:
     """The mean over learning of a panel's metric, for each seed that it shows: panel, curve, seed, score.
 
     A score is NaN where an evaluation is not finite. A panel against driving steps has none, because its metric counts
@@ -104,19 +101,17 @@ def seed_scores(figure: Figure, read: Callable[[Run], tuple[pd.DataFrame, dict]]
     parts = [pd.DataFrame(columns=["panel", "curve", "seed", "score"])]
     for panel_key, panel in figure.panels.items():
         for curve_key, run in panel.curves.items() if panel.against != "driving_steps" else ():
-            records, details = read(run)
-            shown = records[(records["metric"] == panel.metric) & records["seed"].isin(run.seeds[: panel.seeds])]
-            values = score(Measured(run, shown, details, rebuild=""), panel.metric, "auc")
+            values = score(read(run), panel.metric, "auc").loc[list(run.seeds[: panel.seeds])]
             parts.append(values.rename("score").reset_index().assign(panel=panel_key, curve=curve_key))
     return pd.concat(parts[1:] or parts)[list(parts[0])]
 
 
-def sampled_states(figure: Figure, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
-    """The states that panels show: panel, curve, seed, x, y; `read` gives those of a run, `seed,step,source,x,y`."""
+def sampled_states(figure: Figure, read: Callable[[Run], Measured]) -> pd.DataFrame:
+    """The states that panels show: panel, curve, seed, x, y; `read` is that of `learning_curves`."""
     parts = []
     for panel_key, panel in figure.panels.items():
         for curve_key, run in panel.curves.items() if panel.states else ():
-            states = read(run)
+            states = read(run).states()
             moment = run.moments[panel.states["moment"]]
             shown = states[(states["step"] == moment) & (states["source"] == panel.states["source"])]
             shown = shown[shown["seed"].isin(run.seeds[: panel.seeds])]

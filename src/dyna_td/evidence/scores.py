@@ -52,6 +52,12 @@ class Measured:
     read_states: Callable[[], pd.DataFrame] | None = None
     tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)  # cached, by metric
 
+    def states(self) -> pd.DataFrame:
+        """The sampled states; a UserError if the run has none."""
+        if not self.read_states:
+            raise UserError(f"{self.run.name} was trained without sampled states; rebuild it with `{self.rebuild}`.")
+        return self.read_states()
+
     def seconds_per_seed(self) -> pd.Series:
         """The job's training seconds so far, divided by its seeds, by step."""
         steps, seconds = zip(*self.detail("train_seconds_at"), strict=True)
@@ -90,16 +96,18 @@ def reader(scale: str, directory: Path = results.DIRECTORY) -> Callable[[Run], M
 
     @cache
     def read(run: Run) -> Measured | None:
-        csv = results.run_csv(scale, run.name, directory)
-        if not csv.exists():
-            return None
-        rebuild = results.pipeline_command(run.name, scale)
-        records, details = results.read_run(csv, run, rebuild)
-        sources = _sources(run, details)
-        states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None
-        return Measured(run, records, details, rebuild, sources, states)
+        is_there = results.run_csv(scale, run.name, directory).exists()
+        return read_finished(scale, run, directory) if is_there else None
 
     return read
+
+
+def read_finished(scale: str, run: Run, directory: Path = results.DIRECTORY) -> Measured:
+    """The results of a run below `directory`; raises UserError as `results.read_run`."""
+    csv, rebuild = results.run_csv(scale, run.name, directory), results.pipeline_command(run.name, scale)
+    records, details = results.read_run(csv, run, rebuild)
+    states = partial(results.read_states, csv, rebuild) if "states_sha256" in details else None
+    return Measured(run, records, details, rebuild, _sources(run, details), states)
 
 
 def published_reader(directory: Path = published.HERE) -> Callable[[Run], Measured | None]:
@@ -113,10 +121,10 @@ def published_reader(directory: Path = published.HERE) -> Callable[[Run], Measur
             return None
         records, details = results.beginning(run, published.read_records(run.name, directory), details)
         results.require_complete(published.stored(f"{run.name}.csv", directory), records, run, "make reference")
-        sources = "published" if results.same(run, details) else "other"
+        origin = "published" if results.same(run, details) else "other"
         states = f"{run.name}.states.csv" if "states_sha256" in details else None
         read_states = (lambda: pd.read_csv(io.BytesIO(published.read(states, directory)))) if states else None
-        return Measured(run, records, details, "make reference", sources, read_states)
+        return Measured(run, records, details, "make reference", origin, read_states)
 
     return read_run
 

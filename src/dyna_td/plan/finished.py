@@ -22,7 +22,7 @@ def read(plan: Plan, run: Run, directory: Path = results.DIRECTORY) -> tuple[pd.
         choice = plan.published_choice(run) or read_sweep(plan, run, directory)
         rates = details["settings"]["learning_rate"], choice["learning_rate"]
         if rates[0] != rates[1]:
-            raise _other(csv, {"learning_rate": rates}, rebuild)
+            raise results.unplanned(csv, {"learning_rate": rates}, rebuild)
     results.require_complete(csv, records, run, rebuild)
     return records, details
 
@@ -44,11 +44,5 @@ def _read(plan: Plan, job: str, run: Run, directory: Path) -> tuple[Path, str, p
     """A CSV, the command that rebuilds it, its records and details; a UserError if it is not of `run`."""
     csv, rebuild = results.run_csv(plan.scale, job, directory), results.pipeline_command(job, plan.scale)
     records, details = results.read(csv, rebuild)
-    if differing := results.differing(run, details):
-        raise _other(csv, differing, rebuild)
+    results.require_planned(csv, details, run, rebuild)
     return csv, rebuild, records, details
-
-
-def _other(csv: Path, differing: dict, rebuild: str) -> UserError:
-    where, words = results.provenance_json(csv), results.in_words(differing)
-    return UserError(f"{where} is not as planned ({words}); rebuild it with `{rebuild}`.")

@@ -10,13 +10,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-
-import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate
+from dyna_td.evidence.scores import Measured, read_finished
 from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.publishing import extract
@@ -48,24 +48,20 @@ def require_committed() -> None:
 
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     """Writes a figure's tables and runs to `directory`; a UserError, and no file, unless all runs are as planned."""
-    made = {run: finished.read(plan, plan.all_runs[run.name], source) for run in figure.runs}
     left_out = extract.left_out(plan)
 
-    def read(run: Run) -> tuple[pd.DataFrame, dict]:
-        records, details = made[run]
-        return results.beginning(run, records[~records["metric"].isin(left_out[run.name])], details)
+    @cache
+    def read(run: Run) -> Measured:
+        finished.read(plan, plan.all_runs[run.name], source)
+        found = read_finished(plan.scale, run, source)
+        return replace(found, records=found.records[~found.records["metric"].isin(left_out[run.name])])
 
-    def read_states(run: Run) -> pd.DataFrame:
-        return results.read_states(
-            results.run_csv(plan.scale, run.name, source), f"make {figure.name} SCALE={plan.scale}"
-        )
-
-    tables = aggregate.tables(figure, read, read_states)
+    tables = aggregate.tables(figure, read)
     if states := tables.pop("states.csv", ""):
         _compress(published.states_csv(figure.name, directory), states.encode())
     for name, text in tables.items():
         write(published.curves_csv(figure.name, directory).with_name(name), text)
-    keep(plan, [plan.all_runs[run.name] for run in made], source, directory)
+    keep(plan, [plan.all_runs[run.name] for run in figure.runs], source, directory)
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:

@@ -185,6 +185,17 @@ def in_words(differing: dict[str, tuple[Any, Any]]) -> str:
     return "; ".join(f"{key}: {json.dumps(old)}, not {json.dumps(new)}" for key, (old, new) in facts.items())
 
 
+def require_planned(csv: Path, details: dict, run: Run, rebuild: str) -> None:
+    """Raises UserError unless the JSON file `details` beside `csv` is of `run`; see `differing`."""
+    if facts := differing(run, details):
+        raise unplanned(csv, facts, rebuild)
+
+
+def unplanned(csv: Path, differing: dict[str, tuple[Any, Any]], rebuild: str) -> UserError:
+    """The error that the JSON file of `csv` has `differing` facts, with the remedy."""
+    return UserError(f"{provenance_json(csv)} is not as planned ({in_words(differing)}); rebuild it with `{rebuild}`.")
+
+
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
     """The records of `run` from `csv`, complete, and its JSON file's contents; raises UserError as `read`.
 
