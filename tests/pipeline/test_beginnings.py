@@ -20,7 +20,7 @@ from dyna_td.training.checkpoint import Checkpoint
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
 RUN = QUICK.all_runs["GridWorld/dyna_td/n10-lr0.001"]
-DETAILS = {"settings": {}, "versions": {}, "cpu": "a"}
+DETAILS = {"settings": {}, "versions": {}, "cpu": "a", "source_digest": "c"}
 
 
 def test_every_quick_run_is_the_beginning_of_a_published_one():
@@ -40,7 +40,7 @@ def test_a_changed_sweep_is_trained_although_another_one_is_published():
 
 
 def test_a_cpu_counts_only_where_the_arithmetic_is_its_own():
-    older = {"cpu": "b", "vectors": "AVX2", "versions": {}}
+    older = DETAILS | {"cpu": "b", "vectors": "AVX2"}
     assert provenance.differing(DETAILS, older) == "vector instructions AVX-512 there, AVX2 here"
     assert provenance.differing(older, older) == provenance.differing(DETAILS, DETAILS) == ""
     here, elsewhere = provenance.machine(), {**provenance.machine(), "cpu": "b", "vectors": "AVX-512"}
@@ -71,11 +71,11 @@ def test_numbers_that_are_equal_repeat_the_published_ones_and_a_gap_equals_a_gap
 
 
 def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
-    details = DETAILS | {"cpu": "b", "changed_sources": ["src/dyna_td/learning/replay.py"]}
+    details = DETAILS | {"cpu": "b", "source_digest": "d"}
     here = {(0, 0): 1.0, (0, 500): 2.0, (1, 500): 2.5, (0, 1000): 3.0}
     found = repeat(here, here | {(1, 500): 2.0, (0, 1000): 3.25}, details)
     assert (found.verdict, found.equal_to, found.metric, found.largest) == ("different", 0, "return", 0.5)
-    assert str(found).endswith("(cpu a there, b here; changed sources: src/dyna_td/learning/replay.py)")
+    assert str(found).endswith("(cpu a there, b here; other sources)")
 
 
 def test_a_cause_that_all_differing_runs_share_is_said_once_also_after_reading_them_from_a_table(repeat, tmp_path):

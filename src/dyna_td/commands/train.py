@@ -153,7 +153,7 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
         require_writable(path)
     # Read before the training, because edits and commits during it did not make these numbers.
     described, machine = results.describe(run), provenance.machine()
-    details = {**described, **facts, **machine, "changed_sources": provenance.changed_sources([run])}
+    details = {**described, **facts, **machine}
     checkpoint = _checkpoint(csv, [described], machine, options)
     folder = getattr(options, "tensorboard", None)
     import_tensorflow()

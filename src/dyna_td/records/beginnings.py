@@ -1,7 +1,7 @@
 """Beginnings of published runs: the same settings, the first seeds, the first steps.
 
 Seed k's numbers are independent of its neighbours and of later steps. So a beginning repeats the published rows to the
-last digit. Where a row differs, the JSON files of both runs show why: another version, changed sources or settings; for
+last digit. Where a row differs, the JSON files of both runs show why: another version, other sources or settings; for
 an older run, also another CPU.
 """
 
@@ -98,9 +98,6 @@ def _cause(here: dict, there: dict) -> str:
     differing = [name for name in mine if name in theirs and mine[name] != theirs[name]]
     found = [f"{name} is {mine[name]}, not {theirs[name]}" for name in differing]
     found += filter(None, [provenance.differing(there, here)])
-    if changed := here.get("changed_sources"):
-        others = f" and {len(changed) - 2} more" if len(changed) > 2 else ""
-        found.append(f"changed sources: {', '.join(changed[:2])}{others}")
     return "; ".join(found) or "the JSON files show no reason"
 
 

@@ -1,19 +1,15 @@
-"""Where a result comes from: versions, machine, commit, and a digest of the code that can change its numbers."""
+"""Where a result comes from: versions, machine and commit."""
 
 import importlib.metadata
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 from dyna_td import __version__
 from dyna_td.learning import arithmetic
-from dyna_td.records import sources
 from dyna_td.records.files import IS_CHECKOUT, ROOT
-from dyna_td.runs.run import Run
 
 # The vector instructions of older published runs whose JSON file does not name them.
 PUBLISHED_VECTORS = "AVX-512"
@@ -36,10 +32,9 @@ def machine() -> dict:
 
 
 def differing(there: dict, here: dict) -> str:
-    """The differences between the arithmetic and libraries of two JSON files, in words.
+    """The differences between the arithmetic, libraries and sources of two JSON files, in words.
 
-    CPUs count where the arithmetic is theirs: first their vector instructions, then their names. `changed_sources`
-    compares the sources.
+    CPUs count where the arithmetic is theirs: first their vector instructions, then their names.
     """
     facts: dict[str, list] = {"arithmetic": [details.get("arithmetic", "the CPU's") for details in (there, here)]}
     if arithmetic.PORTABLE not in facts["arithmetic"]:
@@ -48,7 +43,10 @@ def differing(there: dict, here: dict) -> str:
         facts |= {"cpu": [there.get("cpu"), here.get("cpu")]} if same else {"vector instructions": vectors}
     libraries = {name: each for name, each in there.get("versions", {}).items() if name != "dyna_td"}
     facts |= {name: [each, here["versions"].get(name)] for name, each in libraries.items()}
-    return "; ".join(f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other)
+    words = [f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other]
+    if there.get("source_digest") != here.get("source_digest"):
+        words.append("other sources")  # without commits, which differ within a figure: one cause has one sentence
+    return "; ".join(words)
 
 
 def versions(*packages: str) -> dict[str, str | None]:
@@ -65,21 +63,6 @@ def uncommitted(*folders: str) -> list[str] | None:
     """The files in `folders` of the project that are not as committed, None outside of a git repository."""
     changes = _git("status", "--porcelain", "--", *folders)
     return None if changes is None else [line.split(maxsplit=1)[1] for line in changes.splitlines()]
-
-
-def changed_sources(runs: Iterable[Run]) -> list[str] | None:
-    """The files behind `runs` that differ from those of the last commit that published runs; None without git."""
-    changes = _changed_since_published()
-    if changes is None:
-        return None
-    behind = {path for run in runs for path in sources.files(sources.modules_of(run)).values()}
-    return [name for name in changes.splitlines() if ROOT / name in behind]
-
-
-@cache
-def _changed_since_published() -> str | None:
-    published = _git("log", "-1", "--format=%H", "--", "reference/runs")
-    return _git("diff", "--name-only", published) if published else None
 
 
 def _version(package: str) -> str | None:
