@@ -101,7 +101,7 @@ def test_the_example_agent_trains_as_it_is_written(tmp_path):
 def test_the_tables_of_played_policies_can_be_made_again():
     table = pd.read_csv(published.DIRECTORY / "walkers.csv").set_index(["environment", "curve", "seed"])
     run = FACTS.plan.figures["figure_6"].panels["a"].curves["er"]
-    policy = load_policy(published.stored(f"{run.name}.policy.npz", published.DIRECTORY))
+    policy = load_policy(published.stored(run.name, "policy.npz"))
     found = walkers.walks(policy, 0, episodes=2)
     steps = table.loc["Hopper-v4", "er", 0]["steps"]
     assert found["saturated"] == 1.0 and found["steps"] == pytest.approx(steps, abs=1)

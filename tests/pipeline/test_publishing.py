@@ -20,7 +20,7 @@ from dyna_td.evidence import aggregate
 from dyna_td.evidence.scores import read_finished
 from dyna_td.pages.facts import Facts
 from dyna_td.plan import plans
-from dyna_td.publishing import store, summary
+from dyna_td.publishing import extract, store, summary
 from dyna_td.records import provenance, published, results, sources
 from dyna_td.records.files import ROOT
 from dyna_td.records.policy import Policy, load_policy, path_beside
@@ -99,11 +99,26 @@ def test_all_finished_figures_are_published_and_the_others_named(finished_figure
     assert published.require_published() == ["figure_7", "figure_8", "figure_9"]  # 7 and 8 need no run
 
 
-def test_a_figure_with_a_damaged_run_is_not_published(finished_figure_9, publish, tmp_path):
-    edit(results.run_csv("paper", FIGURE.runs[0].name), "\n", "")
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda csv: edit(csv, "\n", ""), "is truncated or was changed"),
+        (lambda csv: path_beside(csv).write_text("another's"), "is not the policy of this run"),
+    ],
+)
+def test_a_figure_with_a_damaged_run_is_not_published_and_says_why(finished_figure_9, publish, tmp_path, damage, words):
+    damage(results.run_csv("paper", FIGURE.runs[0].name))
     status, said = publish("figure_9")
-    assert (status, said.count("\n")) == (2, 1) and re.match("error: .*is truncated or was changed", said), said
+    assert (status, said.count("\n")) == (2, 1) and re.match(f"error: .*{words}", said), said
     assert not (tmp_path / "reference").exists()
+    kept, (sentence,) = store.keep(PLAN, FIGURE.runs, finished_figure_9, tmp_path / "reference")
+    assert len(kept) == len(FIGURE.runs) - 1 and words in sentence
+
+
+def test_a_published_sweep_keeps_which_seeds_diverged():
+    rows = [f"0.1,1000,0,{metric},1\n".encode() for metric in ("diverged", "episode_length", "return")]
+    header = b"learning_rate,seed,step,metric,value\n"
+    assert extract.sweep(header + b"".join(rows), "return") == header + rows[0] + rows[2]
 
 
 @pytest.mark.parametrize("figure", tiers(plans.FIGURES_OF_THE_PAPER, quick=("figure_3", "figure_5", "figure_13")))
@@ -170,7 +185,8 @@ def stored(tmp_path, finish):
     path_beside(csv).write_bytes(policy)
     details = json.loads(results.provenance_json(csv).read_text()) | {"policy_sha256": results.checksum(policy)}
     results.provenance_json(csv).write_text(results.sealed(details, json.dumps))
-    assert set(store.keep(PLAN, PLAN.all_runs.values(), source, directory)) == set(RUNS)
+    kept, refused = store.keep(PLAN, PLAN.all_runs.values(), source, directory)
+    assert set(kept) == set(RUNS) and not refused
     return source, directory
 
 

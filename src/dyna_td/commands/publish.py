@@ -38,7 +38,9 @@ def _reference(options: argparse.Namespace) -> None:
         store.publish(plan, figure, results.DIRECTORY, published.HERE)
         print(store.draw(figure.name, published.HERE, published.HERE).parent)
     if not options.figures:
-        kept = store.keep(plan, plan.all_runs.values(), results.DIRECTORY, published.HERE)
+        kept, refused = store.keep(plan, plan.all_runs.values(), results.DIRECTORY, published.HERE)
+        for sentence in refused:
+            print(f"left out: {sentence}")
         print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
 
 

@@ -120,11 +120,14 @@ def published_reader(directory: Path = published.HERE) -> Callable[[Run], Measur
         if details is None:
             return None
         records, details = results.beginning(run, published.read_records(run.name, directory), details)
-        results.require_complete(published.stored(f"{run.name}.csv", directory), records, run, "make reference")
+        results.require_complete(published.stored(run.name, "csv", directory), records, run, "make reference")
         origin = "published" if results.same(run, details) else "other"
-        states = f"{run.name}.states.csv" if "states_sha256" in details else None
-        read_states = (lambda: pd.read_csv(io.BytesIO(published.read(states, directory)))) if states else None
-        return Measured(run, records, details, "make reference", origin, read_states)
+
+        def read_states() -> pd.DataFrame:
+            return pd.read_csv(io.BytesIO(published.read(run.name, "states.csv", directory)))
+
+        states = read_states if "states_sha256" in details else None
+        return Measured(run, records, details, "make reference", origin, states)
 
     return read_run
 

@@ -134,7 +134,7 @@ class Facts:
 
     def cost(self, job: str) -> costs.Cost | None:
         """The published cost of a job, or None."""
-        return costs.read(published.stored(f"{job}.json", published.DIRECTORY))
+        return costs.read(published.stored(job, "json"))
 
     def read(self, run: Run) -> Measured:
         """The published results of a run; a UserError if there are none."""

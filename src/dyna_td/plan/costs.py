@@ -79,10 +79,10 @@ def _stacks(seeds: int) -> int:
 UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # a job without a similar one: about the largest cost
 
 
-def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: bool(run.sweep)) -> list[str]:
+def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: True) -> list[str]:
     """The names of the jobs that train for `figures`, a shared one once: `<run>`, and `<run>.selection` for a sweep."""
     runs = dict.fromkeys(run for figure in figures for run in figure.runs)
-    return [job for run in runs for job in ([run.name + results.SWEEP] if is_swept(run) else []) + [run.name]]
+    return [job for run in runs for job in results.jobs_of(run, is_swept(run))]
 
 
 def measured(plan: Plan, job: str) -> Cost | None:
@@ -134,8 +134,8 @@ def priority(plan: Plan, job: str) -> int:
 
 def minutes(plan: Plan, figures: list[Figure], cores: int, cost: Callable[[Plan, str], Cost] = expected) -> float:
     """The minutes that figures take on idle cores, by the `cost` of each job; shared jobs count once."""
-    jobs = {job: cost(plan, job) for job in jobs_of(figures, plan.is_swept)}
-    return max(sum(cost.core_seconds for cost in jobs.values()) / cores, _longest(jobs)) / 60
+    costs = {job: cost(plan, job) for job in jobs_of(figures, plan.is_swept)}
+    return max(sum(each.core_seconds for each in costs.values()) / cores, _longest(costs)) / 60
 
 
 def as_text(plan: Plan, figures: list[Figure], cores: int) -> str:
@@ -147,11 +147,11 @@ def as_text(plan: Plan, figures: list[Figure], cores: int) -> str:
     ]
     for name, shown in rows:
         jobs = {job: expected(plan, job) for job in jobs_of(shown, plan.is_swept)}
-        estimated = sum(measured(plan, job) is None for job in jobs)
+        unmeasured = sum(measured(plan, job) is None for job in jobs)
         seconds = sum(cost.core_seconds for cost in jobs.values())
         memory = max((cost.memory_mib for cost in jobs.values()), default=0.0)
         numbers = f"{seconds / 60:14,.0f}{minutes(plan, shown, cores):21,.0f}{memory / 1024:11.1f}"
-        lines.append(f"{name:14}{len(jobs):6}{numbers}  {estimated or ''}".rstrip())
+        lines.append(f"{name:14}{len(jobs):6}{numbers}  {unmeasured or ''}".rstrip())
     return "\n".join(lines)
 
 

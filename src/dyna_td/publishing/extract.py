@@ -43,8 +43,8 @@ def records(csv: bytes, without: set[str]) -> bytes:
 
 
 def sweep(csv: bytes, metric: str) -> bytes:
-    """A sweep's CSV with only the metric that chooses the rate."""
-    return _rows(csv, lambda fields: fields[_METRIC + 1] == metric.encode())
+    """A sweep's CSV with only what chooses the rate: a metric, and which seeds diverged."""
+    return _rows(csv, lambda fields: fields[_METRIC + 1] in (metric.encode(), b"diverged"))
 
 
 def states(csv: bytes, plan: Plan, run: str) -> bytes:

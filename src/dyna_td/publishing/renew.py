@@ -47,12 +47,12 @@ def train_again(plan: Plan, run: Run, count: int) -> None:
     trained = replace(fixed, seeds=run.seeds[:count])  # another name, if the rate was swept
     train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
     _, details = results.read(csv, "the same command")
-    contents = {f"{run.name}.csv": extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
+    contents = {(run.name, "csv"): extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
     if run.name in plan.sampled_runs:
         content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
-        contents[f"{run.name}.states.csv"] = content
+        contents[run.name, "states.csv"] = content
     if path_beside(csv).exists() and run.name in plan.runs:
-        contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+        contents[run.name, "policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
     _store(run, contents, details, there)
 
 
@@ -88,15 +88,15 @@ def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
         details[key] = {seed: fact for seed, fact in twin[key].items() if int(seed) in seeds}
     details |= {"run": run.name, "seeds": list(seeds), "trained_seeds": count, "copied_from": name}
     details["learning_rate_selection"] = there.get("learning_rate_selection")
-    header, *rows = published.read(f"{name}.csv").splitlines(keepends=True)
+    header, *rows = published.read(name, "csv").splitlines(keepends=True)
     csv = header + b"".join(row for row in rows if int(row.partition(b",")[0]) in seeds)
-    contents = {f"{run.name}.csv": extract.records(csv, extract.left_out(plan)[run.name])}
+    contents = {(run.name, "csv"): extract.records(csv, extract.left_out(plan)[run.name])}
     if run.name in plan.runs:
-        contents[f"{run.name}.policy.npz"] = published.read(f"{_policy_of(run, twin)}.policy.npz")
+        contents[run.name, "policy.npz"] = published.read(str(_policy_of(run, twin)), "policy.npz")
     _store(run, contents, details, there)
 
 
-def _store(run: Run, contents: dict[str, bytes], details: dict, there: dict | None) -> None:
+def _store(run: Run, contents: dict[tuple[str, str], bytes], details: dict, there: dict | None) -> None:
     """Stores a run's tables, policy and `details`, with the later seeds that are published."""
     if there and len(there["seeds"]) >= len(details["seeds"]):
         # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
@@ -104,10 +104,10 @@ def _store(run: Run, contents: dict[str, bytes], details: dict, there: dict | No
     if there and len(there["seeds"]) > len(details["seeds"]):
         new = set(details["seeds"])
         details = _joined(details, there)
-        for name in (name for name in contents if name.endswith(".csv")):
-            contents[name] = _with_later_seeds(contents[name], published.read(name), new)
+        for job, kind in [key for key in contents if key[1].endswith("csv")]:
+            contents[job, kind] = _with_later_seeds(contents[job, kind], published.read(job, kind), new)
     details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
-    contents[f"{run.name}.json"] = json.dumps(details).encode()
+    contents[run.name, "json"] = json.dumps(details).encode()
     store._store(contents, published.HERE)
 
 

@@ -49,10 +49,10 @@ def require_committed() -> None:
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     """Writes a figure's tables and runs to `directory`; a UserError, and no file, unless all runs are as planned."""
     left_out = extract.left_out(plan)
+    extracts = [_extract(plan, plan.all_runs[run.name], source, left_out) for run in figure.runs]
 
     @cache
     def read(run: Run) -> Measured:
-        finished.read(plan, plan.all_runs[run.name], source)
         found = read_finished(plan.scale, run, source)
         return replace(found, records=found.records[~found.records["metric"].isin(left_out[run.name])])
 
@@ -61,50 +61,63 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
         _compress(published.states_csv(figure.name, directory), states.encode())
     for name, text in tables.items():
         write(published.curves_csv(figure.name, directory).with_name(name), text)
-    keep(plan, [plan.all_runs[run.name] for run in figure.runs], source, directory)
-
-
-def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> list[Run]:
-    """Stores an extract of each of `runs` that is finished and undamaged below `source`; returns these runs."""
-    kept, left_out = [], extract.left_out(plan)
-    for run in runs:
-        files = _files(plan, run, source)
-        csv = files[f"{run.name}.csv"]
-        try:
-            if not all(path.exists() for path in files.values()):
-                continue
-            finished.read(plan, run, source)
-            has_policy = results.require_policy(csv, "") and run.name in plan.runs
-            if run.name in plan.sampled_runs:
-                results.read_states(csv, "")
-        except UserError:
-            continue
-        kept.append(run)
-        contents = {name: path.read_bytes() for name, path in files.items()}
-        contents[f"{run.name}.csv"] = extract.records(contents[f"{run.name}.csv"], left_out[run.name])
-        if run.sweep:
-            table = f"{run.name}{results.SWEEP}.csv"
-            metric = json.loads(contents[f"{run.name}{results.SWEEP}.json"])["metric"]
-            contents[table] = extract.sweep(contents[table], metric)
-        if (states := f"{run.name}.states.csv") in contents:
-            contents[states] = extract.states(contents[states], plan, run.name)
-        if has_policy:  # only for figures: studies have several times as many
-            contents[f"{run.name}.policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+    for contents in extracts:
         _store(contents, directory)
-    return kept
 
 
-def _store(contents: dict[str, bytes], directory: Path) -> None:
-    """Writes the files of a run, by name; the JSON files get their checksums."""
-    for name, content in contents.items():
-        at = published.stored(name, directory)
-        if name.endswith(".csv"):
+def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> tuple[list[Run], list[str]]:
+    """Stores an extract of each of `runs` that is finished below `source`.
+
+    Returns:
+      The stored runs, and a sentence on each finished run that is damaged or not as planned.
+    """
+    kept, refused, left_out = [], [], extract.left_out(plan)
+    for run in runs:
+        if all(path.exists() for path in _files(plan, run, source).values()):
+            try:
+                contents = _extract(plan, run, source, left_out)
+            except UserError as error:
+                refused.append(str(error))
+                continue
+            _store(contents, directory)
+            kept.append(run)
+    return kept, refused
+
+
+_Files = dict[tuple[str, str], bytes]  # contents by job and kind, see `published.stored`
+
+
+def _extract(plan: Plan, run: Run, source: Path, left_out: dict[str, set[str]]) -> _Files:
+    """What is published of a finished run below `source`; a UserError unless it is undamaged and as planned."""
+    files, rebuild = _files(plan, run, source), results.pipeline_command(run.name, plan.scale)
+    csv = files[run.name, "csv"]
+    finished.read(plan, run, source)
+    has_policy = results.require_policy(csv, rebuild) and run.name in plan.runs
+    if run.name in plan.sampled_runs:
+        results.read_states(csv, rebuild)
+    contents = {key: path.read_bytes() for key, path in files.items()}
+    contents[run.name, "csv"] = extract.records(contents[run.name, "csv"], left_out[run.name])
+    if run.sweep:
+        sweep = run.name + results.SWEEP
+        metric = json.loads(contents[sweep, "json"])["metric"]
+        contents[sweep, "csv"] = extract.sweep(contents[sweep, "csv"], metric)
+    if (states := (run.name, "states.csv")) in contents:
+        contents[states] = extract.states(contents[states], plan, run.name)
+    if has_policy:  # only for figures: studies have several times as many
+        contents[run.name, "policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+    return contents
+
+
+def _store(contents: _Files, directory: Path) -> None:
+    """Writes the files of a run; the JSON files get their checksums."""
+    for (job, kind), content in contents.items():
+        at = published.stored(job, kind, directory)
+        if kind.endswith("csv"):
             _compress(at, content)
             continue
-        if name.endswith(".json"):
-            job = name.removesuffix(".json")
-            kinds = [kind for kind in ("csv", "states.csv", "policy.npz") if f"{job}.{kind}" in contents]
-            sums = {f"{kind.partition('.')[0]}_sha256": results.checksum(contents[f"{job}.{kind}"]) for kind in kinds}
+        if kind == "json":
+            bound = [each for each in ("csv", "states.csv", "policy.npz") if (job, each) in contents]
+            sums = {results.checksum_key(each): results.checksum(contents[job, each]) for each in bound}
             content = results.sealed(json.loads(content) | sums, _as_json).encode()
         write(at, content)
 
@@ -114,7 +127,7 @@ def restore(plan: Plan, directory: Path, target: Path) -> Restored:
     published.require_published(directory)
     back = Restored()
     for run in counted(plan.all_runs.values(), "runs read"):
-        if published.stored(f"{run.name}.json", directory).exists():
+        if published.stored(run.name, "json", directory).exists():
             _restore(plan, run, directory, target, back)
     tell_snakemake(plan.scale, back.runs, target)
     return back
@@ -122,17 +135,15 @@ def restore(plan: Plan, directory: Path, target: Path) -> Restored:
 
 def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored) -> None:
     """Restores what one run lacks, or has damaged, and notes the result in `back`; damaged files are set aside."""
-    jobs = [run.name, *([f"{run.name}{results.SWEEP}"] if run.sweep else [])]
-    broken = [job for job in jobs if not _is_intact(plan, job, target)]
+    broken = [job for job in results.jobs_of(run) if not _is_intact(plan, job, target)]
     if not broken:
         return
-    sweeps = f"{run.name}{results.SWEEP}."
-    files = {name: path for name, path in _files(plan, run, target).items() if jobs[name.startswith(sweeps)] in broken}
-    policy = f"{run.name}.policy.npz"
-    if run.name in broken and published.stored(policy, directory).exists():
-        files = {policy: path_beside(files[f"{run.name}.csv"]), **files}
+    files = {key: path for key, path in _files(plan, run, target).items() if key[0] in broken}
+    policy = run.name, "policy.npz"
+    if run.name in broken and published.stored(*policy, directory).exists():
+        files = {policy: path_beside(files[run.name, "csv"]), **files}
     try:
-        bound = {name: published.read(name, directory) for name in files if not name.endswith(".json")}
+        bound = {key: published.read(*key, directory) for key in files if key[1] != "json"}
     except UserError as error:
         back.damaged.append(str(error))
         return
@@ -140,8 +151,8 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored
     for path, other in aside.items():
         os.replace(path, other)
     try:
-        for name, path in files.items():
-            write(path, bound[name] if name in bound else published.stored(name, directory).read_bytes())
+        for key, path in files.items():
+            write(path, bound[key] if key in bound else published.stored(*key, directory).read_bytes())
         finished.read(plan, run, target)
         back.runs.append(run)
         back.aside.extend(aside.values())
@@ -165,11 +176,11 @@ def _is_intact(plan: Plan, job: str, folder: Path) -> bool:
     return True
 
 
-def _files(plan: Plan, run: Run, folder: Path) -> dict[str, Path]:
-    """The files of a run below the results' `folder`, by name; the CSV comes last, because it marks a finished run."""
-    names = [f"{run.name}.selection.json", f"{run.name}.selection.csv"] if run.sweep else []
-    names += [f"{run.name}.states.csv"] if run.name in plan.sampled_runs else []
-    return {name: Path(folder) / plan.scale / "runs" / name for name in (*names, f"{run.name}.json", f"{run.name}.csv")}
+def _files(plan: Plan, run: Run, folder: Path) -> dict[tuple[str, str], Path]:
+    """The files of a run below the results' `folder`, by job and kind; the last one, the CSV, marks a finished run."""
+    keys = [(run.name, "states.csv")] if run.name in plan.sampled_runs else []
+    keys += [(job, kind) for job in results.jobs_of(run) for kind in ("json", "csv")]
+    return {(job, kind): Path(folder) / plan.scale / "runs" / f"{job}.{kind}" for job, kind in keys}
 
 
 def _compress(path: Path, content: bytes) -> None:
@@ -190,7 +201,7 @@ def _as_json(value: object, indent: str = "") -> str:
 
 def tell_snakemake(scale: str, runs: Iterable[Run], directory: Path) -> None:
     """Makes Snakemake record that the current parameters made these runs and their sweeps."""
-    jobs = [job for run in runs for job in ([run.name + results.SWEEP] if run.sweep else []) + [run.name]]
+    jobs = [job for run in runs for job in results.jobs_of(run)]
     if not jobs:
         return
     home = os.path.dirname(os.path.abspath(directory))  # links are not followed: results/ may lead to another disk

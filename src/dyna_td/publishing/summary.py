@@ -34,12 +34,11 @@ def _row(facts: Facts, panel: Panel, run: Run) -> dict[str, object]:
     measured, metric = facts.read(run), _OF_EPISODES.get(panel.metric, panel.metric)
     scores, last = (score(measured, metric, window).dropna() for window in ("auc", "final"))
     low, high = statistics.estimate(scores.to_numpy()).interval() if len(scores) > 1 else (np.nan, np.nan)
-    jobs = [run.name + results.SWEEP] * bool(run.sweep) + [run.name]
     return {
         **{"environment": run.environment, "agent": run.agent, "run": run.name, "metric": metric},
         "updates": getattr(run.settings, "planning_updates", ""),
         **{"mean": scores.mean(), "low95": float(low), "high95": float(high)},
         "iqm": statistics.interquartile_mean(scores) if len(scores) else np.nan,
         **{"last20": last.mean(), "seeds": len(scores), "steps": run.steps},
-        "core_minutes": sum(cost.core_seconds for job in jobs if (cost := facts.cost(job))) / 60,
+        "core_minutes": sum(cost.core_seconds for job in results.jobs_of(run) if (cost := facts.cost(job))) / 60,
     }

@@ -55,7 +55,7 @@ def walkers() -> pd.DataFrame:
     rows = []
     for panel in load_plan(published.SCALE).figures["figure_6"].panels.values():
         for curve, run in panel.curves.items():
-            policy = load_policy(published.stored(f"{run.name}.policy.npz", published.DIRECTORY))
+            policy = load_policy(published.stored(run.name, "policy.npz"))
             about = {"environment": run.environment, "curve": curve, "episodes": EPISODES}
             rows += [about | {"seed": seed} | walks(policy, seed) for seed in policy.seeds]
     return pd.DataFrame(rows)

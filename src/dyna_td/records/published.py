@@ -38,9 +38,9 @@ def states_csv(figure: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / figure / "states.csv.xz"
 
 
-def stored(name: str, directory: Path = DIRECTORY) -> Path:
-    """The place of a run's file: `<run>.json`, or a table such as `<run>.csv`, which is compressed."""
-    return Path(directory) / "runs" / (f"{name}.xz" if name.endswith(".csv") else name)
+def stored(job: str, kind: str, directory: Path = DIRECTORY) -> Path:
+    """The place of a file of a run or sweep, of the kind json, policy.npz, csv or states.csv; tables are compressed."""
+    return Path(directory) / "runs" / f"{job}.{kind}{'.xz' if kind.endswith('csv') else ''}"
 
 
 def remedy(path: Path) -> str:
@@ -50,7 +50,7 @@ def remedy(path: Path) -> str:
 
 def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
     """The contents of the JSON file of a run or of a sweep, `<run>.selection`; None if it is not published."""
-    path = stored(f"{job}.json", directory)
+    path = stored(job, "json", directory)
     return _read_details(path, path.stat().st_mtime_ns) if path.exists() else None
 
 
@@ -59,11 +59,10 @@ def _read_details(path: Path, time: int) -> dict:
     return results.read_details(path, f"git checkout {path}")
 
 
-def read(name: str, directory: Path = DIRECTORY) -> bytes:
-    """A run's table or policy (see `stored`); a UserError if it is missing, damaged or does not fit its JSON file."""
-    path = stored(name, directory)
-    job, kind = re.split(r"\.(states\.csv|csv|policy\.npz)$", name)[:2]
-    expected = (read_details(job, directory) or {}).get(f"{kind.partition('.')[0]}_sha256")
+def read(job: str, kind: str, directory: Path = DIRECTORY) -> bytes:
+    """A table or policy (see `stored`); a UserError if it is missing, damaged or does not fit its JSON file."""
+    path = stored(job, kind, directory)
+    expected = (read_details(job, directory) or {}).get(results.checksum_key(kind))
     return results.read_bytes(path, expected, f"git checkout {path}")
 
 
@@ -72,6 +71,6 @@ def read_records(run: str, directory: Path = DIRECTORY, last_seed: int | None = 
 
     With `last_seed`, later seeds are left out, because some runs have a thousand.
     """
-    content = read(f"{run}.csv", directory)
+    content = read(run, "csv", directory)
     end = -1 if last_seed is None else content.find(f"\n{last_seed + 1},".encode())  # rows are sorted by seed
     return pd.read_csv(io.BytesIO(content if end < 0 else content[: end + 1]))

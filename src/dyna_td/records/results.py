@@ -38,6 +38,11 @@ def run_csv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
     return Path(directory) / scale / "runs" / f"{job}.csv"
 
 
+def jobs_of(run: Run, is_swept: bool = True) -> list[str]:
+    """The names of the jobs that train `run`: any sweep, unless its rate is chosen already, and the run."""
+    return [*([run.name + SWEEP] if run.sweep and is_swept else []), run.name]
+
+
 def states_csv(csv: Path) -> Path:
     """The sampled states of the run of `csv`."""
     return csv.with_name(f"{csv.stem}.states.csv")
@@ -124,6 +129,11 @@ def require_intact(table: Path, remedy: str) -> None:
     with naming_damage(table, remedy):
         if checksum(table.read_bytes()) != expected:
             raise UserError(f"{table} is truncated or was changed after it was written; {remedy}.")
+
+
+def checksum_key(kind: str) -> str:
+    """The JSON file's key of the checksum of a file of this kind: csv, states.csv or policy.npz."""
+    return f"{kind.partition('.')[0]}_sha256"
 
 
 def checksum(content: bytes) -> str:
