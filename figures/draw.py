@@ -1,7 +1,7 @@
 """Draws a figure: `python figures/draw.py figure_4 --curves curves.csv --scale paper --output figure_4.png`.
 
-The panels are those of the plan. A script `figures/<figure>.py`, if there is one, draws them in its own way by its
-function `drawings_of`. Nothing here trains or imports TensorFlow.
+The panels are those of the plan. A script `figures/<figure>.py` with a function `drawings_of` draws them in its own
+way. Nothing here trains or imports TensorFlow.
 """
 
 import argparse
@@ -18,24 +18,27 @@ from drawing.tables import REMEDY, Tables, curve_rows, read_tables
 
 from dyna_td.errors import exit_status
 from dyna_td.evidence.labels import name_of
-from dyna_td.plan.planned import Figure, Plan
+from dyna_td.plan.planned import Figure, Panel, Plan
 from dyna_td.plan.plans import load_plan
 from dyna_td.records import beginnings
 from dyna_td.records.results import repeats_csv
 
 
-def drawings_of(figure: Figure, tables: Tables) -> list[Drawing]:
+def all_drawings(figure: Figure, tables: Tables) -> list[Drawing]:
     """The drawings of a figure's panels in reading order.
 
     Raises:
       UserError: `tables` lack a row.
     """
     panels = {key: panel for key, panel in figure.panels.items() if panel.is_drawn}
-    if Path(__file__).with_name(f"{figure.name}.py").exists():
-        drawings = importlib.import_module(figure.name).drawings_of(panels, tables)
-    else:
-        drawings = (heatmap(panel, tables) if panel.states else lines(panel, tables) for panel in panels.values())
+    has_script = Path(__file__).with_name(f"{figure.name}.py").exists()
+    own = getattr(importlib.import_module(figure.name), "drawings_of", None) if has_script else None
+    drawings = own(panels, tables) if own else [_drawing(panel, tables) for panel in panels.values()]
     return [*([scene(figure.scene)] if figure.scene else []), *drawings]
+
+
+def _drawing(panel: Panel, tables: Tables) -> Drawing:
+    return heatmap(panel, tables) if panel.states else lines(panel, tables)
 
 
 def draw(plan: Plan, name: str, curves: Path, output: Path, remedy: str = REMEDY) -> None:
@@ -48,7 +51,7 @@ def draw(plan: Plan, name: str, curves: Path, output: Path, remedy: str = REMEDY
     """
     figure = plan.figure(name)
     tables = read_tables(figure, curves, plan.scale, remedy)
-    drawings = drawings_of(figure, tables)
+    drawings = all_drawings(figure, tables)
     repeats = beginnings.read(repeats_csv(curves))
     is_published = any(each.verdict != beginnings.NOT_PUBLISHED for each in repeats)
     repeated = beginnings.sentence(repeats).capitalize() if is_published else ""

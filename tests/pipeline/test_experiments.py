@@ -45,10 +45,13 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("      er:", "      ../../er:", ["panels.c.curves", "'../../er'", "small letters"]),
         ("      warm_up_steps: 100", "      warmup_steps: 100", ["smoke.control.settings: unknown setting"]),
         ("langevin\n      moment: late", "langevin\n      moment: early", ["panels.b: states of source"]),
+        ("occupied_cells_buffer", "cells_right_buffer", ["panels.b: metric cells_right_buffer counts sampled states"]),
+        ("    metric: test_rmse", "    drawn: false\n    metric: test_rmse", ["no panel is drawn"]),
     ],
 )
 def test_a_mistake_is_refused_with_its_place_and_remedy(experiments_copy, old, new, words):
-    file = {"      w": "scales", "langevi": "frozen"}.get(old[:7], "figure_1")
+    files = {"      w": "scales", "langevi": "frozen", "occupie": "figure_2", "    met": "figure_9"}
+    file = files.get(old[:7], "figure_1")
     edit(experiments_copy / f"{file}.yaml", old, new)
     sentence = sentence_of(load_plan, "smoke" if file == "scales" else "quick", experiments_copy)
     assert f"{file}.yaml" in sentence

@@ -94,13 +94,13 @@ def refusal(figure, folder, capsys, file="curves.csv"):
 
 
 def drawings_of(figure, tables=None):
-    return draw.drawings_of(PLAN.figure(figure), tables or tables_of(figure))
+    return draw.all_drawings(PLAN.figure(figure), tables or tables_of(figure))
 
 
 def drawn(figure, letters="", tables=None, plan=PLAN):
     """The figure's axes by letter; only those in `letters`, if given."""
     tables = tables or tables_of(figure)
-    every = draw.drawings_of(plan.figure(figure), tables)
+    every = draw.all_drawings(plan.figure(figure), tables)
     shown = [panel for panel in every if not letters or panel.letter in letters]
     picture = rendering.draw_figure(shown, "quick", plan.figure(figure).columns)
     rendering.plt.close(picture)
@@ -150,12 +150,13 @@ def test_a_damaged_table_is_refused(file, content, words, tmp_path, capsys):
     assert words in refusal("figure_5", tmp_path, capsys, f"{file}.csv")
 
 
-def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label(experiments_copy, monkeypatch):
+@pytest.mark.parametrize("name", ["mine", "runs", "draw"])  # figures/ has scripts of the latter names
+def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label(experiments_copy, monkeypatch, name):
     text = (experiments_copy / "figure_9.yaml").read_text()
-    (experiments_copy / "mine.yaml").write_text(text.replace("power4:", "my_own:\n        agent: power4"))
-    monkeypatch.setattr(plans, "STUDIES", (*plans.STUDIES, "mine"))
+    (experiments_copy / f"{name}.yaml").write_text(text.replace("power4:", "my_own:\n        agent: power4"))
+    monkeypatch.setattr(plans, "STUDIES", (*plans.STUDIES, name))
     curves = made_up_curves("figure_9").replace({"curve": {"power4": "my_own"}})
-    lines = drawn("mine", tables=Tables(curves), plan=plans.load_plan("paper", experiments_copy))["a"].lines
+    lines = drawn(name, tables=Tables(curves), plan=plans.load_plan("paper", experiments_copy))["a"].lines
     assert [line.get_label() for line in lines] == ["my_own", "L2", "Cubic"]
     assert lines[0].get_color() not in {colour for colour, _ in style.LOOKS.values()}
 

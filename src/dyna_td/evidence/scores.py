@@ -81,8 +81,9 @@ class Measured:
 
     def _table(self, metric: str) -> pd.DataFrame:
         if metric in STATES_METRICS and self.read_states:
-            return reached_cells(self.read_states(), metric)
-        table = self.records[self.records["metric"] == metric].pivot(index="seed", columns="step", values="value")
+            table = reached_cells(self.read_states(), metric)
+        else:
+            table = self.records[self.records["metric"] == metric].pivot(index="seed", columns="step", values="value")
         if table.empty:
             raise UserError(f"{self.run.name} was trained without {metric}; rebuild it with `{self.rebuild}`.")
         return table
@@ -143,10 +144,14 @@ def _sources(run: Run, details: dict) -> str:
 
 
 def reached_cells(states: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """How many of 50x50 cells hold a state in the part of the square that `metric` names: by seed and step."""
-    source = "buffer" if metric.endswith("_buffer") else "own"
-    inside = (states["x"] < 0.5) & (states["y"] > 0.5) if "top_left" in metric else states["x"] > 0.6
-    shown = states[inside & (states["source"] == source)]
+    """How many of 50x50 cells hold a state in the part of the square that `metric` names: by seed and step.
+
+    Empty if no state is of the metric's source.
+    """
+    own = states[states["source"] == ("buffer" if metric.endswith("_buffer") else "own")]
+    if own.empty:
+        return pd.DataFrame()
+    shown = own[(own["x"] < 0.5) & (own["y"] > 0.5) if "top_left" in metric else own["x"] > 0.6]
     cells = (50 * shown[["x", "y"]]).clip(upper=49).astype(int).assign(seed=shown["seed"], step=shown["step"])
     counts = cells.drop_duplicates().groupby(["seed", "step"]).size().unstack()
     return counts.reindex(index=states["seed"].unique(), columns=states["step"].unique(), fill_value=0).fillna(0.0)

@@ -16,7 +16,7 @@ from dyna_td.plan.planned import Figure, Panel, Plan, Scale, kind_of
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
-from dyna_td.records.metrics import require_metric
+from dyna_td.records.metrics import STATES_METRICS, require_metric
 from dyna_td.runs.registry import FROZEN_AGENTS, SAMPLED_ENVIRONMENT, all_settings, has_twin, settings_type
 from dyna_td.runs.run import Run
 from dyna_td.settings import FROZEN_SOURCES, MAX_INT, ControlSettings, Settings, checked, is_whole
@@ -87,6 +87,8 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
             axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
             panels[key] = replace(read, key=key, title=title, axes=axes, table=panel.get("table", ""), **shown)
+    if not any(panel.is_drawn for panel in panels.values()):
+        raise UserError(f"{path}: no panel is drawn: leave out the `drawn` or `table` of one of them.")
     words = {key: content[key] for key in ("shows", "columns", "scene", "paper") if key in content}
     if "scene" in content and "a" in panels:
         raise UserError(f"{path}: panels.a is the scene's place: name the panels b, c, ..., or leave `scene` out.")
@@ -123,6 +125,8 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
             steps = min(max_steps, *fewer, run.steps)
             curves[key] = replace(run.beginning(steps), seeds=seeds)
     metric = require_metric(panel["metric"], environment, dict.fromkeys(run.agent for run in curves.values()))
+    if metric in STATES_METRICS:
+        raise UserError(f"metric {metric} counts sampled states, which claims alone do: name another metric.")
     against = panel.get("against", "step")
     if (against == "driving_steps") != (metric == "crashes"):
         raise UserError(f"metric {metric} is not drawn against {against}: crashes take driving_steps, others do not.")
