@@ -3,6 +3,7 @@
 import argparse
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +49,8 @@ def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, tit
         runs[run.agent if run.agent not in runs else f"{run.agent} {len(runs)}"] = run  # has the next free colour
     window = min(window, max(run.records["step"].nunique() for run in runs.values()))
     rows = {key: summarise(smoothed(run.records, window)) for key, run in runs.items()}
-    styles = {key: replace(style, label=runs[key].label) for key, style in styles_of(list(runs)).items()}
+    labels = labels_of(runs)
+    styles = {key: replace(style, label=labels[key]) for key, style in styles_of(list(runs)).items()}
     figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
     Lines("", "", rows, styles, {"xlabel": "steps", "ylabel": metric_label(run.metric)}).draw(axes)
     axes.legend()
@@ -63,12 +65,25 @@ def plain(text: str) -> str:
 
 
 class OwnRun(NamedTuple):
-    """A run as the picture shows it: its agent, the drawn metric and its records, the label."""
+    """A run as the picture shows it: its agent, the drawn metric, its records, label, settings in words, and file."""
 
     agent: str
     metric: str
     records: pd.DataFrame
     label: str
+    settings: str
+    file: str
+
+
+def labels_of(runs: dict[str, OwnRun]) -> dict[str, str]:
+    """The label of each run; where several have the same, with their settings, and then with their files."""
+    labels = {key: run.label for key, run in runs.items()}
+    for addition in ("settings", "file"):
+        count = Counter(labels.values())
+        labels |= {
+            key: f"{label}, {plain(getattr(runs[key], addition))}" for key, label in labels.items() if count[label] > 1
+        }
+    return labels
 
 
 def read(csv: Path, metric: str | None) -> OwnRun:
@@ -84,7 +99,8 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     seeds = records["seed"].nunique()
     label = f"{plain(name_of(agent))}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
     label += " (under way)" if under_way else ""
-    return OwnRun(agent, metric, records[records["metric"] == metric], label)
+    settings = details["run"].rpartition("/")[2]
+    return OwnRun(agent, metric, records[records["metric"] == metric], label, settings, str(csv))
 
 
 if __name__ == "__main__":

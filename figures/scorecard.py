@@ -1,5 +1,6 @@
 """Draws the verdicts on the claims as tiles: `python figures/scorecard.py`."""
 
+import sys
 from pathlib import Path
 
 from drawing import style  # sets up matplotlib
@@ -9,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
+from dyna_td.errors import exit_status
 from dyna_td.evidence.labels import LETTERS
 from dyna_td.pages.claims_page import shown_in, themes
 from dyna_td.pages.facts import Facts
@@ -60,4 +62,4 @@ def _draw_tile(
 
 
 if __name__ == "__main__":
-    draw(Facts(), published.HERE / "scorecard.png")
+    sys.exit(exit_status(lambda: draw(Facts(), published.HERE / "scorecard.png")))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from files import edit, python
+from files import edit, python, sentence_of
 
 from dyna_td import cli
 from dyna_td.pages import agents, facts, markdown, marked_text
@@ -108,6 +108,12 @@ def test_the_tables_of_played_policies_can_be_made_again():
     slow = pd.read_csv(published.DIRECTORY / "always_slower.csv").set_index("exploration").loc[0.0]
     again, names = always_slower.always_slower(0.0, episodes=3), ["return", "crashed", "speed"]
     assert [again[name] for name in names] == pytest.approx(list(slow[names]), rel=1e-4)
+
+
+def test_damaged_published_verdicts_come_back_by_a_command_that_exists(tmp_path, monkeypatch):
+    monkeypatch.setattr(published, "DIRECTORY", tmp_path)
+    (tmp_path / "claims.csv").write_text("claim\n")
+    assert sentence_of(lambda: Facts(tmp_path).judged).endswith("as they are now: call `make readme`.")
 
 
 def test_the_page_on_bytes_counts_the_portable_runs():

@@ -225,9 +225,22 @@ def test_a_world_is_drawn_with_the_environments_own_geometry(figure, walls):
 def csv(tmp_path):
     """A run that was trained by hand."""
     path, keys = tmp_path / "lander.csv", {"seed": (0, 1), "step": (0, 500), "metric": ("return", "speed")}
-    details = {"agent": "dyna_td", "environment": "LunarLander-v3", "run": "x", "settings": {}, "seeds": [0, 1]}
-    results.write(path, rows_of(lambda seed, step, _: seed - step, **keys), details)
+    results.write(path, rows_of(lambda seed, step, _: seed - step, **keys), LANDER)
     return path
+
+
+LANDER = {"agent": "dyna_td", "environment": "LunarLander-v3", "run": "l/dyna_td/n10", "settings": {}, "seeds": [0, 1]}
+
+
+def test_runs_of_one_agent_have_labels_with_their_settings_and_then_with_their_files(csv, tmp_path):
+    records, _ = results.read(csv, "")
+    other, again = tmp_path / "other.csv", tmp_path / "again.csv"
+    results.write(other, records, LANDER | {"run": "l/dyna_td/n30"})
+    results.write(again, records, LANDER)
+    found = runs.labels_of({path.stem: runs.read(path, None) for path in (csv, other, again)})
+    start = "Dyna-TD, LunarLander-v3, 2 seeds"
+    assert list(found.values()) == [f"{start}, n10, {csv}", f"{start}, n30", f"{start}, n10, {again}"]
+    assert runs.labels_of({"x": runs.read(csv, None)}) == {"x": start}
 
 
 def test_the_first_run_of_an_agent_has_its_look_and_the_window_is_no_longer_than_the_runs(csv, tmp_path, monkeypatch):

@@ -80,6 +80,8 @@ def test_published_returns_are_arrays_of_seeds_steps_and_panels():
     rows = rows[(rows["metric"] == "return") & (rows["step"] == 20_000)].set_index("seed")["value"]
     assert list(found.curves["dyna_td"][:, step, panel]) == list(rows[:3])
     assert "no curve of returns" in sentence_of(dyna_td.load_returns, "figure_9")
+    for seeds in (0, -1, 1_000, 2.5):
+        assert f"seeds is {seeds}, expected 1 to " in sentence_of(dyna_td.load_returns, "figure_12", seeds)
 
 
 def test_a_forked_process_refuses_to_train_after_its_parent(monkeypatch):

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from helpers import run_of
 from PIL import Image
 
 from dyna_td import cli
-from dyna_td.playing import pictures, video
+from dyna_td.playing import explain, pictures, video
 from dyna_td.programs.program import make_program
 from dyna_td.records import results
 from dyna_td.records.files import ROOT
@@ -90,6 +91,12 @@ def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(monkeypat
     monkeypatch.setattr(AcrobotEnv, "reset", lambda self, *, seed=None, options=None: reset(self, seed=next(chance)))
     assert cli.main(words) == 0
     assert "Acrobot-v1: the first episode, repeated, gave other numbers" in capsys.readouterr().err
+
+
+def test_explain_trains_the_beginning_of_a_longer_run_as_a_beginning():
+    begun = run_of("GridWorld", "dyna_td").beginning(500)
+    policy = Policy(json.loads(json.dumps(results.describe(begun))), {})
+    assert explain.run_of(policy, 1) == replace(begun, seeds=(1,))
 
 
 @pytest.mark.thorough

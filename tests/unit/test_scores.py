@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from files import rows_of, sentence_of
 
+from dyna_td.commands.train import choice_in_words
 from dyna_td.errors import UserError
 from dyna_td.evidence.scores import Measured, common_seconds, score, steps_in
-from dyna_td.plan.selection import in_words, select_learning_rate
+from dyna_td.plan.selection import select_learning_rate
 from dyna_td.runs.run import Run
 from dyna_td.settings import ControlSettings, DQNSettings, RegressionSettings
 
@@ -126,7 +127,7 @@ def test_a_rate_that_diverged_once_comes_last_and_is_named(run, metric):
         assert choice["learning_rate"] == 0.01 and choice["scores"]["0.1"] is None
     flagged = pd.concat([sweep(metric, {0.1: 2, 0.01: 2}), sweep("diverged", {0.1: 1})])
     choice = select_learning_rate(run, flagged)
-    assert choice["learning_rate"] == 0.01 and "2 seeds diverged" in in_words(choice, flagged)[1]
+    assert choice["learning_rate"] == 0.01 and "2 seeds diverged" in choice_in_words(choice, flagged)[1]
 
 
 def test_a_sweep_in_which_every_rate_diverged_is_refused():

@@ -14,6 +14,7 @@ from dyna_td.evidence.statistics import (
     estimate_middle_half,
     estimate_ratio,
     fisher_exact,
+    half_width,
     holm,
     interquartile_mean,
     p_inside,
@@ -116,6 +117,7 @@ def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin()
         # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last is raised to the one before.
         (holm, [[0.01, 0.04, 0.03, 0.005]], [0.03, 0.06, 0.06, 0.02]),
         (holm, [[]], []),
+        (half_width, [pd.Series([1.0, 2.0, np.nan, 3.0])], 4.302652730 / 3**0.5),  # Student's t, two degrees of freedom
     ],
 )
 def test_by_hand(function, arguments, expected):

@@ -18,9 +18,10 @@ from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Plan, selection_runs
-from dyna_td.plan.selection import in_words, select_learning_rate
+from dyna_td.plan.selection import select_learning_rate
 from dyna_td.records import beginnings, outputs, provenance, published, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
+from dyna_td.records.metrics import diverged_seeds
 from dyna_td.records.policy import Policy
 from dyna_td.runs import registry
 from dyna_td.runs.run import Run
@@ -194,9 +195,25 @@ def _select(options: argparse.Namespace) -> None:
 def _print_choice(csv: Path) -> dict:
     """Prints a sweep's choice, with the score of each rate; returns the JSON file's contents."""
     sweep, details = results.read(csv, "the same command, once it is deleted")
-    for line in in_words(details, sweep):
+    for line in choice_in_words(details, sweep):
         print(f"  {line}")
     return details
+
+
+def choice_in_words(details: dict, sweep: pd.DataFrame) -> list[str]:
+    """A line for each rate of a sweep with `details`: its score, its diverged seeds, and whether it is chosen."""
+    scores = {float(rate): score for rate, score in details["scores"].items()}
+    diverged = {rate: len(diverged_seeds(rows)) for rate, rows in sweep.groupby("learning_rate")}
+    lines = []
+    for name, (rate, score) in zip(details["scores"], scores.items(), strict=True):
+        words = "not finite" if score is None else f"{score:.4g}"
+        if count := diverged[rate]:
+            words += f", {count} seed{'s' if count > 1 else ''} diverged"
+        if rate == details["learning_rate"]:
+            equals = [other for other in scores if scores[other] == score and bool(diverged[other]) == bool(count)]
+            words += " (chosen, the largest of equals)" if len(equals) > 1 else " (chosen)"
+        lines.append(f"learning rate {name}: mean {details['metric']} {words}")
+    return lines
 
 
 def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from dyna_td.evidence import labels
 from dyna_td.plan import plans
 from dyna_td.records import published
 from dyna_td.runs.run import Run
+from dyna_td.settings import is_whole
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def load_returns(figure: str = "figure_4", seeds: int | None = None) -> Returns:
       seeds: how many of the first seeds; by default those that the figure shows.
 
     Raises:
-      UserError: for an unknown figure, one without returns, or a missing or damaged file.
+      UserError: for an unknown figure, one without returns, more seeds than a run has, or a missing or damaged file.
     """
     drawn = plans.load_plan(published.SCALE).figure(figure)
     panels = [panel for panel in drawn.panels.values() if panel.metric == "return" and panel.against == "step"]
@@ -43,14 +44,25 @@ def load_returns(figure: str = "figure_4", seeds: int | None = None) -> Returns:
     if not curves:
         raise UserError(f"the panels of {figure} have no curve of returns in common: name another figure.")
     runs = {curve: [panel.curves[curve] for panel in panels] for curve in curves}
-    shown = seeds or min(panel.seeds or len(run.seeds) for panel in panels for run in panel.curves.values())
-    tables = {curve: [_returns(run, shown) for run in runs[curve]] for curve in curves}
+    fewest = min(_published_seeds(run) for found in runs.values() for run in found)
+    if seeds is None:
+        seeds = min(fewest, *(panel.seeds or fewest for panel in panels))
+    if not (is_whole(seeds) and 1 <= seeds <= fewest):
+        raise UserError(f"seeds is {seeds}, expected 1 to {fewest}, as many as each curve of {figure} has.")
+    tables = {curve: [_returns(run, seeds) for run in runs[curve]] for curve in curves}
     steps = set.intersection(*(set(table.columns) for found in tables.values() for table in found))
     return Returns(
         {curve: np.stack([table[sorted(steps)].to_numpy() for table in found], -1) for curve, found in tables.items()},
         np.array(sorted(steps)),
         [f"{labels.task(run.environment)}, n = {run.settings.planning_updates}" for run in runs[curves[0]]],
     )
+
+
+def _published_seeds(run: Run) -> int:
+    details = published.read_details(run.name)
+    if details is None:
+        raise UserError(f"{run.name} is not published: name another figure.")
+    return len(details["seeds"])
 
 
 def _returns(run: Run, seeds: int) -> pd.DataFrame:

@@ -254,8 +254,8 @@ def student(standard_error: ArrayLike, freedom: ArrayLike, level: float = LEVEL)
 
 
 def half_width(values: pd.Series, level: float = LEVEL) -> float:
-    """Half of Student's interval for the mean of `values`, one for each seed."""
-    return student(values.sem(), len(values) - 1, level)
+    """Half of Student's interval for the mean of `values`, one for each seed; NaNs are left out."""
+    return student(values.sem(), values.count() - 1, level)
 
 
 def seeds_to_decide(distance: float, spread: float, level: float) -> float:

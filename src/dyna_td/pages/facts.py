@@ -51,7 +51,8 @@ class Facts:
     @cached_property
     def judged(self) -> dict[int, Judged]:
         """The verdicts of claims.csv by claim; a UserError if they are not of the current claims."""
-        csv, remedy = self.folder / "claims.csv", f"call `make claims SCALE={self.folder.name}`"
+        target = "readme" if self.folder == published.DIRECTORY else f"claims SCALE={self.folder.name}"
+        csv, remedy = self.folder / "claims.csv", f"call `make {target}`"
         require_intact(csv, remedy)
         require_intact(csv.with_name("readings.csv"), remedy)
         with naming_damage(csv, remedy):

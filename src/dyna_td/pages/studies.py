@@ -141,8 +141,8 @@ def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
 def _lead_and_gap(facts: Facts, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
     """PrioritizedER's lead over ER, and the best return minus ER's, for each seed that the panel shows."""
     best = max(score(facts.read(run), "return", "final")[: panel.seeds].max() for run in panel.curves.values())
-    own = mean_returns(facts, panel.curves["er"])[: panel.seeds]
-    return lead(facts, panel, "prioritized_er", "er").to_numpy(), (best - own).to_numpy()
+    ahead = lead(facts, panel, "prioritized_er", "er")
+    return ahead.to_numpy(), (best - mean_returns(facts, panel.curves["er"])[ahead.index]).to_numpy()
 
 
 def _share(change: tuple[float, float, float]) -> str:

@@ -42,19 +42,3 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
         "metric": metric,
         "rule": SELECTION_RULE.format(metric=metric, best="highest" if higher else "lowest"),
     }
-
-
-def in_words(details: dict, sweep: pd.DataFrame) -> list[str]:
-    """A line for each rate of a sweep with `details`: its score, its diverged seeds, and whether it is chosen."""
-    scores = {float(rate): score for rate, score in details["scores"].items()}
-    diverged = {rate: len(diverged_seeds(rows)) for rate, rows in sweep.groupby("learning_rate")}
-    lines = []
-    for name, (rate, score) in zip(details["scores"], scores.items(), strict=True):
-        words = "not finite" if score is None else f"{score:.4g}"
-        if count := diverged[rate]:
-            words += f", {count} seed{'s' if count > 1 else ''} diverged"
-        if rate == details["learning_rate"]:
-            equals = [other for other in scores if scores[other] == score and bool(diverged[other]) == bool(count)]
-            words += " (chosen, the largest of equals)" if len(equals) > 1 else " (chosen)"
-        lines.append(f"learning rate {name}: mean {details['metric']} {words}")
-    return lines

@@ -64,7 +64,8 @@ def run_of(policy: Policy, seed: int) -> Run:
     known = {setting.name for setting in fields(registry.settings_type(environment, agent))}
     numbers = {name: value for name, value in about["settings"].items() if name in known}
     settings = make_settings(environment, agent, numbers)
-    return Run(environment, agent, settings, (seed,), about["steps"], about["evaluate_every"])
+    steps = {name: about.get(name, 0) for name in ("steps", "evaluate_every", "of_steps")}
+    return Run(environment, agent, settings, (seed,), **steps)
 
 
 def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple[Look, bool]]:
