@@ -4,7 +4,6 @@ Scores are those of scores.csv, a mean return over learning for each seed, as sh
 Resamples draw seeds with replacement within each panel (Agarwal et al., 2021), from a fixed seed of their own.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 from dyna_td.envs import KNOWN
 from dyna_td.evidence.statistics import LEVEL
 from dyna_td.plan.planned import Plan
-from dyna_td.records import published, results
+from dyna_td.records import published
 from dyna_td.records.results import naming_damage
 
 FIGURES = ("figure_4", "figure_12")
@@ -29,16 +28,15 @@ class Interval(NamedTuple):
     high: np.ndarray
 
 
-def scores(plan: Plan, directory: Path = published.DIRECTORY) -> dict[str, np.ndarray]:
-    """The scores of each curve that all panels have, from 0, the lowest return, to 1, the highest: [panels, seeds].
+def scores(plan: Plan) -> dict[str, np.ndarray]:
+    """The published scores of each curve that all panels have: [panels, seeds], from 0, the lowest return, to 1.
 
     Raises:
       UserError: a table is missing or damaged.
     """
     panels: list[pd.DataFrame] = []
     for name in FIGURES:
-        path = published.curves_csv(name, directory).with_name("scores.csv")
-        results.require_intact(path, published.remedy(path))
+        path = published.curves_csv(name).with_name("scores.csv")
         with naming_damage(path, published.remedy(path)):
             table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")
         for key, panel in plan.figure(name).panels.items():

@@ -46,9 +46,9 @@ class Report(NamedTuple):
     missing: list[tuple[str, str]]
 
 
-def report(plan: Plan, directory: Path = results.DIRECTORY) -> Report:
-    """The report of `plan` with the results below `directory`; equal results give equal bytes."""
-    folder = directory / plan.scale
+def report(plan: Plan) -> Report:
+    """The report of `plan` with its finished results; equal results give equal bytes."""
+    folder = results.DIRECTORY / plan.scale
     facts = Facts(folder) if (folder / "claims.csv").exists() else None
     there = {name: _picture(folder, name).exists() for name in (*FIGURES_OF_THE_PAPER, *plan.studies)}
     shown = [name for name, is_there in there.items() if is_there or name in plan.figures]
@@ -61,20 +61,23 @@ def report(plan: Plan, directory: Path = results.DIRECTORY) -> Report:
     parts += [f"Figures and studies: {links}"]
     if missing:
         parts += ["## Missing", "\n".join(f"- {what}: `{command}`" for what, command in missing)]
+    small: dict[str, None] = {}  # the names of the pictures beside claims, each once
     for theme, (numbers, figures) in claims_page.themes(facts.stated if facts else ()).items():
         names = [each if isinstance(each, str) else f"figure_{each}" for each in figures]
         parts += [f"## {theme}", *_figures([name for name in names if name in shown], plan, facts, folder)]
         if facts:
-            parts += [line for number in numbers for line in _claim(facts, number, folder)]
+            beside = {number: _pictures_of(facts, number, folder) for number in numbers}
+            parts += [line for number in numbers for line in _claim(facts, number, beside[number], folder)]
+            small |= dict.fromkeys(itertools.chain(*beside.values()))
         shown = [name for name in shown if name not in names]
     parts += ["## Beyond the paper", *_figures(shown, plan, facts, folder)] if shown else []
     if facts:
         parts += ["## What changed since the first edition", claims_page.history(facts)]
-    measured = partial(measured_jobs, measured=lambda job: costs.read(_json(plan, directory, job).absolute()))
+    measured = partial(measured_jobs, measured=partial(costs.finished, plan.scale))
     parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, measured))]
-    parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan, directory))]
+    parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan))]
     parts += ["## Deviations", markdown.deviations()]
-    return Report(_page("\n\n".join(parts), folder), missing)
+    return Report(_page("\n\n".join(parts), small, folder), missing)
 
 
 def _advice(facts: Facts, folder: Path) -> list[str]:
@@ -161,14 +164,19 @@ def _shown(name: str, title: str, folder: Path) -> str:
     return f'<figure id="large-{name}"><a href="#large-{name}" title="enlarge">{image}</a>{close}</figure>'
 
 
-def _claim(facts: Facts, number: int, folder: Path) -> list[str]:
-    """A claim's section, with small pictures of the figures that it is about."""
-    heading, *lines = claims_page.claim(facts, number)
+def _pictures_of(facts: Facts, number: int, folder: Path) -> list[str]:
+    """The first figures that a claim is about, of those that have a picture."""
     names = [name for name in claims_page.figures_of(facts, number) if _picture(folder, name).exists()]
+    return names[:_MAX_SMALL]
+
+
+def _claim(facts: Facts, number: int, beside: list[str], folder: Path) -> list[str]:
+    """A claim's section, with small pictures of the figures `beside` it."""
+    heading, *lines = claims_page.claim(facts, number)
     small = "".join(
         f'<a href="#{name}" title="{_heading(name)}"><svg viewBox="{_box(name, folder)}" role="img" '
         f'aria-label="{_heading(name)}"><use href="#small-{name}"/></svg></a>'
-        for name in names[:_MAX_SMALL]
+        for name in beside
     )
     return [heading, *([f'<div class="small">{small}</div>'] if small else []), "\n".join(lines)]
 
@@ -195,16 +203,12 @@ def _whole(png: Path) -> bytes:
     return content
 
 
-def _json(plan: Plan, directory: Path, job: str) -> Path:
-    return results.provenance_json(results.run_csv(plan.scale, job, directory))
-
-
-def _provenance(plan: Plan, directory: Path) -> list[list[str]]:
+def _provenance(plan: Plan) -> list[list[str]]:
     """What made the finished runs: rows of a fact and its values, each with its number of runs."""
     details = []
     for job in plan.all_runs:
         with contextlib.suppress(UserError):  # not finished; damaged files are refused where their numbers are read
-            each = results.read_details(results.run_csv(plan.scale, job, directory), "")
+            each = results.read_details(results.run_csv(plan.scale, job), "")
             if isinstance(each.get("versions"), dict) and {"date", "cpu", "git_commit"} <= each.keys():
                 details.append(each)
 
@@ -219,8 +223,8 @@ def _provenance(plan: Plan, directory: Path) -> list[list[str]]:
     return [*rows, ["commit", counted((each["git_commit"] or "unknown")[:10] for each in details)]]
 
 
-def _page(text: str, folder: Path) -> str:
-    """The HTML of the report's Markdown, with anchors, a list of contents, and verdicts in colour."""
+def _page(text: str, small: Iterable[str], folder: Path) -> str:
+    """The HTML of the report's Markdown, with anchors, contents, verdicts in colour, and the `small` pictures."""
     tokens = _MARKDOWN.parse(text)
     contents = []
     for opening, inline in itertools.pairwise(tokens):
@@ -236,16 +240,16 @@ def _page(text: str, folder: Path) -> str:
             _lead(child)
     listed = "\n".join(contents)
     rendered = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
-    main = f"<main>\n{_small_pictures(text, folder)}{rendered}</main>"
+    main = f"<main>\n{_small_pictures(small, folder)}{rendered}</main>"
     body = f'<nav aria-label="Contents"><ul>\n{listed}\n</ul></nav>\n{main}'
     frame = string.Template(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
     return frame.substitute(title=f"{TITLE}: scale {folder.name}", body=body)
 
 
-def _small_pictures(text: str, folder: Path) -> str:
-    """The small pictures that `text` uses, each once."""
+def _small_pictures(names: Iterable[str], folder: Path) -> str:
+    """The small pictures that claims show by their names."""
     parts = []
-    for name in dict.fromkeys(re.findall(r'<use href="#small-(\w+)"/>', text)):
+    for name in names:
         with Image.open(_picture(folder, name)) as picture:
             small = picture.convert("RGB")
         small.thumbnail(_SMALL)

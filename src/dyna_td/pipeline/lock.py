@@ -35,11 +35,11 @@ def hold(path: Path = PATH, held: str = PIPELINE) -> None:
     os.write(handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
 
 
-def require_free(path: Path = PATH) -> None:
-    """Raises UserError if another process holds the lock at `path`."""
-    if path.exists():
-        with path.open() as file:
-            _lock(file.fileno(), path, fcntl.LOCK_SH, PIPELINE)
+def require_free() -> None:
+    """Raises UserError if another pipeline is at work in this folder."""
+    if PATH.exists():
+        with PATH.open() as file:
+            _lock(file.fileno(), PATH, fcntl.LOCK_SH, PIPELINE)
 
 
 def workplace_of(path: Path) -> Path:

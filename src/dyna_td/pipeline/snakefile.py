@@ -88,9 +88,9 @@ def xla_flags(folder: Path = PROGRAMS, boot: Path = _BOOT) -> str:
     return " ".join(given)
 
 
-def remove_old_programs(folder: Path = PROGRAMS) -> None:
-    """Removes the programs below `folder` that were compiled more than a week ago."""
-    for of_boot in folder.glob("*"):
+def remove_old_programs() -> None:
+    """Removes the programs that were compiled more than a week ago."""
+    for of_boot in PROGRAMS.glob("*"):
         for program in of_boot.glob("*"):
             if time.time() - program.stat().st_mtime > _SECONDS_KEPT:
                 program.unlink()

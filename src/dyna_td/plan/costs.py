@@ -87,10 +87,16 @@ def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda 
 
 def measured(plan: Plan, job: str) -> Cost | None:
     """The measured cost of `job`, finished or published; None if it was never measured."""
-    finished = read(results.provenance_json(results.run_csv(plan.scale, job)).absolute())
     stored = read(PUBLISHED / f"{job}.json") if plan.scale == published.SCALE else None
-    found = [cost for cost in (finished, stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
+    found = [
+        cost for cost in (finished(plan.scale, job), stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)
+    ]
     return found[0] if found else None
+
+
+def finished(scale: str, job: str) -> Cost | None:
+    """The cost of a finished job; None if it did not run here."""
+    return read(results.provenance_json(results.run_csv(scale, job)).absolute())
 
 
 def expected(plan: Plan, job: str) -> Cost:

@@ -48,9 +48,9 @@ def states_csv(csv: Path) -> Path:
     return csv.with_name(f"{csv.stem}.states.csv")
 
 
-def curves_csv(scale: str, figure: str, directory: Path = DIRECTORY) -> Path:
+def curves_csv(scale: str, figure: str) -> Path:
     """The CSV from which a figure is drawn."""
-    return Path(directory) / scale / figure / "curves.csv"
+    return DIRECTORY / scale / figure / "curves.csv"
 
 
 def repeats_csv(curves: Path) -> Path:
