@@ -16,7 +16,6 @@ from drawing.panels import Drawing
 from drawing.style import Look
 from drawing.tables import Tables
 from dyna_td.plan.planned import Panel
-from dyna_td.runs.run import EARLY
 
 CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell lies across the edge of a wall
 COLOURS = "Blues"  # white where no state is
@@ -62,7 +61,7 @@ def heatmap(panel: Panel, tables: Tables, median_of: tuple[str, str] | None = No
     counts, _, _ = np.histogram2d(shown["x"], shown["y"], bins=CELLS, range=((0, 1), (0, 1)))
 
     rows = tables.rows(*place, panel.metric)
-    moment = EARLY if panel.states["moment"] == "early" else math.inf
+    moment = panel.run.moments[panel.states["moment"]]
     row = rows[rows["step"] >= min(moment, rows["step"].max())].iloc[0]  # the last one if training was shorter
     error = row["standard_error"]
     digits = max(2, -math.floor(math.log10(error))) if row["n"] > 1 and error > 0 else 2  # no "± 0.00"

@@ -66,7 +66,7 @@ def read_tables(figure: Figure, path: Path, scale: str, remedy: str = REMEDY) ->
       UserError: a file is missing or damaged.
     """
     curves, states = read_table(path, remedy), pd.DataFrame()
-    if figure.sampled_runs:
+    if figure.runs_with_states:
         packed = path.with_name("states.csv.xz")
         states = read_table(packed if packed.exists() else path.with_name("states.csv"), remedy)
     behind = published.curves_csv(figure.name)

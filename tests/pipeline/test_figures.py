@@ -68,7 +68,7 @@ def made_up_states(figure):
 
 @functools.cache
 def tables_of(figure):
-    states = {"states": made_up_states(figure)} if PLAN.figure(figure).sampled_runs else {}
+    states = {"states": made_up_states(figure)} if PLAN.figure(figure).runs_with_states else {}
     return Tables(made_up_curves(figure), **states)
 
 

@@ -38,7 +38,7 @@ def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was
     words = ("--profile", str(tmp_path), "--resources", "mem_mb=100000", "--config", "scale=paper")
     dry_run = snakemake("--dry-run", "all_figures", *words)
     jobs = planned_jobs(dry_run)
-    states = sum(bool(figure.sampled_runs) for figure in plan.figures.values())
+    states = sum(bool(figure.runs_with_states) for figure in plan.figures.values())
     assert jobs["train_run"] + jobs["train_sampled_run"] == len(plan.runs)
     assert jobs["train_sampled_run"] == len(plan.sampled_runs & set(plan.runs))
     assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in plan.runs.values())

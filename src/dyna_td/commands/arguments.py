@@ -91,11 +91,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         group = common if name in model_free else of_dyna if name in dyna else single
         several = "; 0.001,0.0001 chooses one of them on other seeds" if name == "learning_rate" else ""
         text = f"{meaning}{several} ({_defaults_text(name)})".replace("%", "%%")  # argparse expands a single %
-        group.add_argument(_option(name), metavar="X", help=text)
-
-
-def _option(setting: str) -> str:
-    return f"--{setting.replace('_', '-')}"
+        group.add_argument(labels.option(name), metavar="X", help=text)
 
 
 def _defaults_text(setting: str) -> str:
@@ -106,23 +102,19 @@ def _defaults_text(setting: str) -> str:
         " on action vectors": DDPGDynaSettings,
     }
     having = {kind: each for kind, has in kinds.items() for each in fields(has) if each.name == setting}
-    texts = {kind: (_setting_text(each.default), _source(each)) for kind, each in having.items()}
+    texts = {kind: (labels.value(each.default), _source(each)) for kind, each in having.items()}
     discrete = having.get(" on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
     for agent in registry.AGENTS:
         for each in fields(registry.settings_type("GridWorld", agent)):
             if each.name == setting and not (discrete and each.default == discrete.default):
-                texts[f" of {agent}"] = (_setting_text(each.default), "" if discrete else _source(each))
+                texts[f" of {agent}"] = (labels.value(each.default), "" if discrete else _source(each))
     return f"default: {', '.join(f'{text}{kind}{source}' for kind, (text, source) in texts.items())}"
 
 
 def _source(setting: Field) -> str:
     return f" [{setting.metadata['source']}]"
-
-
-def _setting_text(value: object) -> str:
-    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def sweep(environment: str, agent: str, options: argparse.Namespace) -> tuple[float, ...]:
@@ -141,8 +133,8 @@ def settings(environment: str, agent: str, options: argparse.Namespace):
     numbers = {}
     for name, text in given.items():
         if name not in known:
-            raise UserError(f"{_option(name)} does not apply to {agent} on {environment}: leave it out.")
-        numbers[name] = checked(known[name], _value(text, known[name].default), _option(name))
+            raise UserError(f"{labels.option(name)} does not apply to {agent} on {environment}: leave it out.")
+        numbers[name] = checked(known[name], _value(text, known[name].default), labels.option(name))
     return plans.make_settings(environment, agent, numbers)
 
 

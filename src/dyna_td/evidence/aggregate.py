@@ -48,7 +48,7 @@ def tables(figure: Figure, read: Callable[[Run], Measured]) -> dict[str, str]:
     """The text of curves.csv (`learning_curves`), scores.csv (`seed_scores`) and any states.csv (`sampled_states`)."""
     scores = seed_scores(figure, read)
     texts = {"curves.csv": _csv_text(learning_curves(figure, read, scores)), "scores.csv": _csv_text(scores)}
-    if figure.sampled_runs:
+    if figure.runs_with_states:
         texts["states.csv"] = sampled_states(figure, read).to_csv(index=False, lineterminator="\n")
     return texts
 

@@ -32,6 +32,16 @@ def task(environment: str) -> str:
     return environment.partition("-")[0]
 
 
+def option(setting: str) -> str:
+    """The option of a setting on the command line: --planning-updates."""
+    return f"--{setting.replace('_', '-')}"
+
+
+def value(of_setting: object) -> str:
+    """The value of a setting as its option takes it: 32x32."""
+    return "x".join(map(str, of_setting)) if isinstance(of_setting, tuple) else str(of_setting)
+
+
 def name_of(curve: str) -> str:
     """The name of a curve's agent, with its model if that is not the true one; an unknown key is its own name."""
     return CURVES.get(curve, curve)

@@ -159,7 +159,7 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     described = Sample(str(len(sample)), "paired", _window(test, measured), len(sample), left_out=len(left_out))
     remarks = [f"left out, not finite: seed {', '.join(map(str, left_out))}"] if len(left_out) else []
     if sample.empty:
-        remarks.append(f"no run has seeds from {test.first_seed} on yet") if test.first_seed else None
+        remarks += [f"no run has seeds from {test.first_seed} on yet"] if test.first_seed else []
         return Outcome("undecided", Effect(), described, 1.0, 1.0, note="; ".join(remarks))
     found: statistics.FewSeeds | statistics.Estimate | statistics.MiddleHalf
     if len(sample) < statistics.FEW:

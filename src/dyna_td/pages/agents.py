@@ -62,17 +62,13 @@ def _settings(agent: str) -> list[list[str]]:
     ordered = sorted(declared, key=lambda setting: setting.name not in own)
     return [
         [
-            f"`--{each.name.replace('_', '-')}`",
-            _text(each.default),
+            f"`{labels.option(each.name)}`",
+            labels.value(each.default),
             each.metadata["source"],
             escaped(each.metadata["meaning"]),
         ]
         for each in ordered
     ]
-
-
-def _text(default: object) -> str:
-    return "x".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
 def _deviations(agent: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from dyna_td.envs import KNOWN
-from dyna_td.evidence import labels, statistics
+from dyna_td.evidence import aggregate, labels, statistics
 from dyna_td.evidence.scores import Measured, score
 from dyna_td.evidence.statistics import half_width
 from dyna_td.pages.facts import Facts
@@ -21,6 +21,7 @@ from dyna_td.runs.run import Run
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
 _GOAL_MET = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
+_OVER_LEARNING, _LESS = "return" + aggregate.OVER_LEARNING, "return" + aggregate.LESS
 _MEAN_AND_95 = ("mean", "low95", "high95")
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _COIN_MARGIN = 0.05  # a share of the span of returns; the caption of the study controls declares it
@@ -41,9 +42,10 @@ def controls(facts: Facts) -> str:
     panels = {"MountainCar": "a", "GridWorld": "b"}
 
     def cell(curve: str, panel: str) -> str:
-        if (panel, curve, "return_less_dyna_td") not in means.index:
+        row = (panel, curve, _LESS + "dyna_td")
+        if row not in means.index:
             return "0" if curve == "dyna_td" else "-"
-        return _difference(means.loc[(panel, curve, "return_less_dyna_td")])
+        return _difference(means.loc[row])
 
     curves = facts.plan.studies["controls"].panels["b"].curves
     words = {curve: labels.summary(curve) if curve in AGENTS else labels.name_of(curve) for curve in curves}
@@ -61,7 +63,7 @@ def coin(facts: Facts) -> str:
         low, high = difference.mean() - half, difference.mean() + half
         verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
         words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
-        rows.append([environment.partition("-")[0], str(len(difference)), words, f"{margin:.0f}", verdict])
+        rows.append([labels.task(environment), str(len(difference)), words, f"{margin:.0f}", verdict])
     return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
 
 
@@ -84,7 +86,7 @@ def _goal_table(facts: Facts, panels: dict[str, Panel], ends: dict[str, str]) ->
     def cell(panel: str, curve: str, end: str) -> str:
         baseline = f"prioritized_er{end}"
         own = f"{curve}{end}" == baseline
-        row = means.loc[(panel, f"{curve}{end}", f"return_{'over_learning' if own else f'less_{baseline}'}")]
+        row = means.loc[(panel, f"{curve}{end}", _OVER_LEARNING if own else _LESS + baseline)]
         return f"({row['mean']:,.0f})" if own else _difference(row)
 
     parts = []
@@ -169,16 +171,16 @@ def _minus_er(
     curves = next(iter(panels.values())).curves
 
     def cell(key: str, curve: str) -> str:
-        row = (key, curve, "return_less_er")
+        row = (key, curve, _LESS + "er")
         return _difference(means.loc[row]) if row in means.index else "-"  # declared, not yet trained
 
     for number, (key, panel) in enumerate(panels.items()):
-        own = f"{means.loc[(key, 'er', 'return_over_learning'), 'mean']:,.0f}"
+        own = f"{means.loc[(key, 'er', _OVER_LEARNING), 'mean']:,.0f}"
         others = [cell(key, curve) for curve in curves if curve != "er"]
         first, last = ([cells[number] for cells in columns.values()] for columns in (before, after))
         rows.append([panel.title, *first, own, *others, *last])
     for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
-        cells = [_won_and_lost(means, panels, curve, f"return_less_{other}") for curve in curves]
+        cells = [_won_and_lost(means, panels, curve, _LESS + other) for curve in curves]
         rows.append([words, *("" for _ in before), *cells, *("" for _ in after)])
     return table([heading, *before, *(f"`{curve}`" for curve in curves), *after], rows)
 
@@ -211,7 +213,7 @@ def what_to_use(facts: Facts) -> str:
     curves = _at_fixed_rates(panels)
 
     def counts(curve: str, other: str = baseline) -> str:
-        return _won_and_lost(means, panels, curve, f"return_less_{other}")
+        return _won_and_lost(means, panels, curve, _LESS + other)
 
     def time(curve: str) -> str:
         runs = [(panel.curves[curve], panel.curves[baseline]) for panel in panels.values()]
@@ -220,8 +222,8 @@ def what_to_use(facts: Facts) -> str:
     rows = []
     for key, panel in panels.items():
         run = panel.curves[baseline]
-        own = f"{means.loc[(key, baseline, 'return_over_learning'), 'mean']:,.0f}"
-        others = [_difference(means.loc[(key, curve, f"return_less_{baseline}")]) for curve in curves[1:]]
+        own = f"{means.loc[(key, baseline, _OVER_LEARNING), 'mean']:,.0f}"
+        others = [_difference(means.loc[(key, curve, _LESS + baseline)]) for curve in curves[1:]]
         rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", own, *others])
     rows.append(["won, lost against ER", "", *map(counts, curves[1:])])
     rows.append(["both at swept rates", "", *(counts(curve + swept, baseline + swept) for curve in curves[1:])])

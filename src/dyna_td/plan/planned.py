@@ -80,7 +80,7 @@ class Figure:
         return list(dict.fromkeys(run for panel in self.panels.values() for run in panel.curves.values()))
 
     @property
-    def sampled_runs(self) -> list[Run]:
+    def runs_with_states(self) -> list[Run]:
         """The runs whose sampled states the figure shows, each once."""
         panels = [panel for panel in self.panels.values() if panel.states]
         return list(dict.fromkeys(run for panel in panels for run in panel.curves.values()))
@@ -145,7 +145,7 @@ class Plan:
     @property
     def drawn_with_states(self) -> set[str]:
         """The names of the figures and studies that show sampled states."""
-        return {name for name, figure in self.drawn.items() if figure.sampled_runs}
+        return {name for name, figure in self.drawn.items() if figure.runs_with_states}
 
     def selection_runs(self, run: Run) -> list[Run]:
         """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed.
@@ -191,7 +191,7 @@ class Plan:
     @cached_property
     def sampled_runs(self) -> set[str]:
         """The names of the runs whose sampled states a figure shows."""
-        return {run.name for figure in self.drawn.values() for run in figure.sampled_runs}
+        return {run.name for figure in self.drawn.values() for run in figure.runs_with_states}
 
     def asked(self, run: str) -> dict:
         """The settings and the source digest of the run of this name; its result is outdated once they change."""
@@ -214,7 +214,9 @@ class Plan:
 
     def states_files(self, figure: str) -> list[Path]:
         """The sampled states that a figure shows."""
-        return [results.states_csv(results.run_csv(self.scale, run.name)) for run in self.drawn[figure].sampled_runs]
+        return [
+            results.states_csv(results.run_csv(self.scale, run.name)) for run in self.drawn[figure].runs_with_states
+        ]
 
     def files(self, figure: str) -> list[Path]:
         """Pictures, curves and runs of a figure; Snakemake makes deleted ones again."""

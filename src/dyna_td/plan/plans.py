@@ -41,8 +41,8 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     """
     scales = read_checked(Path(directory) / "scales.yaml", "scales")
     declared = dict(scales[require_choice(scale, scales, "scale")])
-    # All keys but these are extents, by kind of environment.
-    others = {each.name: declared.pop(each.name) for each in fields(Scale)[2:] if each.name in declared}
+    others = {each.name: declared.pop(each.name) for each in fields(Scale) if each.name in declared}
+    # All other keys are extents, by kind of environment.
     scope = Scale(scale, declared, **others)
 
     refused: dict[str, str] = {}
