@@ -53,7 +53,7 @@ def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, tit
     styles = {key: replace(style, label=labels[key]) for key, style in styles_of(list(runs)).items()}
     figure, axes = plt.subplots(figsize=(1.8 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
     Lines("", "", rows, styles, {"xlabel": "steps", "ylabel": metric_label(run.metric)}).draw(axes)
-    axes.legend()
+    figure.legend(loc="outside upper center", fontsize="small")  # never over the data
     axes.set_title(textwrap.fill(plain(title), 80), fontsize="small")
     draw_footer(figure, f"{LINES} {smoothing_words(window)}" if window > 1 else LINES)
     save(figure, output, source="figures/runs.py")
