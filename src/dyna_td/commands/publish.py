@@ -9,7 +9,7 @@ from dyna_td.evidence.scorecard import as_csv
 from dyna_td.pipeline import lock
 from dyna_td.plan import plans
 from dyna_td.publishing import store
-from dyna_td.records import published, results, sources
+from dyna_td.records import published, results
 from dyna_td.records.files import ROOT, write
 
 
@@ -54,13 +54,6 @@ def _restore(options: argparse.Namespace) -> None:
         print(f"{len(back.aside)} damaged files are replaced and kept, for example {back.aside[0]}.")
     print(f"{len(back.runs)} runs are back in {results.DIRECTORY / plan.scale}.")
     print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
-    there = {run: published.read_details(run.name, published.HERE) for run in plan.all_runs.values()}
-    digests = [(details["source_digest"], sources.run_digest(run)) for run, details in there.items() if details]
-    if others := sum(theirs != ours for theirs, ours in digests):
-        print(
-            f"{others} of {len(digests)} published runs come from other sources: `make all-figures` trains beginnings "
-            "of the runs, and says whether their numbers still hold."
-        )
     for sentence in back.damaged:
         print(f"error: {sentence}", file=sys.stderr)
     if back.damaged:

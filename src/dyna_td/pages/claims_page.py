@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from dyna_td.evidence import labels, scorecard
-from dyna_td.evidence.claims import ComputedTest, MeasuredTest, Term
+from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import Judged, Tested
 from dyna_td.pages.facts import Facts
@@ -30,12 +30,17 @@ def overview(facts: Facts) -> str:
         [
             f"[{number}](#claim-{number})",
             facts.verdicts[number],
-            escaped(stated.text.partition(". ")[0].rstrip(".")),
+            in_short(stated),
             ", ".join(note for note, numbers in notes.items() if number in numbers),
         ]
         for number, stated in facts.stated.items()
     ]
     return table(["claim", "verdict", "in short", "note"], rows)
+
+
+def in_short(stated: Claim) -> str:
+    """A claim's first sentence, without its period."""
+    return escaped(stated.text.partition(". ")[0].rstrip("."))
 
 
 def claims(facts: Facts) -> str:
@@ -132,11 +137,12 @@ def _linked(text: str) -> str:
 
 
 def readings_of(facts: Facts, number: int) -> str:
-    """The other readings of a claim: those that turn its verdict by name, and how many agree; empty without any."""
+    """The other readings of a claim: those that turn its verdict by name, and how many agree; empty if none turns."""
     found = facts.readings[(facts.readings["claim"] == number) & facts.readings["verdict"].isin(VERDICTS[:-1])]
     turned = found[found["verdict"] != facts.verdicts[number]]
     words = [f"{verdict} by {', '.join(of['reading'])}" for verdict, of in turned.groupby("verdict", sort=False)]
-    words += [f"{agree} agree{'s' if agree == 1 else ''}"] if (agree := len(found) - len(turned)) else []
+    if words and (agree := len(found) - len(turned)):
+        words.append(f"{agree} agree{'s' if agree == 1 else ''}")
     return f"*Other readings:* {'; '.join(words)}." if words else ""
 
 
@@ -232,15 +238,12 @@ def one_line(text: str) -> str:
 
 
 def measured(tests: list[Tested]) -> str:
-    """The effects of up to three tests; of more, the smallest, the largest, and the number of each verdict."""
+    """The effects of up to three tests; of more, the number of each verdict."""
     if len(tests) <= 3:
         return "; ".join(_in_short(tested) for tested in tests)
     found = [tested.outcome.verdict for tested in tests]
     counted = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
-    ordered = sorted(tests, key=lambda tested: tested.outcome.effect.estimate)
-    ends = " to ".join(signed(end.test, end.outcome.effect.estimate) for end in (ordered[0], ordered[-1]))
-    units = {"" if tested.test.unit == "relative" else tested.test.unit for tested in tests}
-    return f"{len(tests)} tests{f', {ends} {units.pop()}'.rstrip() if len(units) == 1 else ''}: {counted}"
+    return f"{len(tests)} tests: {counted}"
 
 
 def _in_short(tested: Tested) -> str:
@@ -251,4 +254,5 @@ def _in_short(tested: Tested) -> str:
         return f"{name}: {effect}"
     letter = test.terms[0].letter[:1]
     label = f"({letter}) {compared(test)}" if test.is_within_panel else test.label
-    return f"{label}: {effect_words(tested) or tested.outcome.verdict}"
+    margin = f", margin {signed(test, test.margin).lstrip('+')}" if test.margin else ""
+    return f"{label}: {effect_words(tested) or tested.outcome.verdict}{margin}"

@@ -30,7 +30,7 @@ def fill() -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
     facts = Facts()
     pages = {
-        "README.md": (scorecard, answer, advice, results, figures),
+        "README.md": (scorecard, answer, contradicted, advice, results, figures),
         "docs/README.md": (advice,),
         "docs/claims.md": (
             answer,
@@ -91,6 +91,13 @@ def answer(facts: Facts) -> str:
     return " ".join(sentences) + "\n"
 
 
+def contradicted(facts: Facts) -> str:
+    """The contradicted claims in short."""
+    found = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
+    texts = (f"{number} {claims_page.in_short(facts.stated[number])}" for number in found)
+    return f"Contradicted: {'; '.join(texts)}.\n"
+
+
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
     by_end = gains.gains(facts).values()
@@ -104,34 +111,31 @@ def advice(facts: Facts) -> str:
     worlds, panels = studies.panels_of(facts, "when"), studies.panels_of(facts, "what_to_use")
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
-        "Small networks learned small control tasks, far from Atari's size. "
-        f"*Without a model*, PrioritizedER beats uniform replay on {fixed} of {in_words(len(means[0]))} "
-        f"benchmarks ({at_fixed}) at one learning rate for all. At swept rates it does on {swept} ({at_swept}). "
-        f"Mean gains then, in % of the range (95%): {each}. "
-        "PrioritizedER's loss on uniform draws, one line of code, brings "
+        "*Without a model*, prioritized replay (PrioritizedER) beats uniform replay on "
+        f"{fixed} of {in_words(len(means[0]))} benchmarks ({at_fixed}) "
+        f"at one learning rate for all. At swept rates it does on {swept} ({at_swept}). "
+        f"Mean gains then, in % of the range of returns (95%): {each}. "
+        "Its loss on uniform draws, one line of code, brings "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
-        "On other benchmarks no gain shows. "
+        "On the other benchmarks this loss shows no gain. "
         f"*With a true model*, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
         f"Uniform states, without chains, win {uniform}. "
         "After *one stored episode that reaches the goal*, Dyna-TD shows no lead over PrioritizedER on GridWorld "
-        "and MountainCar.\n"
+        "and MountainCar. All networks and tasks are small.\n"
     )
 
 
 def results(facts: Facts) -> str:
-    """The mean return over learning of each agent on each benchmark, with Student's 95% interval over seeds."""
-    rows: dict[str, dict[int, list[str]]] = {}
-    for panel in (panel for name in ("figure_4", "figure_12") for panel in facts.plan.figures[name].panels.values()):
+    """The mean return over learning of each agent in each panel of figure 4, with Student's 95% interval over seeds."""
+    rows = []
+    for panel in facts.plan.figures["figure_4"].panels.values():
         found = {curve: _mean_return(facts, panel, curve) for curve in labels.BENCHMARK if curve in panel.curves}
         best = max(mean for mean, _ in found.values())
         words = {curve: f"{mean:,.0f} ± {half:,.0f}" for curve, (mean, half) in found.items()}
         cells = [f"**{words[curve]}**" if found[curve][0] == best else words[curve] for curve in found]
         run = panel.curves["er"]
-        environment, n = labels.task(run.environment), run.settings.planning_updates
-        row = dict(zip(found, cells, strict=True))
-        rows.setdefault(environment, {})[n] = [environment, str(n), *(row.get(curve, "") for curve in labels.BENCHMARK)]
-    ordered = [of_n[n] for of_n in rows.values() for n in sorted(of_n)]
-    return table(["environment", "n", *(labels.CURVES[curve] for curve in labels.BENCHMARK)], ordered)
+        rows.append([labels.task(run.environment), str(run.settings.planning_updates), *cells])
+    return table(["environment", "n", *(labels.CURVES[curve] for curve in labels.BENCHMARK)], rows)
 
 
 def figures(facts: Facts) -> str:
