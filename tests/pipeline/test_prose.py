@@ -424,7 +424,7 @@ NUMBER = r"(?<![\w.,^|-])[-+]?\d[\d,]*(?:\.\d+)?(?:e-\d)?"
 INTERVAL = re.compile(rf"({NUMBER})[^()\d]*\((?:90%: )?({NUMBER})%? to ({NUMBER})")
 FILLED = r"\S+(?: \(\S+ to \S+\))?"  # what replaces a pair of braces
 IN_PERCENT = ["32 (5% to 18", "512 (86% to 121"]
-NO_EFFECTS = {34: ["8.3% of all trainings (6.0% to 10.9"], 44: ["90 (4 to 175"]}
+NO_EFFECTS = {35: ["-30 (-73 to +11"], 34: ["8.3% of all trainings (6.0% to 10.9"], 44: ["90 (4 to 175"]}
 
 
 def unknown(page, text, rows):
