@@ -353,6 +353,10 @@ SENTENCES = {  # by page; what fills them
         "PrioritizedER ends {:.2f} below it ({:.2f} to {:.2f})": behind_the_slow,
         "PrioritizedER is ahead by {}. In the other {} Dyna-TD is ahead by {}": in_both_kinds_of_warm_up,
         "on GridWorld it gains {}, and PrioritizedER {}": lambda: map(gain_by_more_updates, ("er", "prioritized_er")),
+        "beat Dyna-TD, by {:.0f} to {:.0f} at equal rates": lambda: np.sort(
+            [minus(f"CartPole-v1/{{}}/n{n}-lr0.001", "uniform_states", "dyna_td").mean() for n in (5, 10, 30)]
+        )[[0, -1]],
+        "on CartPole by {} over 140 seeds": lambda: [words(minus("CartPole-v1/dyna_td/{}-lr0.001", "n30", "n10", 140))],
         "It does in {} of twelve panels": lambda: [won(28)],
         "not worse than ER in {} of twelve panels": lambda: [won(36)],
         "shows: {:.0f} (-3 to +87) over 20 seeds. Two seeds carry it. The other 18 average {:.0f}": lead_of_two_seeds,

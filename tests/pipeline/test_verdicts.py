@@ -64,7 +64,7 @@ TRUE = {
     42: {"*:episode_length": 10.0, "*/dyna_td_learned:crashed": 0.1, "*er:crashed": 0.4},
     43: {"*/dyna_frequency": BAD, "*/dyna_td": GOOD, "*/dyna_td_learned": 2 * BAD},
     44: {"*/dyna_value": BAD, "*/dyna_frequency": GOOD},
-    45: {"*:beta_*": 1.0, "*:variation_*": 0.1, "*:variation_uniform": 0.3},
+    45: {"*:beta_*": 1.0, "*:variation_*": 0.1, "*:variation_uniform*": 0.3},
     46: {"*:cosine_*": 0.1, "*:beta_*": 0.2, "*:variation_*": 0.4},
     47: {"*:bound_slack": 0.95},
 }
