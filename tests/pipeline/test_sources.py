@@ -27,6 +27,13 @@ def test_the_sources_of_a_run_are_those_that_its_agent_learner_and_program_impor
     assert not {name for name in dyna_td if name.startswith(apparatus)}
 
 
+def test_a_world_with_dials_has_the_sources_of_gridworld():
+    worlds = [
+        Run(environment, "er", DQNSettings(), (0,), 100, 50) for environment in ("GridWorld", "GridWorld-goal0.2")
+    ]
+    assert len({sources.run_digest(run) for run in worlds}) == 1
+
+
 def test_the_sources_of_a_table_are_all_of_the_project_that_its_module_imports():
     behind = set(sources.files(["dyna_td.evidence.aggregate"], sources.PROJECT))
     assert {"dyna_td.evidence.statistics", "dyna_td.records.results", "dyna_td.theory.hitting_times"} <= behind

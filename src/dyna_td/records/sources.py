@@ -15,7 +15,7 @@ from pathlib import Path
 import gymnasium
 
 from dyna_td.records.files import PACKAGE, ROOT
-from dyna_td.runs.registry import ENVIRONMENTS, entries_of
+from dyna_td.runs.registry import ENVIRONMENTS, entries_of, has_twin
 from dyna_td.runs.run import Run
 
 # The parts of the project that compute numbers. Registry, settings, plans and pictures compute none.
@@ -32,7 +32,7 @@ def run_digest(run: Run) -> str:
 def modules_of(run: Run) -> set[str]:
     """The modules that import, directly or not, all code behind the numbers of `run`."""
     found = {entry.partition(":")[0] for entry in entries_of(run)}
-    if run.environment in ENVIRONMENTS:
+    if run.environment in ENVIRONMENTS or has_twin(run.environment):
         return found
     # Another environment has the module that was named, and that of its class.
     module, _, name = run.environment.rpartition(":")
