@@ -59,7 +59,10 @@ def adopt(agent: str | type) -> str:
     by_path = {known.path: known for key, known in reversed(registry.AGENTS.items()) if key != name}
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     others = [registry.load(known.path) for known in bases if not known.dyna]
-    prioritized = [other.__name__ for other in others if _draws_otherwise(other)]
+    hooks = ("draw", "mini_batch", "after_update")  # what an agent with priorities or weights overrides
+    prioritized = [
+        other.__name__ for other in others if any(getattr(other, hook) is not getattr(ER, hook) for hook in hooks)
+    ]
     if prioritized and any(known.dyna for known in bases):
         raise UserError(
             f"agent {name} extends a Dyna agent and {prioritized[0]}: simulated transitions replace some that it drew, "
@@ -72,12 +75,6 @@ def adopt(agent: str | type) -> str:
         )
     registry.AGENTS[name] = entry
     return name
-
-
-def _draws_otherwise(agent: type) -> bool:
-    """Whether an agent has priorities or weights of its own."""
-    er = registry.load("dyna_td.agents.er:ER")
-    return any(getattr(agent, hook) is not getattr(er, hook) for hook in ("draw", "mini_batch", "after_update"))
 
 
 def _declared(name: str, agent: type, base: registry.Agent) -> registry.Agent:
