@@ -6,6 +6,7 @@ The thorough tier compares every environment with every kind of agent (benchmark
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import bits
 import numpy as np
@@ -45,6 +46,15 @@ def test_every_kind_of_agent_has_these_bytes_and_asks_no_library_that_rounds_by_
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(": equal") == len(cases or json.loads(bits.DIGESTS.read_text()))
     assert ",exec," not in done.stdout
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_the_benchmark_times_an_agent_that_has_settings_of_its_own(tmp_path):
+    words = ["--tables", "cases", "--cases", "prioritized_er", "--repeats", "1", "--output", str(tmp_path / "b.csv")]
+    done = python(str(Path(bits.__file__).with_name("speed.py")), *words, env=os.environ | IMPORTS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert pd.read_csv(tmp_path / "b.csv").set_index("case").loc["prioritized_er", "median"] > 0
 
 
 @pytest.mark.parametrize("count", [1, 2, 20, 21, 50])
