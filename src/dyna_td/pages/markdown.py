@@ -112,12 +112,12 @@ def advice(facts: Facts) -> str:
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "- **Without a model**, prioritized replay (PrioritizedER) beats uniform replay on "
-        f"{fixed} of {in_words(len(means[0]))} benchmarks at one learning rate for all ({at_fixed}). "
-        f"At swept rates it does on {swept} ({at_swept}).\n"
+        f"{fixed} of {in_words(len(means[0]))} benchmarks at one learning rate ({at_fixed}), "
+        f"at swept rates on {swept} ({at_swept}).\n"
         f"- **Its mean gain** at swept rates, in % of the range of returns (95%): {each}. "
         "Its loss on uniform draws, one line of code, brings "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
-        "On the other benchmarks this loss shows no gain.\n"
+        "Elsewhere this loss shows no gain.\n"
         f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
         f"Uniform states, without chains, win {uniform}.\n"
         "- **After one stored episode that reaches the goal**, Dyna-TD shows no lead over PrioritizedER on GridWorld "
