@@ -292,9 +292,7 @@ def crashes(after):
 BEYOND, FINDINGS = "docs/beyond-the-paper.md", "experiments/findings.yaml"
 SENTENCES = {  # by page; what fills them
     "README.md": {
-        "on {} of four benchmarks at one learning rate ({}), at swept rates on {} ({}).": (
-            prioritizing_pays
-        ),
+        "on {} of four benchmarks at one learning rate ({}), at swept rates on {} ({}).": (prioritizing_pays),
         ", ".join(f"{name} {{:+.1f}} ({{:+.1f}} to {{:+.1f}})" for name in TASKS): lambda: (
             number for environment in RANGES for number in interval(mean_gain(environment, "lrselected"))
         ),

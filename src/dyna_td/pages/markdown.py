@@ -122,7 +122,7 @@ def advice(facts: Facts) -> str:
         f"Uniform states, without chains, win {uniform}.\n"
         "- **After one stored episode that reaches the goal**, Dyna-TD shows no lead over PrioritizedER on GridWorld "
         "and MountainCar.\n"
-        "- All networks and tasks are small.\n"
+        "- Networks and tasks are small.\n"
     )
 
 
