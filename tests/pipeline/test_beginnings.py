@@ -56,9 +56,9 @@ def repeat(tmp_path):
         rows = [(seed, step, "return", value) for (seed, step), value in values.items()]
         return pd.DataFrame(rows, columns=results.COLUMNS)
 
-    def call(here, there, details=DETAILS):
+    def call(here, there, details=DETAILS, joined=None):
         csv = tmp_path / "runs" / f"{RUN.name}.csv"
-        results.write(csv, table(there), DETAILS | {"steps": 50_000})
+        results.write(csv, table(there), DETAILS | {"steps": 50_000} | (joined or {}))
         csv.with_name(f"{csv.name}.xz").write_bytes(lzma.compress(csv.read_bytes()))
         return beginnings.repeat(RUN, table(here), details, tmp_path)
 
@@ -68,6 +68,14 @@ def repeat(tmp_path):
 def test_numbers_that_are_equal_repeat_the_published_ones_and_a_gap_equals_a_gap(repeat):
     found = repeat({(0, 0): 1.5, (0, 500): np.nan}, {(0, 0): 1.5, (0, 500): np.nan, (0, 1000): 3.0, (1, 0): 9.0})
     assert (found.verdict, found.seeds, found.last_step, found.of_steps) == ("equal", 1, 500, 50_000)
+
+
+def test_later_seeds_of_an_older_arithmetic_are_compared_only_with_themselves(repeat):
+    joined = {"portable_seeds": 1, "joined": ["seeds 0 to 0: new", "seeds 1 to 1: old"]}
+    here, there = {(0, 0): 1.0, (1, 0): 2.0}, {(0, 0): 1.0, (1, 0): 9.0}
+    trained, restored = repeat(here, there, joined=joined), repeat(there, there, DETAILS | joined, joined)
+    assert [(found.verdict, found.seeds) for found in (trained, restored)] == [("equal", 1), ("equal", 2)]
+    assert repeat(here, there, DETAILS | joined, joined).verdict == "different"
 
 
 def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
