@@ -127,7 +127,7 @@ def sentence(repeats: list[Repeat]) -> str:
         return "none of these runs is published, so there is nothing to compare them with"
     equal = sum(each.verdict == EQUAL for each in compared)
     missing = len(repeats) - len(compared)
-    seeds = _range(each.seeds - 1 for each in compared)
+    seeds = _range((each.seeds - 1 for each in compared), ", some to ")
     steps, whole = _range(each.last_step for each in compared), _range(each.of_steps for each in compared)
     extent = f"all {whole} steps" if steps == whole else f"{steps} of {whole} steps"
     ending = f"; {missing} more {'is' if missing == 1 else 'are'} not published" if missing else ""
@@ -148,6 +148,6 @@ def lines(figure: str, repeats: list[Repeat], in_full: bool = False) -> list[str
     return [*shown, whole, f"  The cause of all differences: {causes.pop()}."]
 
 
-def _range(numbers: Iterable[int]) -> str:
+def _range(numbers: Iterable[int], to: str = " to ") -> str:
     found = sorted(set(numbers))
-    return f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
+    return f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,}{to}{found[-1]:,}"
