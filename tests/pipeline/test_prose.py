@@ -328,7 +328,7 @@ SENTENCES = {  # by page; what fills them
         ],
         "it takes {} and {} from Dyna-TD's lead": lambda: map(taken_by_one_step, (5, 10)),
         "Intervals allow at most {:.0%} (n = 5) and {:.0%} (n = 10) of it": lambda: map(left_of_the_lead, (5, 10)),
-        "returns change by {} on MountainCar and {} on Acrobot": lambda: map(coin, (CAR, "Acrobot-v1")),
+        "returns fall by {} on MountainCar and rise by {} on Acrobot": lambda: map(coin, (CAR, "Acrobot-v1")),
         "at least {:.0%} of the gain over ER on MountainCar, {:.0%} on GridWorld and {:.0%} on CartPole": lambda: map(
             kept_by_the_coin, (CAR, GRID, "CartPole-v1")
         ),
