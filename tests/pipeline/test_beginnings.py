@@ -76,6 +76,7 @@ def test_later_seeds_of_an_older_arithmetic_are_compared_only_with_themselves(re
     trained, restored = repeat(here, there, joined=joined), repeat(there, there, DETAILS | joined, joined)
     assert [(found.verdict, found.seeds) for found in (trained, restored)] == [("equal", 1), ("equal", 2)]
     assert repeat(here, there, DETAILS | joined, joined).verdict == "different"
+    assert repeat(there, here, DETAILS | joined).seeds == 1, "restored before all seeds were trained again"
     assert "of seeds 0 to 0, some to 1 (" in beginnings.sentence([trained, restored])
 
 

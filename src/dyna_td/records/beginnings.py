@@ -64,8 +64,9 @@ def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = pub
     if there is None:
         return Repeat(run.name, NOT_PUBLISHED)
     last_seed = max(run.seeds)
-    if details.get("joined") != there.get("joined"):  # trained today; later published seeds have an older arithmetic
-        last_seed = min(last_seed, there["portable_seeds"] - 1)
+    if details.get("joined") != there.get("joined"):  # later seeds of either may have an older arithmetic
+        counts = [each["portable_seeds"] for each in (details, there) if "portable_seeds" in each]
+        last_seed = min([last_seed, *(count - 1 for count in counts)])
     theirs = published.read_records(run.name, directory, last_seed)
     both = records.merge(theirs, on=_KEYS, suffixes=("", "_there"))
     if both.empty:
