@@ -283,6 +283,69 @@ def behind_the_slow():
     return -mean, -high, -low
 
 
+def cells_early(place):
+    """Cells that the queue, uniform draws and prioritized draws reach at step 10,000."""
+    queue, draws = f"{GRID}/dyna_td/n10-lr0.001", f"{GRID}/prioritized_er/n10-lrselected"
+    return [
+        table(run, metric)[10_000].mean()
+        for run, metric in ((queue, place), (draws, f"{place}_buffer"), (draws, place))
+    ]
+
+
+def distance_and_return():
+    """Spearman's correlation of Dyna agents' distances and returns: with its p, of all and without Dyna-Frequency."""
+    scores = pd.read_csv(REFERENCE / "controls" / "scores.csv").groupby(["curve", "panel"])["score"].mean().unstack()
+    others = scores.index.str.endswith(("_learned", "_er")) | scores.index.isin(["er", "cubic_dqn"])
+    dyna = scores[~others]
+    pairs = (
+        stats.spearmanr(dyna["c"], dyna["b"]),
+        stats.spearmanr(*dyna.drop("dyna_frequency")[["c", "b"]].T.to_numpy()),
+    )
+    return len(dyna), *pairs[0], *pairs[1]
+
+
+def learned_at_the_end():
+    learned, true = (
+        at_the_end(f"{GRID}/dyna_td/n10-lr0.001{model}-chain30", "distance_uniform").mean()
+        for model in ("-learned", "")
+    )
+    return [learned / true - 1]
+
+
+def vanished(environment, n):
+    """The share of Dyna-Frequency's chain steps whose gradient vanishes, for each training."""
+    run = f"{environment}/dyna_frequency/n{n}-lrselected"
+    lost, made = (table(run, f"frequency_{of}").iloc[:, -1] for of in ("vanished_gradients", "steps_made"))
+    return lost / made
+
+
+def trainings_that_vanish():
+    """Trainings of which most gradients vanish, and all: on GridWorld, elsewhere; and their share of all."""
+    shares = {environment: pd.concat([vanished(environment, n) for n in (5, 10, 30)]) for environment in RANGES}
+    of_grid, others = shares.pop(GRID) > 0.5, pd.concat(shares.values()) > 0.5
+    found = pd.read_csv(REFERENCE / "claims.csv").query("claim == 34 and metric == metric")
+    interval_of_twelve = found[["low95", "high95"]].to_numpy()[0]
+    counts = of_grid.sum(), len(of_grid), others.sum() or "none", len(others)
+    return *counts, pd.concat([of_grid, others]).mean(), *(interval_of_twelve / 12)
+
+
+def vanished_where_it_learns():
+    """Least and most vanished gradients of trainings that never reach GridWorld's goal, and most of the others."""
+    pairs = [(vanished(GRID, n), at_the_end(f"{GRID}/dyna_frequency/n{n}-lrselected")) for n in (5, 10, 30)]
+    lost, ends = map(pd.concat, zip(*pairs, strict=True))
+    never = ends == -2000
+    return lost[never].min(), lost[never].max(), lost[~never].max()
+
+
+def on_the_roundabout(metric, rate="selected"):
+    """Means of Dyna-TD, ER and PrioritizedER."""
+    return [returns(run.replace("selected", rate), 50, metric).mean() for run in ROUNDABOUT.values()]
+
+
+def ends_below(bound, *n):
+    return [(at_the_end(f"{CAR}/dyna_td/n{each}-lr0.001")[:20] < bound).sum() for each in n]
+
+
 def crashes(after):
     """Crashes of a seed's evaluations, up to step 5,000 or after it: Dyna-TD's, ER's and PrioritizedER's."""
     tables = (table(run, "crashed") for run in ROUNDABOUT.values())
@@ -396,8 +459,43 @@ SENTENCES = {  # by page; what fills them
         "Dyna-TD's {:.1f} to {:.1f} m": lambda: distances_on_walker("dyna_td_learned"),
         "nearly stops, returns {:.2f} (± {:.2f})": lambda: always_slower("return", "return_half95"),
         "slows down crashes in {:.1%}. The first": lambda: always_slower("crashed"),
-        "slows down crashes in {:.1%} of its episodes": lambda: always_slower("crashed"),
         "slows down drives {:.1f} m/s": lambda: always_slower("speed"),
+        "Of 2,500 cells the queue reaches {:,.0f}, uniform draws {:.0f} and prioritized draws {:.0f}": lambda: (
+            cells_early("occupied_cells")
+        ),
+        "{} of 20 seeds never reach the goal": lambda: [
+            (
+                table("MazeGridWorld/dyna_td/n30-lr0.001-net64x64-learned-m50", "return").max(axis="columns") == -2000
+            ).sum()
+        ],
+        "{:.0%} of the buffer lie there, and {:.0%} of the queue": lambda: cells_early("mass_top_left")[1::-1],
+        "Over the {} Dyna agents of the controls that have the true model, this distance's rank correlation with the "
+        "return is {:.2f} (p = {:.2f}). Without Dyna-Frequency it is {:.2f} (p = {:.2f})": distance_and_return,
+        "(3% to 6%), and {:.0%} at the end": learned_at_the_end,
+        "from the {} seeds in which the random warm-up": lambda: [(goals_of_warm_ups()[:100] == 0).sum()],
+        "{} of 20 seeds end below -200, against {} with n = 10": lambda: ends_below(-200, 30, 10),
+        "vanish in {} of the {} trainings on GridWorld and in {} of the {} others. That is {:.1%} of all trainings "
+        "({:.1%} to {:.1%})": trainings_that_vanish,
+        "{:.0%} to {:.0%} vanish where the agent does not learn to reach the goal, and at most {:.0%} where": (
+            vanished_where_it_learns
+        ),
+        "On CartPole with n = 30 up to {:.0%} vanish": lambda: [vanished("CartPole-v1", 30).max()],
+        "single seeds from {:.0f} to {:,.0f}": lambda: pd.concat(
+            [returns(HOPPER[agent], since=10_000) for agent in ("er", "prioritized_er")]
+        ).agg(["min", "max"]),
+        "With 0.0001 for all they return {:.1f} to {:.1f} an episode": lambda: np.sort(on_the_roundabout("return"))[
+            ::2
+        ],
+        "with 0.001 for all {:.1f} to {:.1f}": lambda: np.sort(on_the_roundabout("return", "0.001"))[::2],
+        "crashes in {:.0%} of its evaluation episodes, ER in {:.0%}, PrioritizedER in {:.0%}": lambda: (
+            on_the_roundabout("crashed")
+        ),
+        "crashes in {:.1%} of its episodes, PrioritizedER in {:.0%}": lambda: (
+            *always_slower("crashed"),
+            on_the_roundabout("crashed")[2],
+        ),
+        "With 0.001 for all they drive {:.1f} to {:.1f} m/s": lambda: np.sort(on_the_roundabout("speed", "0.001"))[::2],
+        "Dyna-TD drives {:.1f} m/s": lambda: on_the_roundabout("speed")[:1],
         "ER has {:.2f} ({:.2f} to {:.2f}), Dyna-TD {:.2f} and PrioritizedER {:.2f}": ends_in_the_roundabout,
         "The first {:.1f} crashes": lambda: crashes(after=False),
         "From then on they are {:.1f}, {:.1f} and {:.1f}": lambda: crashes(after=True),
@@ -426,7 +524,7 @@ NUMBER = r"(?<![\w.,^|-])[-+]?\d[\d,]*(?:\.\d+)?(?:e-\d)?"
 INTERVAL = re.compile(rf"({NUMBER})[^()\d]*\((?:90%: )?({NUMBER})%? to ({NUMBER})")
 FILLED = r"\S+(?: \(\S+ to \S+\))?"  # what replaces a pair of braces
 IN_PERCENT = ["32 (5% to 18", "512 (86% to 121"]
-NO_EFFECTS = {35: ["-30 (-73 to +11"], 34: ["8.3% of all trainings (6.0% to 10.9"], 44: ["90 (4 to 175"]}
+NO_EFFECTS = {35: ["-30 (-73 to +11"], 44: ["90 (4 to 175"]}
 
 
 def unknown(page, text, rows):
@@ -461,3 +559,15 @@ def test_intervals_in_findings_are_effects_of_tests_or_readings_of_the_claim():
         if found := [*unknown(FINDINGS, in_one_line(finding["measured"]), rows)]:
             others[finding["claim"]] = found
     assert others == NO_EFFECTS
+
+
+def test_counts_of_seeds_in_findings_are_those_of_its_claim_or_one_that_it_names():
+    tables = pd.concat(pd.read_csv(REFERENCE / f"{name}.csv") for name in ("claims", "readings"))
+    for finding in yaml.safe_load(read(FINDINGS))["findings"]:
+        text = in_one_line(finding["measured"])
+        for sentence in SENTENCES[FINDINGS]:
+            text = re.sub(re.sub(r"\\\{.*?\\\}", lambda braces: FILLED, re.escape(sentence)), "", text)
+        named = [finding["claim"], *map(int, re.findall(r"claim (\d+)", text))]
+        notes = " ".join(tables.loc[tables["claim"].isin(named), "note"].dropna())
+        counts = set(re.findall(r"\b\d+ of (?:20|50|100|140|230)\b", text))
+        assert counts <= set(re.findall(r"\d+ of \d+", notes)), finding["claim"]
