@@ -1,7 +1,8 @@
 # The environment of requirements.lock with the project in it.
 #   docker build --build-arg COMMIT="$(git rev-parse HEAD)" --tag dyna_td:1.0.0 .
 #   docker run --rm --user "$(id -u)" --volume "$PWD/results:/dyna_td/results" dyna_td:1.0.0 figure_7
-FROM python:3.11-slim
+# Debian 12 has glibc 2.36, as the published numbers have.
+FROM python:3.11-slim-bookworm
 
 # Whatever number the user has, there is a name and a place for caches.
 ENV USER=dyna HOME=/tmp PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore

@@ -382,15 +382,15 @@ SENTENCES = {  # by page; what fills them
             corrected_losses, ("lap", "pal", "huber_dqn")
         ),
         "LAP leads Huber's loss in {}.": lambda: [corrected_losses("huber_dqn", "lap")],
-        "network and buffer bring as much: {}": lambda: [
+        "network and buffer bring as much at swept rates: {}": lambda: [
             words(minus(f"{CAR}/{{}}/n10-lrselected", "prioritized_er", seeds=100))
         ],
         "with n = 1, 3 and 10: by {}, {} and {}": lambda: [
             words(minus(f"{CAR}/{{}}/{SETTINGS_1C.replace('n10', n)}", "prioritized_er", seeds=100))
             for n in ("n1", "n3", "n10")
         ],
-        "it takes {} and {} from Dyna-TD's lead": lambda: map(taken_by_one_step, (5, 10)),
-        "Intervals allow at most {:.0%} (n = 5) and {:.0%} (n = 10) of it": lambda: map(left_of_the_lead, (5, 10)),
+        "the step alone takes {} and {} from Dyna-TD's lead": lambda: map(taken_by_one_step, (5, 10)),
+        "At most {:.0%} (n = 5) and {:.0%} (n = 10) can remain": lambda: map(left_of_the_lead, (5, 10)),
         "returns fall by {} on MountainCar and rise by {} on Acrobot": lambda: map(coin, (CAR, "Acrobot-v1")),
         "at least {:.0%} of the gain over ER on MountainCar, {:.0%} on GridWorld and {:.0%} on CartPole": lambda: map(
             kept_by_the_coin, (CAR, GRID, "CartPole-v1")
@@ -571,3 +571,16 @@ def test_counts_of_seeds_in_findings_are_those_of_its_claim_or_one_that_it_names
         notes = " ".join(tables.loc[tables["claim"].isin(named), "note"].dropna())
         counts = set(re.findall(r"\b\d+ of (?:20|50|100|140|230)\b", text))
         assert counts <= set(re.findall(r"\d+ of \d+", notes)), finding["claim"]
+
+
+def test_the_verdicts_that_depend_on_learning_rates_are_all_named():
+    of_claims, of_readings = (
+        pd.read_csv(REFERENCE / f"{name}.csv").query("row == 'claim'") for name in ("claims", "readings")
+    )
+    rates = of_readings[of_readings["reading"].str.contains("learning rate")].merge(of_claims, on="claim")
+    changed = set(rates.loc[rates["verdict_x"] != rates["verdict_y"], "claim"])
+    page = read(BEYOND)
+    section = page.partition("\n## Rates")[2].partition("\n### ")[0]
+    named = set(map(int, re.findall(r"claims.md#claim-(\d+)", section)))
+    assert changed <= named
+    assert f"| {IN_WORDS[len(changed)].capitalize()} verdicts depend on learning rates. |" in page
