@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
+import scipy.stats
 from files import edit, files_of, tiers
 
 from dyna_td import cli
@@ -150,6 +151,15 @@ def test_a_row_of_the_summary_is_the_mean_over_the_seeds_of_their_means_over_lea
     row = table[(table["panel"] == "a") & (table["curve"] == "cubic")].iloc[0]
     assert (row["mean"], row["seeds"]) == (pytest.approx(by_seed.mean()), len(by_seed))
     assert row["low95"] < row["mean"] < row["high95"] and row["core_minutes"] > 0
+
+
+def test_the_summary_has_students_interval_for_fewer_than_ten_seeds_as_the_claims_have():
+    row = summary.summary(Facts(), [PLAN.figure("figure_6")]).iloc[0]
+    records = pd.read_csv(ROOT / "reference" / "runs" / f"{row['run']}.csv.xz")
+    later = records[(records["metric"] == "return") & (records["step"] >= 10_000)]
+    by_seed = later.groupby("seed")["value"].mean()
+    interval = scipy.stats.t.interval(0.95, len(by_seed) - 1, by_seed.mean(), by_seed.sem())
+    assert len(by_seed) == 5 and (row["low95"], row["high95"]) == pytest.approx(interval)
 
 
 # Tests of restored runs.

@@ -244,6 +244,14 @@ def test_how_often_counts_seeds_far_below_the_best_agent_and_a_diverged_one_as_s
     assert found.p_supported == pytest.approx(2 * 45 / 125970)
 
 
+def test_stuck_seeds_are_counted_among_those_that_the_test_compares():
+    (a, b), read = in_memory([1.0] * 6 + [9.0] * 14, [9.0] * 20)
+    (found,) = outcomes_of([replace(compare(a, b), first_seed=4)], read)
+    assert (found.sample.n, found.effect.stuck_plus, found.effect.stuck_minus) == ("16", 2 / 16, 0.0)
+    (found,) = outcomes_of([replace(compare(a, b, "more_often", window="final", margin=0.1), first_seed=4)], read)
+    assert found.note.startswith("2 of 16 against 0 of 16")
+
+
 @pytest.mark.parametrize(("stuck", "verdict"), [(7, "contradicted"), (1, "undecided"), (0, "supported")])
 def test_rarely_counts_the_stuck_seeds_of_one_curve(stuck, verdict):
     (a, b), read = in_memory([1.0] * stuck + [9.0] * (90 - stuck), [9.0] * 90)

@@ -67,6 +67,9 @@ def test_the_region_of_a_claim(tmp_path, content, region):
             reading(BATCHES | {"curves": BATCHES["curves"] | {"figure_1/a/l": "figure_1/a/l2"}}),
             ["no claim of it compares figure_1/a/l: name a curve as figure_4/a/er, or a panel as figure_4/a"],
         ),
+        (reading(BATCHES | {"curves": {"figure_1/a/l2": "rates/l2"}}), ["'rates/l2' stands in place of a curve"]),
+        (reading(BATCHES | {"curves": {"figure_1/a/l2": "figure_9/a/l"}}), ["unknown curve of figure_9/a 'l'"]),
+        (claim([measured(expect="more_often", margin=1, why="w", minus=["l2"])]), ["write `window: final`"]),
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words):

@@ -187,6 +187,10 @@ def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
         raise UserError(f"`{expect}` compares two curves: give one in plus and one in minus.")
     if expect == "rarely" and not (len(content["plus"]) == 1 and "minus" not in content):
         raise UserError("`rarely` counts the seeds of one curve: give it in plus.")
+    if expect in ("more_often", "rarely") and content.get("window") != "final":
+        raise UserError(f"`{expect}` counts ends of trainings: write `window: final`.")
+    if expect == "share_below" and content.keys() & {"window", "first_seed"}:
+        raise UserError("`share_below` compares whole trainings: leave out `window` and `first_seed`.")
     if ("panels" in content) == ("label" in content):
         raise UserError("a test needs either panels, or a label and curves with their panels, as figure_4/a/dyna_td.")
     return [_test(content, panel, plan) for panel in content.get("panels", [""])]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dyna_td.errors import UserError
+from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term, term_at
 from dyna_td.evidence.verdicts import Read
@@ -52,6 +52,8 @@ def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]
     """The claims that one entry changes, in their changed form; an entry without `claims` applies to all."""
     if not content.keys() & {"curves", "window", "added_seeds", "interquartile_mean"}:
         raise UserError("it says nothing: give it curves, a window, added_seeds, or interquartile_mean.")
+    for old, new in content.get("curves", {}).items():
+        _require_place(new, old.count("/"), plan)
     numbers = content.get("claims", list(claims))
     changed = []
     for number in numbers:
@@ -98,6 +100,19 @@ def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> Me
         first_seed=max(test.first_seed, _first_added(test, plan) if "added_seeds" in content else 0),
         of_middle_half="interquartile_mean" in content and has_mean,
     )
+
+
+def _require_place(path: str, depth: int, plan: Plan) -> None:
+    """Raises UserError unless `path` names a curve, if `depth` is 2, or a panel, if it is 1."""
+    if path.count("/") != depth:
+        kind = "a curve, as figure_4/a/er" if depth > 1 else "a panel, as figure_4/a"
+        raise UserError(f"{path!r} stands in place of {kind}: name another one.")
+    figure, panel, *curve = path.split("/")
+    if figure in plan.drawn:
+        panels = plan.drawn[figure].panels
+        curves = panels[require_choice(panel, panels, f"panel of {figure}")].curves
+        for each in curve:
+            require_choice(each, curves, f"curve of {figure}/{panel}")
 
 
 def _run_at(path: str, plan: Plan) -> Run | None:

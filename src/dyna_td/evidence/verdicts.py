@@ -31,9 +31,9 @@ from dyna_td.plan.planned import Plan
 from dyna_td.runs.run import Run
 
 MAX_SEEDS = 10_000  # a test that needs more is not worth its seeds
-DISAGREES = "Student's interval says otherwise"  # begins a note
 _MIN_RANKED = 6  # seeds: with fewer an exact rank test cannot decide
 _MIN_SECONDS = 1.0  # shorter trainings cannot be timed
+_UNPAIRED = ("more_often", "rarely")  # tests that count each curve's seeds
 
 Read = Callable[[Run], Measured | None]
 _Found = dict[Term, Measured]  # the results of all curves of a test
@@ -200,7 +200,7 @@ def _disagreement(test: MeasuredTest, found: Any, seeds: int) -> str:
     if sides[0] == sides[1]:
         return ""
     low, high = (float(np.expm1(end) if test.relative else end) for end in found.student(seeds))
-    return f"{DISAGREES}: {low:+.3g} to {high:+.3g}"
+    return f"Student's interval says otherwise: {low:+.3g} to {high:+.3g}"
 
 
 def _in_words(*logarithms: ArrayLike) -> str:
@@ -215,11 +215,11 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
     Some runs have more seeds than others (`more_seeds` in scales.yaml).
     """
     budget = common_seconds(measured.values()) if test.window == "equal_seconds" else 0.0
-    shared = set.intersection(*(set(found.run.seeds) for found in measured.values()))
+    shared = _seeds(test, measured)
 
     def one(term: Term) -> pd.Series:
         values = score(measured[term], term.metric, test.window, test.over, budget)
-        values = values[values.index.isin(shared) & (values.index >= test.first_seed)]
+        values = values[values.index.isin(shared)]
         if test.above is not None:
             values = (values > test.above).where(values.notna()).astype(float)
         if test.best is not None:
@@ -233,6 +233,13 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
     return plus, minus
 
 
+def _seeds(test: MeasuredTest, measured: _Found) -> set[int]:
+    """The seeds that a test uses of each curve, from its first one on: those that all have, or all that any has."""
+    own = [set(found.run.seeds) for found in measured.values()]
+    used = set.union(*own) if test.expect in _UNPAIRED else set.intersection(*own)
+    return {seed for seed in used if seed >= test.first_seed}
+
+
 def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Series) -> float:
     """See `Effect.improvement`; NaN for a single curve."""
     if len(plus) == len(minus) == 1:
@@ -240,11 +247,14 @@ def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Serie
     return statistics.probability_of_improvement(sample, [0.0]) if minus else np.nan
 
 
-def _stuck(term: Term, own: Measured, metric: str, read: Read, share: float = STUCK) -> tuple[int, int, float]:
-    """The numbers of a curve's stuck seeds and of all its seeds, and the bound; a score of NaN counts as stuck."""
+def _stuck(
+    term: Term, own: Measured, seeds: Collection[int], read: Read, share: float = STUCK
+) -> tuple[int, int, float]:
+    """The numbers of a curve's stuck seeds and of all, among `seeds`, and the bound; a score of NaN counts as stuck."""
     found = [measured for run in term.panel if (measured := read(run))]
-    bound = stuck_below(found, metric, share)
-    values = score(own, metric, "final")
+    bound = stuck_below(found, term.metric, share)
+    values = score(own, term.metric, "final")
+    values = values[values.index.isin(seeds)]
     return int((~(values >= bound)).sum()), len(values), bound
 
 
@@ -257,7 +267,8 @@ def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, read: Re
     ):
         return outcome
     (((plus,),), ((minus,),)) = test.plus, test.minus
-    found = (_stuck(term, measured[term], "return", read) for term in (plus, minus))
+    seeds = _seeds(test, measured)
+    found = (_stuck(term, measured[term], seeds, read) for term in (plus, minus))
     stuck_plus, stuck_minus = (hits / of for hits, of, _ in found)
     return replace(outcome, effect=replace(outcome.effect, stuck_plus=stuck_plus, stuck_minus=stuck_minus))
 
@@ -266,7 +277,7 @@ def _proportion_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Out
     """The outcome of Fisher's exact test: are more seeds of plus stuck?"""
     (((plus,),), ((minus,),)) = test.plus, test.minus
     (hits, of, bound), (others, of_others, _) = (
-        _stuck(term, measured[term], term.metric, read, test.margin) for term in (plus, minus)
+        _stuck(term, measured[term], _seeds(test, measured), read, test.margin) for term in (plus, minus)
     )
     counts = (hits, of, others, of_others)
     p, q = map(_doubled, statistics.fisher_exact(*counts))
@@ -287,7 +298,7 @@ def _proportion_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Out
 def _share_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
     """The outcome of an exact binomial test: is the share of stuck seeds of plus below the margin?"""
     ((term,),) = test.plus
-    hits, of, bound = _stuck(term, measured[term], term.metric, read)
+    hits, of, bound = _stuck(term, measured[term], _seeds(test, measured), read)
     share, low, high = statistics.proportion(hits, of)
     p, q = map(_doubled, statistics.binomial(hits, of, test.margin))
     spread = math.sqrt(share * (1 - share)) or np.nan

@@ -33,12 +33,19 @@ def summary(facts: Facts, figures: list[Figure]) -> pd.DataFrame:
 def _row(facts: Facts, panel: Panel, run: Run) -> dict[str, object]:
     measured, metric = facts.read(run), _OF_EPISODES.get(panel.metric, panel.metric)
     scores, last = (score(measured, metric, window).dropna() for window in ("auc", "final"))
-    low, high = statistics.estimate(scores.to_numpy()).interval() if len(scores) > 1 else (np.nan, np.nan)
+    low, high = _interval(scores.to_numpy()) if len(scores) > 1 else (np.nan, np.nan)
     return {
         **{"environment": run.environment, "agent": run.agent, "run": run.name, "metric": metric},
         "updates": getattr(run.settings, "planning_updates", ""),
-        **{"mean": scores.mean(), "low95": float(low), "high95": float(high)},
+        **{"mean": scores.mean(), "low95": low, "high95": high},
         "iqm": statistics.interquartile_mean(scores) if len(scores) else np.nan,
         **{"last20": last.mean(), "seeds": len(scores), "steps": run.steps},
         "core_minutes": sum(cost.core_seconds for job in results.jobs_of(run) if (cost := facts.cost(job))) / 60,
     }
+
+
+def _interval(scores: np.ndarray) -> tuple[float, float]:
+    """The ends of the mean's 95% interval, by the method of the claims."""
+    is_few = len(scores) < statistics.FEW
+    low, high = (statistics.estimate_few([scores]) if is_few else statistics.estimate(scores)).interval()
+    return float(low), float(high)
