@@ -15,10 +15,15 @@ class UserError(Exception):
 
 
 def of_memory(error: BaseException) -> str | None:
-    """The sentence for an exception of exhausted memory: Python's, TensorFlow's, or of a library that is loaded."""
+    """The sentence for an exception of exhausted memory: Python's, TensorFlow's, or of a library that is loaded.
+
+    Also for a full disk to which TensorFlow writes.
+    """
     chain = [error]
     while following := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(following)
+    if any("No space left on device" in str(each) for each in chain):  # TensorFlow's name for it is that of memory
+        return "error: the disk is full: free some space; the same command continues."
     is_of_it = any(
         isinstance(each, MemoryError)
         or type(each).__name__ == "ResourceExhaustedError"

@@ -96,7 +96,7 @@ def _declared(name: str, agent: type, base: registry.Agent) -> registry.Agent:
             if not issubclass(own, kinds[0]):
                 raise UserError(f"{place} is {reprlib.repr(own)}, expected a class that extends {kinds[0].__name__}.")
         _require_settings(place, own, kinds[0])
-    return registry.Agent(name, own, kinds, base.on)
+    return registry.Agent(name, own, kinds, base.on, climbs_frequency=base.climbs_frequency, anneals=base.anneals)
 
 
 def _require_settings(place: str, declared: Any, kind: type[ControlSettings]) -> None:

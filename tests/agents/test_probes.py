@@ -11,7 +11,7 @@ from files import tiers
 from helpers import settings_of
 
 from dyna_td.programs import twin
-from dyna_td.runs.registry import AGENTS, DYNA_AGENTS, agents_on
+from dyna_td.runs.registry import AGENTS, agents_on
 from dyna_td.runs.run import Run
 from dyna_td.search import rules
 
@@ -75,7 +75,7 @@ NAMES = sorted({*CLASSES.values(), "dyna_td_long"} - set(ELSEWHERE))
 
 @pytest.mark.parametrize("name", tiers(NAMES, quick=("dyna_td",)))
 def test_the_agent_learns_the_known_values(name, monkeypatch):
-    chains = {"step_size": 1.0} if name in DYNA_AGENTS else {}  # the distance between two states
+    chains = {"step_size": 1.0} if AGENTS[name].dyna else {}  # the distance between two states
     numbers = {"planning_updates": 8, "learning_rate": 5e-3, "warm_up_steps": 200, "exploration": 0.5}
     settings = settings_of("MountainCar-v0", name, **numbers, discount=DISCOUNT, target_period=12, **chains)
     monkeypatch.setattr(twin, "make_twin", lambda environment: Rooms())
@@ -88,5 +88,5 @@ def test_the_agent_learns_the_known_values(name, monkeypatch):
             q = program.agent.learner.q(tf.tile([[[float(number)], [x]]], [3, 1, 1])).numpy()[..., 0]
             # The median of three seeds: one that has not converged is no bug, and the CPU's rounding decides which one.
             np.testing.assert_allclose(np.median(q, axis=0), values, atol=0.15, err_msg=f"{room}, x = {x}")
-    if name in DYNA_AGENTS:
+    if AGENTS[name].dyna:
         assert (program.agent.queue.size.numpy() > 1000).all()  # so it has also learned from its queue

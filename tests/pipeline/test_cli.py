@@ -17,7 +17,7 @@ from dyna_td import cli
 from dyna_td.errors import UserError
 from dyna_td.pipeline.lock import workplace
 from dyna_td.plan.plans import load_plan
-from dyna_td.records import provenance, results, sources
+from dyna_td.records import beginnings, provenance, results, sources
 from dyna_td.runs.registry import AGENTS, LEARNERS
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
@@ -42,6 +42,8 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--chain-steps", "5", env="GridWorld", agent="er"), "--chain-steps does not apply to er"),
         (train("--seeds", "0-5000"), "at most 1,000"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
+        (train("--discount", "1", env="GridWorld", agent="dyna_td_frozen"), "discount is 1"),
+        (train("--model-stop", "9000", env="GridWorld", agent="dyna_td"), "model_stop is 9,000: it ends a learned"),
         (train("--output", "x.txt"), "ends in .csv"),
         (train("--output", "r/x.states.csv"), f"the place of the sampled states of {Path('r/x.csv')}"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),
@@ -152,6 +154,31 @@ def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(fake
     assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.json"]
 
 
+def test_a_disk_that_is_full_after_the_csv_leaves_nothing_that_the_same_command_refuses(fake_training, monkeypatch):
+    synced = []
+
+    def is_full_after_the_first(handle):
+        synced.append(handle)
+        if len(synced) > 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", is_full_after_the_first)
+        assert cli.main(train("--steps", "20")) == 2 and len(synced) == 2
+    assert not [*Path().iterdir()]
+    assert cli.main(train("--steps", "20")) == 0
+
+
+def test_a_published_run_that_cannot_be_read_costs_no_training(fake_training, monkeypatch, capsys):
+    def is_damaged(scale, run):
+        raise UserError("its CSV is damaged.")
+
+    monkeypatch.setattr(beginnings, "read_and_repeat", is_damaged)
+    run = load_plan("smoke").figure("figure_2").runs[-1]
+    assert cli.main(["run", run.name, "--scale", "smoke"]) == 0 and results.run_csv("smoke", run.name).exists()
+    assert "warning: not compared with the published run: its CSV is damaged." in capsys.readouterr().err
+
+
 def test_list_explains_every_agent_and_shows_only_lines_with_all_words(monkeypatch, capsys):
     monkeypatch.setattr(cli, "__doc__", None)  # as Python does when it strips docstrings
     assert cli.main(["list"]) == 0
@@ -192,8 +219,10 @@ def test_a_sweep_by_hand_chooses_on_other_seeds_and_goes_on_where_it_was(fake_tr
     assert json.loads(Path("x.json").read_text())["learning_rate_selection"]["learning_rate"] == 0.001
     Path("x.csv").unlink()
     assert cli.main(words) == 0 and len(fake_training) == 4, "the finished sweep stands"
+    Path("x.selection.csv").unlink()
+    assert cli.main(words) == 0 and len(fake_training) == 6, "a sweep without its CSV is made again"
     others = train("--learning-rate", "0.1,0.2", "--seeds", "0-2", "--steps", "500")
-    assert "x.selection.csv holds another training (" in error_of(cli.main, others, capsys) and len(fake_training) == 4
+    assert "x.selection.csv holds another training (" in error_of(cli.main, others, capsys) and len(fake_training) == 6
 
 
 def test_the_plan_selects_on_other_seeds_trains_the_winner_aggregates_and_draws_no_cut_table(fake_training, capsys):

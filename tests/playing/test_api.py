@@ -23,6 +23,7 @@ from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.errors import UserError
 from dyna_td.learning import arithmetic
 from dyna_td.records.files import IMPORTS, ROOT
+from dyna_td.records.metrics import require_metric
 from dyna_td.records.policy import load_policy
 from dyna_td.runs import registry
 from dyna_td.settings import DQNSettings
@@ -170,4 +171,6 @@ class Flat(Dyna):
 
 
 def test_an_agent_may_extend_dyna_itself():
-    trial.require_sound(run_of("CartPole-v1", own_agents.adopt(Flat)))
+    name = own_agents.adopt(Flat)
+    trial.require_sound(run_of("CartPole-v1", name))
+    assert require_metric("queue_size", "CartPole-v1", [name]), "a figure may show what its runs record"

@@ -78,7 +78,7 @@ class FrozenSettings:
     """Settings of Dyna-TD with measurements on its last Q, by its learned model."""
 
     model: str = number("learned", "model that completes the states of search control", "ours", choices=("learned",))
-    probe_steps: int = number(5_000, "steps of a chain on the last Q", "ours", 100, 1e6)
+    probe_steps: int = number(5_000, "steps of a chain on the last Q", "ours", 100, 500_000)
     probe: str = number(
         "rules",
         "what is measured on the last Q: chains of each rule, gradients and Theorem 3, or chains that mix",

@@ -59,11 +59,6 @@ class Judged:
         return [tested for tested in self.tests if not tested.test.secondary]
 
     @property
-    def effect(self) -> Effect:
-        """That of a claim's single test; several have none in common."""
-        return self.counted[0].outcome.effect if len(self.counted) == 1 else Effect()
-
-    @property
     def sources(self) -> str:
         """The weakest sources of its tests."""
         return weakest({tested.outcome.sources for tested in self.counted})
@@ -163,9 +158,10 @@ def lines(verdicts: Iterable[Judged]) -> list[str]:
     """A line for each claim: its number, verdict, effect and text; contradicted ones first, without those not run."""
     order = ("contradicted", "undecided", "supported")
     known = sorted((one for one in verdicts if one.verdict in order), key=lambda one: order.index(one.verdict))
+    effects = [effect_words(one.counted[0]) if len(one.counted) == 1 else "" for one in known]
     return [
-        f"{one.claim.number:3}  {verdict_words(one):20}  {effect_words(one):32}  {textwrap.shorten(one.claim.text, 70)}"
-        for one in known
+        f"{one.claim.number:3}  {verdict_words(one):20}  {effect:32}  {textwrap.shorten(one.claim.text, 70)}"
+        for one, effect in zip(known, effects, strict=True)
     ]
 
 
@@ -195,23 +191,25 @@ def verdict_words(one: Judged) -> str:
     return f"{one.verdict}{scale}{'*' if one.sources == 'other' else ''}"
 
 
-def effect_words(one: Judged) -> str:
-    """The effect with its interval and unit; empty without an effect."""
-    effect = one.effect
+def effect_words(tested: Tested) -> str:
+    """An effect as "-22 (-101 to +37) reward", in per cent if it is relative; empty without an effect."""
+    effect, unit = tested.outcome.effect, tested.test.unit
     if np.isnan(effect.estimate):
         return ""
-    unit = one.counted[0].test.unit
-    estimate, low, high = (
-        number_words(value, unit == "relative") for value in (effect.estimate, effect.low95, effect.high95)
-    )
-    interval = "" if np.isnan(effect.low95) else f" [{low}, {high}]"
-    return f"{estimate}{interval}{'' if unit == 'relative' else ' ' + unit}".rstrip()
+    words, low, high = (signed(tested.test, value) for value in (effect.estimate, effect.low95, effect.high95))
+    interval = "" if np.isnan(effect.low95) else f" ({low} to {high})"
+    return f"{words}{interval}{'' if unit == 'relative' else f' {unit}'}".rstrip()
 
 
-def number_words(value: float, is_relative: bool = False) -> str:
-    """A number with as many digits as a reader needs, or a relative one in per cent."""
-    if is_relative:
+def signed(test: MeasuredTest | ComputedTest, value: float) -> str:
+    """A number of a test with its sign: in per cent if it is relative, without decimals from 100 on."""
+    if test.unit == "relative":
         return f"{100 * value:+.3g}%"
+    return f"{value:+,.0f}" if 100 <= abs(value) < np.inf else f"{value:+.3g}"
+
+
+def number_words(value: float) -> str:
+    """A number with as many digits as a reader needs."""
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from dyna_td.evidence import labels, scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS
-from dyna_td.evidence.scorecard import Judged, Tested
+from dyna_td.evidence.scorecard import Judged, Tested, effect_words, signed
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 
@@ -119,16 +119,6 @@ def _task(test: MeasuredTest) -> str:
     return f" ({environments.pop()}, n = {updates.pop()})"
 
 
-def effect_words(tested: Tested) -> str:
-    """An effect as "-22 (-101 to +37) reward", in per cent if it is relative; empty without an effect."""
-    effect, unit = tested.outcome.effect, tested.test.unit
-    if np.isnan(effect.estimate):
-        return ""
-    words, low, high = (signed(tested.test, value) for value in (effect.estimate, effect.low95, effect.high95))
-    interval = "" if np.isnan(effect.low95) else f" ({low} to {high})"
-    return f"{words}{interval}{'' if unit == 'relative' else f' {unit}'}".rstrip()
-
-
 def _linked(text: str) -> str:
     """`text` with links to the claims, deviations and pages that it names."""
     text = re.sub(r"\bdocs/(.+?)\.md\b", r"[\1](\1.md)", text)
@@ -223,13 +213,6 @@ def beside_the_mean(tested: Tested) -> str:
     if not np.isnan(effect.stuck_plus):
         parts.append(f"stuck {100 * effect.stuck_plus:.0f}% and {100 * effect.stuck_minus:.0f}%")
     return "; ".join(parts)
-
-
-def signed(test: MeasuredTest | ComputedTest, value: float) -> str:
-    """A number of a test with its sign: in per cent if it is relative, without decimals from 100 on."""
-    if test.unit == "relative":
-        return f"{100 * value:+.3g}%"
-    return f"{value:+,.0f}" if 100 <= abs(value) < np.inf else f"{value:+.3g}"
 
 
 def one_line(text: str) -> str:

@@ -29,7 +29,6 @@ from dyna_td.pages.facts import Facts, measured_jobs
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs
 from dyna_td.plan.planned import Plan
-from dyna_td.plan.plans import FIGURES_OF_THE_PAPER
 from dyna_td.records import beginnings, provenance, published, results
 
 TITLE = "Understanding and Mitigating the Limitations of Prioritized Experience Replay, reproduced"
@@ -50,7 +49,7 @@ def report(plan: Plan) -> Report:
     """The report of `plan` with its finished results; equal results give equal bytes."""
     folder = results.DIRECTORY / plan.scale
     facts = Facts(folder) if (folder / "claims.csv").exists() else None
-    there = {name: _picture(folder, name).exists() for name in (*FIGURES_OF_THE_PAPER, *plan.studies)}
+    there = {name: _picture(folder, name).exists() for name in plan.drawn}
     shown = [name for name, is_there in there.items() if is_there or name in plan.figures]
     missing = [] if facts else [("verdicts", f"make claims SCALE={plan.scale}")]
     missing += [(_heading(name), f"make {name} SCALE={plan.scale}") for name in shown if not there[name]]

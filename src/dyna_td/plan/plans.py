@@ -17,9 +17,17 @@ from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import STATES_METRICS, require_metric
-from dyna_td.runs.registry import FROZEN_AGENTS, SAMPLED_ENVIRONMENT, all_settings, has_twin, settings_type
+from dyna_td.runs.registry import AGENTS, FROZEN_AGENTS, SAMPLED_ENVIRONMENT, all_settings, has_twin, settings_type
 from dyna_td.runs.run import Run
-from dyna_td.settings import FROZEN_SOURCES, MAX_INT, ControlSettings, Settings, checked, is_whole
+from dyna_td.settings import (
+    FROZEN_SOURCES,
+    MAX_INT,
+    ControlSettings,
+    SearchControlSettings,
+    Settings,
+    checked,
+    is_whole,
+)
 from dyna_td.theory.hitting_times import CLOSED_FORMS
 
 DIRECTORY = ROOT / "experiments"
@@ -60,11 +68,25 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
 
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
+    if not refused and {*published.require_published(published.DIRECTORY)} <= {*figures, *studies}:
+        with _at(f"{Path(directory) / 'scales.yaml'}: {scale}"):
+            _require_runs(scope, figures | studies)
     for kind, extent in scope.extents.items():
         for setting in extent.get("settings", {}):
             with _at(f"{Path(directory) / 'scales.yaml'}: {scale}.{kind}.settings"):
                 require_choice(setting, all_settings(), "setting")
     return Plan(scope, figures, studies, refused)
+
+
+def _require_runs(scope: Scale, figures: dict[str, Figure]) -> None:
+    """Raises UserError if the scale names a run that no figure has, so that a slip does not pass in silence."""
+    runs = {run.name for figure in figures.values() for run in figure.runs}
+    for key in ("more_seeds", "first_selection_seeds"):
+        for name in getattr(scope, key):
+            require_choice(name, runs, f"run in {key}")
+    for name in scope.fewer_steps:
+        if name not in figures and not any(fnmatchcase(run, name) for run in runs):
+            raise UserError(f"fewer_steps names {name!r}, which is no figure, study or run.")
 
 
 @contextmanager
@@ -89,6 +111,11 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
             panels[key] = replace(read, key=key, title=title, axes=axes, table=panel.get("table", ""), **shown)
     if not any(panel.is_drawn for panel in panels.values()):
         raise UserError(f"{path}: no panel is drawn: leave out the `drawn` or `table` of one of them.")
+    for number in content.get("paper", ()):
+        with _at(f"{path}: paper"):
+            require_choice(
+                number["curve"], [f"{key}/{curve}" for key in panels for curve in panels[key].curves], "curve"
+            )
     words = {key: content[key] for key in ("shows", "columns", "scene", "paper") if key in content}
     if "scene" in content and "a" in panels:
         raise UserError(f"{path}: panels.a is the scene's place: name the panels b, c, ..., or leave `scene` out.")
@@ -183,6 +210,10 @@ def make_settings(environment: str, agent: str, numbers: dict):
         if numbers["model"] == "true":
             raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
     settings = kind(**{name: checked(known[name], value) for name, value in numbers.items()})
+    if agent in FROZEN_AGENTS and numbers.get("discount") == 1:
+        raise UserError("discount is 1, but the bound that is measured on the last Q needs less: choose another.")
+    if isinstance(settings, SearchControlSettings):
+        _require_stop(settings)
     rewrites = getattr(settings, "warm_up_goal", "natural") != "natural"
     if rewrites and isinstance(settings, ControlSettings) and settings.buffer_capacity < settings.warm_up_steps:
         raise UserError(
@@ -190,6 +221,14 @@ def make_settings(environment: str, agent: str, numbers: dict):
             "with a warm_up_goal the buffer has to hold the whole warm-up."
         )
     return settings
+
+
+def _require_stop(settings: SearchControlSettings) -> None:
+    start, stop = settings.model_start, settings.model_stop
+    if stop and (settings.model != "learned" or stop <= start):
+        raise UserError(
+            f"model_stop is {stop:,}: it ends a learned model, after model_start, {start:,}; choose another, or 0."
+        )
 
 
 def _share_runs(figures: Iterable[Figure]) -> None:
@@ -220,7 +259,9 @@ def _share_runs(figures: Iterable[Figure]) -> None:
 
 def _lacks(whole: Run, run: Run, panel: Panel) -> list[str]:
     """What `whole` lacks of what `panel` shows of `run`, which has the same settings: words for a run's name."""
-    needs_last = panel.states or run.agent in FROZEN_AGENTS  # states and measurements of the last step
+    # States and measurements of the last step, and an agent that anneals, need a run of this length.
+    agent = AGENTS.get(run.agent)
+    needs_last = panel.states or (agent and (agent.measures_last_q or agent.anneals))
     is_beginning = run.length < whole.length and not run.steps % whole.evaluate_every and not needs_last
     lacks = {
         "rates" + "x".join(map(str, run.sweep)): run.sweep != whole.sweep,

@@ -7,14 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import require_choice
-from dyna_td.runs.registry import (
-    DYNA_AGENTS,
-    FREQUENCY_AGENTS,
-    FROZEN_AGENTS,
-    ROUNDABOUT,
-    SAMPLED_ENVIRONMENT,
-    is_supervised,
-)
+from dyna_td.runs.registry import AGENTS, ROUNDABOUT, SAMPLED_ENVIRONMENT, is_supervised
 
 
 @dataclass(frozen=True)
@@ -166,10 +159,10 @@ def require_metric(metric: object, environment: str, agents: Iterable[str]) -> s
         for name, meaning in METRICS.items()
         if meaning.supervised == is_supervised(environment)
         and (environment == SAMPLED_ENVIRONMENT or name not in SAMPLING_METRICS)
-        and ((name not in DYNA_METRICS and not name.endswith("_recent")) or set(agents) <= set(DYNA_AGENTS))
+        and ((name not in DYNA_METRICS and not name.endswith("_recent")) or all(AGENTS[agent].dyna for agent in agents))
         and (environment == ROUNDABOUT or name not in ROUNDABOUT_METRICS)
-        and (name not in FREQUENCY_METRICS or set(agents) <= set(FREQUENCY_AGENTS))
-        and (name not in FROZEN_METRICS or set(agents) <= set(FROZEN_AGENTS))
+        and (name not in FREQUENCY_METRICS or all(AGENTS[agent].climbs_frequency for agent in agents))
+        and (name not in FROZEN_METRICS or all(AGENTS[agent].measures_last_q for agent in agents))
     }
     return require_choice(metric, known, f"metric of {', '.join(agents)} on {environment}")
 

@@ -95,10 +95,16 @@ def write(
         contents["policy"] = path_beside(csv), policy.as_bytes()
     for stale in (path_beside(csv), states_csv(csv)):  # files of an earlier run
         stale.unlink(missing_ok=True)
-    for path, content in contents.values():
-        files.write(path, content)
     checksums = {f"{kind}_sha256": checksum(content) for kind, (_, content) in contents.items()}
-    files.write(provenance_json(csv), sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False)))
+    text = sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False))
+    try:
+        for path, content in contents.values():
+            files.write(path, content)
+        files.write(provenance_json(csv), text)
+    except OSError:  # a full disk; the same command would refuse files without their JSON file
+        for path in (*(path for path, _ in contents.values()), provenance_json(csv)):
+            path.unlink(missing_ok=True)
+        raise
 
 
 def sealed(details: dict, as_text: Callable[[dict], str]) -> str:

@@ -57,6 +57,7 @@ class Agent:
       label: its name in pages and pictures; by default its key in `AGENTS`.
       climbs_frequency: whether it counts the chains that climb the frequency.
       measures_last_q: whether its training ends with measurements on Q (claims 45 to 47).
+      anneals: whether its numbers depend on the run's length from the first step on.
     """
 
     path: str
@@ -66,6 +67,7 @@ class Agent:
     label: str = ""
     climbs_frequency: bool = False
     measures_last_q: bool = False
+    anneals: bool = False
 
     @functools.cached_property
     def settings(self) -> type[ControlSettings]:
@@ -100,7 +102,11 @@ AGENTS = {
         "dyna_td.agents.prioritized_er:PrioritizedER", own.PrioritizedSettings, _BOTH, label="PrioritizedER"
     ),
     "schaul_prioritized_er": Agent(
-        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER", own.SchaulSettings, _BOTH, label="Schaul's PER"
+        "dyna_td.agents.schaul_prioritized_er:SchaulPrioritizedER",
+        own.SchaulSettings,
+        _BOTH,
+        label="Schaul's PER",
+        anneals=True,
     ),
     "laber": Agent("dyna_td.agents.laber:LaBER", own.LaBERSettings, _BOTH, label="LaBER"),
     "lap": Agent("dyna_td.agents.lap:LAP", own.LAPSettings, _BOTH, label="LAP"),
@@ -150,8 +156,6 @@ AGENTS = {
         "dyna_td.agents.dyna_td:DynaTD", own.FrozenSettings, _DYNA, on=SAMPLED_ENVIRONMENT, measures_last_q=True
     ),
 }
-DYNA_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.dyna)
-FREQUENCY_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.climbs_frequency)
 FROZEN_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.measures_last_q)
 
 

@@ -38,8 +38,9 @@ class _Lines:
     def __call__(self, done: int, total: int) -> None:
         if self.file:
             partial = self.file.with_suffix(".partial")
-            partial.write_text(json.dumps([int(done), int(total)]))
-            os.replace(partial, self.file)
+            with contextlib.suppress(OSError):  # a full disk hides the progress, and ends no training
+                partial.write_text(json.dumps([int(done), int(total)]))
+                os.replace(partial, self.file)
         self.show(done, total)
 
     def show(self, done: int, total: int) -> None:
@@ -103,9 +104,9 @@ def read(file: Path) -> int | None:
         return None
 
 
-def counted(items: Collection[_Item], words: str, stream=None) -> Iterator[_Item]:
+def counted(items: Collection[_Item], words: str) -> Iterator[_Item]:
     """Yields `items` and shows how many are done: a bar on a terminal, elsewhere a line every few seconds."""
-    stream = stream or sys.stderr
+    stream = sys.stderr
     if stream.isatty():
         yield from tqdm(items, desc=words, file=stream, leave=False)
         return

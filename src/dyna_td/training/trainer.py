@@ -58,6 +58,8 @@ def execute_sweep(
 class _Training:
     """The training of runs that share a program: stack by stack of seeds, and run by run within a stack."""
 
+    _ended = 0.0  # the process's seconds when its last training ended
+
     def __init__(self, runs, progress: Progress, checkpoint: Checkpoint | None, measures: bool, watch=None):
         if _first_process() != os.getpid():
             raise UserError(
@@ -74,14 +76,15 @@ class _Training:
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.done = 0  # steps of all stacks and runs
         self.earlier_core_seconds = 0.0  # spent by processes that were killed
+        self._begun = _Training._ended
 
     def _new_logs(self) -> list[Log]:
         return [Log(run, np.concatenate(self.stacks)) for run in self.runs]
 
     @property
     def core_seconds(self) -> float:
-        """Processor seconds of this job so far, imports included."""
-        return self.earlier_core_seconds + time.process_time()
+        """Processor seconds of this job so far; those of imports belong to a process's first training."""
+        return self.earlier_core_seconds + time.process_time() - self._begun
 
     def outcomes(self) -> list[Outcome]:
         """Trains all that the checkpoint does not hold yet; an interruption carries the step as a note.
@@ -100,6 +103,8 @@ class _Training:
             except KeyboardInterrupt as signal:
                 signal.add_note(f"step {self.done:,} of {self.total:,}")
                 raise
+            finally:
+                _Training._ended = time.process_time()
 
     def _train_from(self, checkpoint: Checkpoint | None) -> list[Outcome]:
         """Trains what the checkpoint does not hold."""
