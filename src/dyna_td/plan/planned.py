@@ -195,11 +195,11 @@ class Plan:
 
     def asked(self, run: str) -> dict:
         """The settings and the source digest of the run of this name; its result is outdated once they change."""
-        return results.asked(self.trained(self.all_runs[run]))
+        return results.describe(self.trained(self.all_runs[run]))
 
     def sweep_asked(self, run: str) -> list[dict]:
         """`asked` of each run that selects this run's learning rate."""
-        return [results.asked(candidate) for candidate in self.trained_by(run + results.SWEEP)]
+        return [results.describe(candidate) for candidate in self.trained_by(run + results.SWEEP)]
 
     def learning_rate_file(self, run: str) -> list[Path]:
         """The file that names the selected learning rate of a run, if its rate is swept."""

@@ -156,13 +156,6 @@ def describe(run: Run) -> dict:
     return {"run": run.name, **facts, "source_digest": sources.run_digest(run)}
 
 
-def asked(run: Run) -> dict:
-    """`describe` without settings at their defaults: a new setting at its default outdates no run."""
-    defaults = {setting.name: setting.default for setting in fields(run.settings)}
-    chosen = {name: value for name, value in asdict(run.settings).items() if value != defaults[name]}
-    return {**describe(run), "settings": chosen}
-
-
 def same(run: Run, details: dict) -> bool:
     """Whether the results with the JSON file `details` are of `run`, made by any code; see `differing`."""
     return not differing(run, details)
