@@ -1,6 +1,7 @@
 """Store one episode that reaches the goal, and prioritize: an agent of your own for your own environment.
 
-Copy this file, put your environment and a policy for it in, and train:
+Copy this file, put your environment and a policy for it in, and train. States are vectors.
+Discrete actions count from 0. Action vectors lie in [-1, 1], which stands for the environment's bounds:
 `python -m dyna_td train --env MountainCar-v0 --agent demonstration:Demonstrated --output demonstrated.csv`.
 """
 

@@ -102,13 +102,13 @@ def _declared(name: str, agent: type, base: registry.Agent) -> registry.Agent:
 def _require_settings(place: str, declared: Any, kind: type[ControlSettings]) -> None:
     """Refuses `declared` unless it is a dataclass of settings, or of other defaults for those of `kind`."""
     if "__dataclass_fields__" not in vars(declared) or not declared.__dataclass_params__.frozen:
-        raise UserError(f"{place} is no dataclass: write @dataclass(frozen=True) above {declared.__name__}.")
+        raise UserError(f"{place} is no frozen dataclass: write @dataclass(frozen=True) above {declared.__name__}.")
     known = {setting.name: setting for setting in fields(kind)}
     for setting in fields(declared):
         name, shared = setting.name, known.get(setting.name)
         if name in _TAKEN:
             raise UserError(f"{place} names {name!r}, which an option of `train` has: choose another name.")
         if not setting.metadata:
-            words = "settings.other_default" if shared else "settings.number"
+            words = "dyna_td.settings.other_default" if shared else "dyna_td.settings.number"
             raise UserError(f"{place} names {name!r} without a meaning: declare it with {words}.")
         checked(shared or setting, setting.default, f"{place}: {name}")

@@ -105,10 +105,10 @@ class Mixed(DynaTD, PrioritizedER):
     [
         (Mixed, "extends a Dyna agent and PrioritizedER: simulated transitions replace some"),
         (own(DQNSettings, __qualname__="f.<locals>.Own"), "is made in a function: define its class at the top"),
-        (own(type("Bare", (DQNSettings,), {})), "Settings is no dataclass: write @dataclass"),
+        (own(type("Bare", (DQNSettings,), {})), "Settings is no frozen dataclass: write @dataclass"),
         (
             own(make_dataclass("Mine", [("mine", int, 3)], bases=(DQNSettings,), frozen=True)),
-            "names 'mine' without a meaning: declare it with settings.number",
+            "names 'mine' without a meaning: declare it with dyna_td.settings.number",
         ),
     ],
 )

@@ -171,7 +171,9 @@ def _claim(content: dict, plan: Plan) -> Claim:
     claim = Claim(content["number"], text, place, figures, combine, tests, history)
     for term in claim.terms:
         if term.figure not in (*figures, *STUDIES):
-            raise UserError(f"it compares {term.path} but does not list figure {term.figure.removeprefix('figure_')}.")
+            raise UserError(
+                f"it compares {term.path} but does not list figure {term.figure.removeprefix('figure_')}: add it."
+            )
     return claim
 
 

@@ -41,7 +41,9 @@ def compare(csvs: Sequence[Path]) -> list[str]:
     steps = [step for step in tables[0].columns.intersection(tables[1].columns) if step >= begin]
     if not steps:
         both = " and ".join(map(str, csvs))
-        raise UserError(f"{both} have no evaluation in common from step {begin:,} on, where learning begins.")
+        raise UserError(
+            f"{both} have no evaluation in common from step {begin:,} on, where learning begins: train longer."
+        )
     if names[0] == names[1]:
         names = tuple(csv.name.removesuffix(".xz").removesuffix(".csv") for csv in csvs)
     if names[0] == names[1]:

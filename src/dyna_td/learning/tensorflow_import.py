@@ -22,7 +22,9 @@ def import_tensorflow() -> None:
     """
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if addresses != resource.RLIM_INFINITY and addresses < _ADDRESSES:
-        raise UserError(f"`ulimit -v` leaves {addresses / 2**30:.1f} GiB of addresses: TensorFlow needs 3 GiB.")
+        raise UserError(
+            f"`ulimit -v` leaves {addresses / 2**30:.1f} GiB of addresses: TensorFlow needs 3 GiB, so raise it."
+        )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     is_chosen = _KERAS in os.environ
     os.environ.setdefault(_KERAS, "1")

@@ -86,7 +86,7 @@ def _require_runs(scope: Scale, figures: dict[str, Figure]) -> None:
             require_choice(name, runs, f"run in {key}")
     for name in scope.fewer_steps:
         if name not in figures and not any(fnmatchcase(run, name) for run in runs):
-            raise UserError(f"fewer_steps names {name!r}, which is no figure, study or run.")
+            raise UserError(f"fewer_steps names {name!r}, which is no figure, study or run: correct or remove it.")
 
 
 @contextmanager
@@ -187,7 +187,9 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
     settings = make_settings(environment, agent, numbers)
     run = Run(environment, agent, settings, tuple(range(seeds)), steps, evaluate_every, sweep)
     if len(run.name) > MAX_RUN_NAME:
-        raise UserError(f"the run's name has {len(run.name)} characters: leave more settings at their defaults.")
+        raise UserError(
+            f"the run's name has {len(run.name)} characters, more than {MAX_RUN_NAME}: leave more settings at defaults."
+        )
     return run
 
 

@@ -76,7 +76,9 @@ def play(
     except UserError:
         raise
     except NotImplementedError as error:
-        raise UserError(f"environment {policy.environment} does not implement `render`, or another method.") from error
+        raise UserError(
+            f"environment {policy.environment} lacks a method that Gymnasium asks for, perhaps `render`: implement it."
+        ) from error
     except Exception as error:  # a foreign environment may raise anything
         words = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error

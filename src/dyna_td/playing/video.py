@@ -89,7 +89,6 @@ def _mp4(pictures: list[Image.Image], rate: float) -> bytes:
     command += ["-movflags", "frag_keyframe+empty_moov", "-"]
     done = subprocess.run(command, input=b"".join(picture.tobytes() for picture in pictures), capture_output=True)
     if done.returncode:
-        raise UserError(
-            f"FFmpeg failed ({done.stderr.decode(errors='replace').strip().splitlines()[-1:]}): write a .gif."
-        )
+        words = "".join(done.stderr.decode(errors="replace").strip().splitlines()[-1:])
+        raise UserError(f"FFmpeg failed ({words}): write a .gif.")
     return done.stdout

@@ -41,7 +41,9 @@ def require_committed() -> None:
     """Raises UserError unless the sources are as committed, so that published results can be reproduced."""
     changed = provenance.uncommitted("src", "envs", "experiments", "figures")
     if changed is None:
-        raise UserError("this is no git repository, so nobody could tell from which sources the results come.")
+        raise UserError(
+            "this is no git repository, so nobody could tell from which sources the results come: clone it."
+        )
     if changed:
         raise UserError(f"{changed[0]} is not committed: commit it first, then publish what it makes.")
 

@@ -1,6 +1,7 @@
 """Training from Python; `dyna_td` offers `train` and `Result`."""
 
 import contextlib
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -47,7 +48,7 @@ def train(
     """Trains an agent with several seeds side by side, as `python -m dyna_td train` does, with the same numbers.
 
     Args:
-      env: an environment, `dyna_td list` names them; or any Gymnasium id, or `module:id`.
+      env: an environment, `python -m dyna_td list` names them; or any Gymnasium id, or `module:id`.
       agent: its name, `module:Class`, or a class that extends one of `dyna_td.agents`.
       seeds: one seed, or several.
       steps: environment steps, or mini-batch updates of the supervised task.
@@ -62,7 +63,9 @@ def train(
     seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
     is_good = all(is_whole(seed) and 0 <= seed < 10**6 for seed in seeds)
     if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MAX_SEEDS:
-        raise UserError(f"seeds are {seeds!r}, expected whole numbers from 0 to 999999, each once.")
+        raise UserError(
+            f"seeds are {reprlib.repr(seeds)}, expected 1 to {MAX_SEEDS:,} whole numbers from 0 to 999999, each once."
+        )
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
         if not (is_whole(number) and 0 < number <= MAX_STEPS):
             raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MAX_STEPS}.")
