@@ -194,6 +194,17 @@ def taken_by_one_step(n):
     return words(lead_after_warm_up(n, "-warmupgoallast") - lead_after_warm_up(n, ""))
 
 
+def panels_won_after_a_shown_episode():
+    """In how many panels of GridWorld and MountainCar PrioritizedER leads ER, if the warm-up shows the goal."""
+    leads = [
+        minus(f"{environment}/{{}}_warm_up/n{n}-lr0.001-warmupgoalshown", "prioritized_er")
+        for environment in (GRID, CAR)
+        for n in (5, 10, 30)
+    ]
+    assert not any(interval(lead)[2] < 0 for lead in leads)
+    return [IN_WORDS[sum(interval(lead)[1] > 0 for lead in leads)]]
+
+
 def left_of_the_lead(n):
     return interval(lead_after_warm_up(n, "-warmupgoallast"))[2] / lead_after_warm_up(n, "").mean()
 
@@ -396,6 +407,7 @@ def crashes(after):
 BEYOND, FINDINGS = "docs/beyond-the-paper.md", "experiments/findings.yaml"
 SENTENCES = {  # by page; what fills them
     "docs/advice.md": {
+        "PrioritizedER then led ER in {} of six panels": panels_won_after_a_shown_episode,
         "larger testing errors than fresh priorities in [{} of 15": lambda: fresh_priorities_lead()[3:],
         "it wins {} panels against ER and loses none; corrected, {}.": panels_won_with_a_learned_model,
     },
