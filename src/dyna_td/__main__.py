@@ -14,9 +14,9 @@ def run() -> int:
         print("interrupted: nothing was begun.", file=sys.stderr)
         return 130
     except (ImportError, MemoryError, OSError) as error:
-        from dyna_td.errors import of_memory
+        from dyna_td.errors import of_exhaustion
 
-        if not (sentence := of_memory(error)):
+        if not (sentence := of_exhaustion(error)):
             raise
         print(sentence, file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from dyna_td.commands import arguments, judge, plan, play, publish, train
-from dyna_td.errors import UserError, of_memory
+from dyna_td.errors import UserError, of_exhaustion
 from dyna_td.records.files import IS_CHECKOUT
 from dyna_td.training import interruption
 
@@ -41,7 +41,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: {place}{error.strerror or error}; unfinished files are not written.", file=sys.stderr)
         return 2
     except Exception as error:
-        if not (sentence := of_memory(error)):
+        if not (sentence := of_exhaustion(error)):
             raise
         print(sentence, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""The exception for users' mistakes, the check of a value's choices, and the sentence for exhausted memory."""
+"""The exception for users' mistakes, the check of a value's choices, and the sentence for exhausted memory or disk."""
 
 import difflib
 import re
@@ -14,11 +14,8 @@ class UserError(Exception):
     """
 
 
-def of_memory(error: BaseException) -> str | None:
-    """The sentence for an exception of exhausted memory: Python's, TensorFlow's, or of a library that is loaded.
-
-    Also for a full disk to which TensorFlow writes.
-    """
+def of_exhaustion(error: BaseException) -> str | None:
+    """The sentence for exhausted memory, of any library that is loaded, or for a disk that TensorFlow found full."""
     chain = [error]
     while following := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(following)

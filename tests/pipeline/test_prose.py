@@ -586,13 +586,18 @@ def test_the_numbers_of_a_sentence_are_those_of_the_runs(page, sentence):
 NUMBER = r"(?<![\w.,^|-])[-+]?\d[\d,]*(?:\.\d+)?(?:e-\d)?"
 INTERVAL = re.compile(rf"({NUMBER})[^()\d]*\((?:90%: )?({NUMBER})%? to ({NUMBER})")
 FILLED = r"\S+(?: \(\S+ to \S+\))?"  # what replaces a pair of braces
-NO_EFFECTS = {}
+
+
+def without_tested(page, text):
+    """The text without the sentences above."""
+    for sentence in SENTENCES[page]:
+        text = re.sub(re.sub(r"\\\{.*?\\\}", lambda braces: FILLED, re.escape(sentence)), "", text)
+    return text
 
 
 def unknown(page, text, rows):
     """The intervals of a text that stand in no sentence above, and in none of `rows` [N, 3] with either sign."""
-    for sentence in SENTENCES[page]:
-        text = re.sub(re.sub(r"\\\{.*?\\\}", lambda braces: FILLED, re.escape(sentence)), "", text)
+    text = without_tested(page, text)
     rows = np.concatenate([rows, -rows[:, [0, 2, 1]]])
     for found in INTERVAL.finditer(text):
         numbers = [float(number.replace(",", "")) for number in found.groups()]
@@ -620,15 +625,13 @@ def test_intervals_in_findings_are_effects_of_tests_or_readings_of_the_claim():
         rows = np.concatenate([effects, 100 * effects])  # also in per cent
         if found := [*unknown(FINDINGS, in_one_line(finding["measured"]), rows)]:
             others[finding["claim"]] = found
-    assert others == NO_EFFECTS
+    assert others == {}
 
 
 def test_counts_of_seeds_in_findings_are_those_of_its_claim_or_one_that_it_names():
     tables = pd.concat(pd.read_csv(REFERENCE / f"{name}.csv") for name in ("claims", "readings"))
     for finding in yaml.safe_load(read(FINDINGS))["findings"]:
-        text = in_one_line(finding["measured"])
-        for sentence in SENTENCES[FINDINGS]:
-            text = re.sub(re.sub(r"\\\{.*?\\\}", lambda braces: FILLED, re.escape(sentence)), "", text)
+        text = without_tested(FINDINGS, in_one_line(finding["measured"]))
         named = [finding["claim"], *map(int, re.findall(r"claim (\d+)", text))]
         notes = " ".join(tables.loc[tables["claim"].isin(named), "note"].dropna())
         counts = set(re.findall(r"\b\d+ of (?:20|50|100|140|230)\b", text))

@@ -37,6 +37,7 @@ from dyna_td.runs.run import Run
 
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often", "rarely")
 _TWO_CURVES = ("more_often", "share_below")
+COUNTING = ("more_often", "rarely")  # tests that count each curve's stuck seeds at the end
 # Keys of a test that are also fields of `MeasuredTest`.
 _AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "secondary", "first_seed")
 
@@ -189,7 +190,7 @@ def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
         raise UserError(f"`{expect}` compares two curves: give one in plus and one in minus.")
     if expect == "rarely" and not (len(content["plus"]) == 1 and "minus" not in content):
         raise UserError("`rarely` counts the seeds of one curve: give it in plus.")
-    if expect in ("more_often", "rarely") and content.get("window") != "final":
+    if expect in COUNTING and content.get("window") != "final":
         raise UserError(f"`{expect}` counts ends of trainings: write `window: final`.")
     if expect == "share_below" and content.keys() & {"window", "first_seed"}:
         raise UserError("`share_below` compares whole trainings: leave out `window` and `first_seed`.")

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import scorecard
-from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term, term_at
+from dyna_td.evidence.claims import COUNTING, Claim, ComputedTest, MeasuredTest, Term, term_at
 from dyna_td.evidence.verdicts import Read
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import DIRECTORY
@@ -22,7 +22,7 @@ from dyna_td.plan.yaml_files import read_checked
 from dyna_td.runs.run import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
-_WITHOUT_MEAN = ("share_below", "more_often", "rarely")  # tests that compare no means over seeds
+_WITHOUT_MEAN = ("share_below", *COUNTING)  # tests that compare no means over seeds
 Readings = Mapping[str, list[Claim]]  # the changed claims of each reading, by its name
 
 
@@ -108,11 +108,10 @@ def _require_place(path: str, depth: int, plan: Plan) -> None:
         kind = "a curve, as figure_4/a/er" if depth > 1 else "a panel, as figure_4/a"
         raise UserError(f"{path!r} stands in place of {kind}: name another one.")
     figure, panel, *curve = path.split("/")
-    if figure in plan.drawn:
-        panels = plan.drawn[figure].panels
-        curves = panels[require_choice(panel, panels, f"panel of {figure}")].curves
-        for each in curve:
-            require_choice(each, curves, f"curve of {figure}/{panel}")
+    if curve:
+        term_at(path, None, plan)
+    elif figure in plan.drawn:
+        require_choice(panel, plan.drawn[figure].panels, f"panel of {figure}")
 
 
 def _run_at(path: str, plan: Plan) -> Run | None:

@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from dyna_td.evidence import statistics
-from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
+from dyna_td.evidence.claims import COUNTING, Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.evidence.outcomes import Effect, Outcome, Sample
 from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
@@ -33,7 +33,6 @@ from dyna_td.runs.run import Run
 MAX_SEEDS = 10_000  # a test that needs more is not worth its seeds
 _MIN_RANKED = 6  # seeds: with fewer an exact rank test cannot decide
 _MIN_SECONDS = 1.0  # shorter trainings cannot be timed
-_UNPAIRED = ("more_often", "rarely")  # tests that count each curve's seeds
 
 Read = Callable[[Run], Measured | None]
 _Found = dict[Term, Measured]  # the results of all curves of a test
@@ -236,7 +235,7 @@ def _scores(test: MeasuredTest, measured: _Found) -> tuple[list[pd.Series], list
 def _seeds(test: MeasuredTest, measured: _Found) -> set[int]:
     """The seeds that a test uses of each curve, from its first one on: those that all have, or all that any has."""
     own = [set(found.run.seeds) for found in measured.values()]
-    used = set.union(*own) if test.expect in _UNPAIRED else set.intersection(*own)
+    used = set.union(*own) if test.expect in COUNTING else set.intersection(*own)
     return {seed for seed in used if seed >= test.first_seed}
 
 

@@ -83,7 +83,8 @@ def _require_runs(scope: Scale, figures: dict[str, Figure]) -> None:
     runs = {run.name for figure in figures.values() for run in figure.runs}
     for key in ("more_seeds", "first_selection_seeds"):
         for name in getattr(scope, key):
-            require_choice(name, runs, f"run in {key}")
+            if name not in runs:
+                raise UserError(f"unknown run in {key} {name!r}: correct or remove it.")
     for name in scope.fewer_steps:
         if name not in figures and not any(fnmatchcase(run, name) for run in runs):
             raise UserError(f"fewer_steps names {name!r}, which is no figure, study or run: correct or remove it.")

@@ -58,7 +58,7 @@ def run_of(policy: Policy, seed: int) -> Run:
     if environment not in PLANES or not registry.AGENTS[agent].dyna:
         raise UserError(
             f"--explain shows Dyna agents on {', '.join(PLANES)}, but this policy is that of {agent} on {environment}: "
-            "name one of these."
+            "name another policy."
         )
     if not {"steps", "evaluate_every"} <= about.keys():
         raise UserError("--explain trains the policy again, but its file has no steps: name one that `train` wrote.")

@@ -97,13 +97,15 @@ def write(
         stale.unlink(missing_ok=True)
     checksums = {f"{kind}_sha256": checksum(content) for kind, (_, content) in contents.items()}
     text = sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False))
+    written: list[Path] = []
     try:
         for path, content in contents.values():
             files.write(path, content)
+            written.append(path)
         files.write(provenance_json(csv), text)
     except OSError:  # a full disk; the same command would refuse files without their JSON file
-        for path in (*(path for path, _ in contents.values()), provenance_json(csv)):
-            path.unlink(missing_ok=True)
+        for path in written:
+            path.unlink()
         raise
 
 

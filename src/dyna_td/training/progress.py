@@ -106,13 +106,12 @@ def read(file: Path) -> int | None:
 
 def counted(items: Collection[_Item], words: str) -> Iterator[_Item]:
     """Yields `items` and shows how many are done: a bar on a terminal, elsewhere a line every few seconds."""
-    stream = sys.stderr
-    if stream.isatty():
-        yield from tqdm(items, desc=words, file=stream, leave=False)
+    if sys.stderr.isatty():
+        yield from tqdm(items, desc=words, leave=False)
         return
     shown = time.monotonic()
     for done, item in enumerate(items):
         if time.monotonic() - shown >= SECONDS_BETWEEN_LINES:
-            print(f"{words}: {done} of {len(items)}", file=stream, flush=True)
+            print(f"{words}: {done} of {len(items)}", file=sys.stderr, flush=True)
             shown = time.monotonic()
         yield item
