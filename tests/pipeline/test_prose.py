@@ -454,7 +454,7 @@ SENTENCES = {  # by page; what fills them
         "Fresh priorities lead L2 in {} of 15 cells, by {:.0f}% to {:.0f}%": lambda: fresh_priorities_lead()[:3],
         "Cubic is behind Full-PrioritizedL2 in {} of 15 cells": lambda: fresh_priorities_lead()[3:],
         "{:.0f}% lower than fresh ones with b = 32 ({:.0f}% to {:.0f}%)": lambda: outdated_against_fresh(32, -1),
-        "{:.0f}% higher with 512 ({:.0f}% to {:.0f}%)": lambda: outdated_against_fresh(512, 1),
+        "With 512 it is {:.0f}% higher ({:.0f}% to {:.0f}%)": lambda: outdated_against_fresh(512, 1),
         "chains without noise do better, by {}": lambda: [
             words(minus("GridWorld/dyna_td/n10-lr0.001{}", "-chainnoise0.0", ""))
         ],
