@@ -19,7 +19,7 @@ from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Plan, selection_runs
 from dyna_td.plan.selection import select_learning_rate
-from dyna_td.records import beginnings, outputs, provenance, published, results
+from dyna_td.records import beginnings, outputs, provenance, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.records.metrics import diverged_seeds
 from dyna_td.records.policy import Policy
@@ -130,8 +130,6 @@ def _run(options: argparse.Namespace) -> None:
     run = plan.run(options.name)
     selection = _selection_of(plan, run) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
-    if plan.scale == "quick":  # beginnings of published runs
-        arithmetic.as_published(published.read_details(run.name))
     csv = results.run_csv(plan.scale, run.name)
     _train_and_write(trained, csv, {"run": run.name, "learning_rate_selection": selection}, options)
     try:
