@@ -104,8 +104,8 @@ def share_of_the_loss(agent="mixed_dqn"):
     return own.sum() / whole.sum(), low, high, least, most
 
 
-def loss_elsewhere():
-    percent = sum(100 * minus(world, "mixed_dqn") / RANGES[world.partition("/")[0]] for world in OTHERS) / len(OTHERS)
+def elsewhere(agent="mixed_dqn"):
+    percent = sum(100 * minus(world, agent) / RANGES[world.partition("/")[0]] for world in OTHERS) / len(OTHERS)
     return interval(percent)
 
 
@@ -119,6 +119,14 @@ def what_the_draws_add():
     """PrioritizedER's lead over its loss on uniform draws: on average, and the worlds before and after Holm's."""
     leads = [minus(world, "prioritized_er", "mixed_dqn") for world in WORLDS]
     return words(sum(leads) / len(leads)), sum(interval(lead)[1] > 0 for lead in leads), holm(leads)[0]
+
+
+def draws_by_n():
+    """The same with n = 1, with n = 5, and on average with n = 10 and 30."""
+    once, five, ten, thirty = (
+        minus(f"{GRID}/{{}}/n{n}-lr0.001", "prioritized_er", "mixed_dqn") for n in (1, 5, 10, 30)
+    )
+    return map(words, (once, five, (ten + thirty) / 2))
 
 
 def gain(environment, n, rate, mean=returns):
@@ -178,6 +186,24 @@ def panels_won_and_lost(rate):
     return IN_WORDS[sum(low > 0 for low, _ in ends)], IN_WORDS[holm(gains)[0]], IN_WORDS[lost] if lost else "none"
 
 
+def panels_won_at_the_end():
+    for rate in ("lrselected", "lr0.001"):
+        gains = [interval(gain(environment, n, rate, at_the_end)) for environment in RANGES for n in (5, 10, 30)]
+        yield IN_WORDS[sum(low > 0 for _, low, _ in gains)]
+
+
+def uniform_states_against_dyna_td():
+    """Panels that uniform states win and lose, before and after Holm's correction."""
+    leads = [
+        minus(f"{environment}/{{}}/n{n}-lr0.001", "uniform_states", "dyna_td")
+        for environment in RANGES
+        for n in (5, 10, 30)
+    ]
+    ends = [interval(lead)[1:] for lead in leads]
+    counts = sum(low > 0 for low, _ in ends), sum(high < 0 for _, high in ends), *holm(leads)
+    return [IN_WORDS[int(count)] for count in counts]
+
+
 def panels_won_with_a_learned_model():
     """In how many of the 12 panels Dyna-TD with a learned model leads ER: one by one, and after Holm's correction."""
     leads = [
@@ -220,7 +246,23 @@ def panels_won_after_a_shown_episode():
 
 
 def left_of_the_lead(n):
-    return interval(lead_after_warm_up(n, "-warmupgoallast"))[2] / lead_after_warm_up(n, "").mean()
+    left, whole = (lead_after_warm_up(n, shows).to_numpy() for shows in ("-warmupgoallast", ""))
+    return resampled(lambda seeds: left[seeds].mean() / whole[seeds].mean(), len(whole))[2]
+
+
+def on_mountain_car_the_episode_brings():
+    """What the episode brings ER with n = 5, 10 and 30, and PrioritizedER's lead with it, where one shows."""
+    runs = [f"{CAR}/{{}}_warm_up/n{n}-lr0.001" for n in (5, 10, 30)]
+    for run in runs:
+        yield (returns(f"{run}-warmupgoalshown".format("er")) - returns(run.format("er"))).mean()
+    for run in runs:
+        mean, low, high = interval(minus(f"{run}-warmupgoalshown", "prioritized_er"))
+        yield f"{mean:.0f}" if low > 0 or high < 0 else "nothing that shows"
+
+
+def blind_minus_er(agent, n, shown=""):
+    blind = returns(f"{CAR}/{agent}_warm_up/n{n}-lr0.001-learned{shown}-terminationlearned")
+    return words(blind - returns(f"{CAR}/er_warm_up/n{n}-lr0.001{shown}"))
 
 
 def kept_by_the_coin(environment):
@@ -231,6 +273,13 @@ def kept_by_the_coin(environment):
 
 def coin(environment):
     return words(minus(f"{environment}/{{}}/n10-lr0.001", "random_sign", "dyna_td", seeds=100), level=0.9)
+
+
+def gain_by_warm_up():
+    """PrioritizedER's lead over ER with n = 10, in seeds with a goal in the warm-up and in the others."""
+    lead = minus(f"{GRID}/{{}}/n10-lrselected", "prioritized_er", seeds=100)
+    is_met = goals_of_warm_ups().reindex(lead.index) > 0
+    return words(lead[is_met]), words(lead[~is_met])
 
 
 def in_both_kinds_of_warm_up():
@@ -450,7 +499,22 @@ SENTENCES = {  # by page; what fills them
         "the mixed loss reaches {:.0%} of PrioritizedER's lead ({:.0%} to {:.0%} over seeds, {:.0%} to {:.0%} over "
         "seeds and settings)": share_of_the_loss,
         "leads it by {} on average. That shows in {} settings, in {} after Holm's correction": what_the_draws_add,
-        "the mixed loss gains {:+.1f}% of the range on average ({:+.1f} to {:+.1f})": loss_elsewhere,
+        "the mixed loss gains {:+.1f}% of the range on average ({:+.1f} to {:+.1f})": elsewhere,
+        "PrioritizedER {:+.1f}% ({:+.1f} to {:+.1f})": lambda: elsewhere("prioritized_er"),
+        "with n = 1 the draws add {}, with n = 5 {}. With n = 10 and 30 they add {}": draws_by_n,
+        "it wins {} panels at swept rates and {} at one rate": panels_won_at_the_end,
+        "uniform states win {} panels and lose {}, after Holm's correction {} and {}": uniform_states_against_dyna_td,
+        "Over 100 seeds the lead is {}": lambda: [
+            words(minus(f"{GRID}/{{}}/n10-lrselected", "prioritized_er", seeds=100))
+        ],
+        "brings ER {:.0f}, {:.0f} and {:.0f} with n = 5, 10 and 30. Prioritizing then adds {}, {} and {}.": (
+            on_mountain_car_the_episode_brings
+        ),
+        "it leads ER with n = 30, by {}": lambda: [blind_minus_er("dyna_td", 30)],
+        "lead ER there with n = 10 and 30, by {} and {}": lambda: (
+            blind_minus_er("uniform_states", n) for n in (10, 30)
+        ),
+        "in both kinds, by {} where the goal was met and {} elsewhere": gain_by_warm_up,
         "goals the lead changes by {}, from {:.0f}": lead_of_nearer_goals,
         "8 units bring {:.1f} times the lead ({:.1f} to {:.1f})": small_network,
         "corrected, LAP in {} and PAL in {}. Huber's loss on uniform draws loses in all {}": lambda: map(
@@ -465,7 +529,7 @@ SENTENCES = {  # by page; what fills them
             for n in ("n1", "n3", "n10")
         ],
         "the step alone takes {} and {} from Dyna-TD's lead": lambda: map(taken_by_one_step, (5, 10)),
-        "At most {:.0%} (n = 5) and {:.0%} (n = 10) can remain": lambda: map(left_of_the_lead, (5, 10)),
+        "At most {:.0%} (n = 5) and {:.0%} (n = 10) remain": lambda: map(left_of_the_lead, (5, 10)),
         "returns fall by {} on MountainCar and rise by {} on Acrobot": lambda: map(coin, (CAR, "Acrobot-v1")),
         "at least {:.0%} of the gain over ER on MountainCar, {:.0%} on GridWorld and {:.0%} on CartPole": lambda: map(
             kept_by_the_coin, (CAR, GRID, "CartPole-v1")
