@@ -87,6 +87,8 @@ def _compare(options: argparse.Namespace) -> None:
     if csvs:
         _compare_trainings(csvs, options.output)
         return
+    if options.output:
+        raise UserError("--output names the picture of two trainings: name two CSVs, or leave it out.")
     plan = plans.load_plan(options.scale)
     figures = [plan.figure(name) for name in dict.fromkeys(options.names)] or plan.drawn.values()
     seen = 0

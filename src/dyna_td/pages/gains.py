@@ -42,9 +42,10 @@ def pays_on(of_end: dict[tuple[str, int], pd.Series]) -> tuple[list[str], list[s
     found = {}
     for environment in dict.fromkeys(environment for environment, _ in of_end):
         own = {n: gain for (of, n), gain in of_end.items() if of == environment}
-        tests = {n: stats.ttest_1samp(gain[_SEEN:] if len(gain) > _SEEN else gain, 0.0) for n, gain in own.items()}
+        fresh = {n: gain.loc[_SEEN:] for n, gain in own.items()}
+        tests = {n: stats.ttest_1samp(fresh[n] if len(fresh[n]) else gain, 0.0) for n, gain in own.items()}
         decisive, p = tests[0], tests[0].pvalue
-        if environment == _FRESH_FOR_5 and len(own[5]) > _SEEN:
+        if environment == _FRESH_FOR_5 and len(fresh[5]):
             decisive, p = tests[5], statistics.holm([tests[n].pvalue for n in (5, 10, 30)])[0]
         found[environment] = p if decisive.statistic > 0 else 1.0
     corrected = dict(zip(found, statistics.holm(list(found.values())), strict=True))

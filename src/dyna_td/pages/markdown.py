@@ -1,6 +1,7 @@
 """The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its texts from here, too.
+Verdicts are those of claims.csv and readings.csv; `gains` and `studies` judge what no claim asks. The report takes its
+texts from here, too.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,7 @@ from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
 from dyna_td.plan.planned import Figure, Panel, Plan
-from dyna_td.plan.plans import load_plan
 from dyna_td.plan.yaml_files import read_checked
-from dyna_td.records import published
 from dyna_td.records.files import ROOT
 
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
@@ -72,7 +71,7 @@ def answer(facts: Facts) -> str:
     """Sentences that count verdicts, identities, changes by rewording, and contradictions that depend on a choice."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
-    turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["kind"] == "curves")]
+    turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["changes"] != "")]
     turns: list[str] = []
     ends = {True: "on {} unlike the paper's", False: "on {}"}
     for is_departing, end in ends.items():
@@ -149,14 +148,13 @@ def figures(facts: Facts) -> str:
     for name, figure in facts.plan.figures.items():
         number = name.removeprefix("figure_")
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
-        rows.append([picture, shows, claims_page.verdicts_on(facts, name), _quick_minutes(name)])
+        rows.append([picture, shows, claims_page.verdicts_on(facts, name), _quick_minutes(facts, name)])
     return table(["figure", "shows", "claims", "minutes"], rows)
 
 
-def _quick_minutes(name: str) -> str:
+def _quick_minutes(facts: Facts, name: str) -> str:
     """The minutes of a figure at the default scale on two idle cores."""
-    quick = load_plan("quick")
-    minutes = expense.minutes(quick, [quick.drawn[name]], 2, expense.estimated)
+    minutes = expense.minutes(facts.quick, [facts.quick.drawn[name]], 2, expense.estimated)
     return f"{minutes:.0f}" if minutes > 0.5 else "< 1"
 
 
@@ -167,7 +165,7 @@ def gallery(facts: Facts) -> str:
         if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
         published_cost = _two_digits(facts.jobs([figure])["minutes"].sum())
-        cost = f"`make {name}`: {_quick_minutes(name)} min on two cores"
+        cost = f"`make {name}`: {_quick_minutes(facts, name)} min on two cores"
         cost += "" if published_cost == "none" else f"; `SCALE=paper`: {published_cost} core-minutes"
         facts_line = ". ".join(filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
@@ -216,8 +214,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
         rows.append([text, escaped(claims_page.measured(tests))])
     for number in figure.paper:
         panel, _, curve = number["curve"].partition("/")
-        curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
-        last = curves.loc[panel, curve, figure.panels[panel].metric].iloc[-1]
+        last = facts.curves(figure.name).sort_index().loc[panel, curve, figure.panels[panel].metric].iloc[-1]
         rows.append([escaped(number["says"]), f"{last['mean']:.3g}"])
     return table(["the paper", "here"], rows).split("\n") if rows else []
 
