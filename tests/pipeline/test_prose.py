@@ -340,6 +340,16 @@ def with_equal_activations():
         yield words(value - frequency)
 
 
+def er_within_the_margin():
+    """In how many panels ER ends at most 5% of the range below Dyna-TD with the true model."""
+    count = 0
+    for environment in RANGES:
+        for n in (10, 30):
+            er, own = (at_the_end(f"{environment}/{run}") for run in (f"er/n{n}-lrselected", f"dyna_td/n{n}-lr0.001"))
+            count += interval((er - own).dropna())[1] > -RANGES[environment] / 20
+    return [IN_WORDS[count]]
+
+
 def won(claim):
     """In how many panels a claim is supported by both intervals."""
     tests = pd.read_csv(REFERENCE / "claims.csv").query(f"claim == {claim} and plus == plus")
@@ -515,6 +525,9 @@ SENTENCES = {  # by page; what fills them
             blind_minus_er("uniform_states", n) for n in (10, 30)
         ),
         "in both kinds, by {} where the goal was met and {} elsewhere": gain_by_warm_up,
+        "On MountainCar {} of 20 seeds of Dyna-TD meet no goal": lambda: [
+            (returns(f"{CAR}/dyna_td_warm_up/n10-lr0.001") == returns(f"{CAR}/dyna_td/n10-lr0.001")).sum()
+        ],
         "goals the lead changes by {}, from {:.0f}": lead_of_nearer_goals,
         "8 units bring {:.1f} times the lead ({:.1f} to {:.1f})": small_network,
         "corrected, LAP in {} and PAL in {}. Huber's loss on uniform draws loses in all {}": lambda: map(
@@ -550,6 +563,7 @@ SENTENCES = {  # by page; what fills them
             words(minus(f"{environment}/{{}}/n10-lr0.001", "moving_target", "dyna_td")) for environment in (GRID, CAR)
         ],
         "minus Dyna-Frequency is {} with ReLU and {} with tanh": with_equal_activations,
+        "In {} of the eight, ER ends within the same 5% without any model": er_within_the_margin,
         "so fresh seeds alone decide. The known ones have {}; five": lambda: [
             words(minus("MazeGridWorld/{}/n30-lrselected-net64x64-m50", "dyna_value", "dyna_frequency"))
         ],
