@@ -21,6 +21,7 @@ from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.labels import CURVES, DIFFERENCES, WINDOWS, task
 from dyna_td.evidence.outcomes import Outcome
 from dyna_td.pages.facts import Facts
+from dyna_td.records import published
 
 FIGURES = {"figure_4", "figure_12"}
 GAP = 0.6  # between the rows of two claims
@@ -99,7 +100,7 @@ def _dots(height: float, test: MeasuredTest, outcome: Outcome) -> list[Dot]:
 def main() -> int:
     """Draws the picture beside claims.csv; returns the exit status. Without such tests there is nothing to draw."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--claims", type=Path, default=Path("reference/claims.csv"), help="the verdicts")
+    parser.add_argument("--claims", type=Path, default=published.DIRECTORY / "claims.csv", help="the verdicts")
     path = parser.parse_args().claims
 
     def draw_any() -> None:

@@ -32,6 +32,7 @@ def rows_of(value, **keys):
 
 def tiers(names, quick):
     """The names as test cases; `make test` runs only the quick ones."""
+    assert {*quick} <= {*names}
     return [name if name in quick else pytest.param(name, marks=pytest.mark.thorough) for name in names]
 
 

@@ -14,7 +14,7 @@ from drawing.tables import Tables
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.plan.planned import Panel
 
-SCORES = "Dots: means over seeds of the mean over learning. Bars: 95% intervals over seeds."
+SCORES = "Dots: means over learning, then over seeds. Bars: 95% intervals over seeds."
 COUNTS = "Crashes: means over seeds with 95% intervals."
 
 Bar = tuple[float, float, float]  # a mean, and the ends of its bar

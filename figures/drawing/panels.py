@@ -249,7 +249,7 @@ def _log_label(value: float, lowest: float) -> str:
 
 def smoothing_words(window: int) -> str:
     """Explains the moving average over `window` evaluations."""
-    return f"Smoothed: a point is the mean of an evaluation and the {window - 1} before it, at the start of fewer."
+    return f"Smoothed: a point is the mean of an evaluation and up to {window - 1} before it."
 
 
 def seeds_words(counts: pd.Series) -> str:

@@ -134,7 +134,7 @@ class SearchControlSettings:
 
     model: str = number(
         "true",
-        "model that completes the states of search control: true, or learned (without a twin always)",
+        "model that completes the states of search control: true, or learned (always so without a TensorFlow twin)",
         "paper",
         choices=("true", "learned"),
     )

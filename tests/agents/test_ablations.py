@@ -43,6 +43,10 @@ def test_descending_is_climbing_the_other_way(name, model):
     np.testing.assert_array_equal(mine, -theirs)
 
 
+def test_with_noise_only_no_gradient_moves_a_chain():
+    assert not gradient_of(cached("noise_only"), STATES).any()
+
+
 @pytest.mark.parametrize("environment", ["GridWorld", "MountainCar-v0"])
 def test_a_random_direction_is_any_in_the_units_of_the_rule_and_one_for_a_whole_fill(environment):
     agent = cached("random_direction", environment)

@@ -82,19 +82,29 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, name, compiled_once):
         assert "return" in at_zero and "distance_uniform" in set(whole.records["metric"]) - at_zero
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
-def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, compiled_once, number):
-    run, checkpoint = RUNS["sin"], Checkpoint(tmp_path / "run.checkpoint", {}, interval=1e9)
-    before = {each: signal.getsignal(each) for each in interruption._SIGNALS}
-    for each in before:
-        signal.signal(each, signal.SIG_DFL)  # a shell's background jobs ignore SIGINT, nohup's SIGHUP
+@pytest.fixture
+def default_signals():
+    """Handles signals as Python does by default; a shell's background jobs ignore SIGINT, nohup's SIGHUP."""
+    before = {each: signal.signal(each, signal.SIG_DFL) for each in interruption._SIGNALS}
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored(default_signals):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     interruption.listen()
-    try:
-        with pytest.raises(interruption.Interrupted) as interrupted:
-            execute(run, lambda done, total: signal.raise_signal(number) if done else None, checkpoint)
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    signal.raise_signal(signal.SIGHUP)
+    with pytest.raises(interruption.Interrupted):
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_ends_a_training_with_a_checkpoint_of_its_last_step(tmp_path, compiled_once, default_signals, number):
+    run, checkpoint = RUNS["sin"], Checkpoint(tmp_path / "run.checkpoint", {}, interval=1e9)
+    interruption.listen()
+    with pytest.raises(interruption.Interrupted) as interrupted:
+        execute(run, lambda done, total: signal.raise_signal(number) if done else None, checkpoint)
     assert interrupted.value.status == 128 + number
     begun = []
     resumed = execute(run, lambda done, total: begun.append(done), checkpoint)

@@ -105,7 +105,11 @@ def screen(tmp_path, monkeypatch):
     jobs = [Facts(rule=rule, wildcards=Facts(run=run.name)) for run in QUICK.figure("figure_2").runs]
     jobs.append(Facts(rule=figure, wildcards=()))
     dag = Facts(jobs=jobs, targetjobs=jobs[-1:], jobid=jobs.index, needrun=lambda job: True)
-    return Screen(QUICK, Facts(dag=dag, cores=2), io.StringIO())
+    before = signal.getsignal(signal.SIGINT)
+    made = Screen(QUICK, Facts(dag=dag, cores=2), io.StringIO())
+    yield made
+    made.stop()  # its thread
+    signal.signal(signal.SIGINT, before)
 
 
 def event(name, **facts):

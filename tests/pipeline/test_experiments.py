@@ -94,9 +94,7 @@ def test_a_study_of_ones_own_shows_the_beginning_of_a_shared_run_or_has_its_own(
     (experiments_copy / "mine.yaml").write_text(yaml.safe_dump({"title": "Mine", "panels": {"a": panel}}))
     monkeypatch.setattr(plans, "STUDIES", ("mine", *plans.STUDIES))
     before, plan = load_plan("paper"), plans.load_plan("paper", experiments_copy)
-    assert {figure: plan.drawn[figure] for figure in before.drawn} == {
-        figure: replace(of, source=experiments_copy / of.source.name) for figure, of in before.drawn.items()
-    }
+    assert {figure: plan.drawn[figure] for figure in before.drawn} == before.drawn
     run = plan.studies["mine"].panels["a"].curves["er"]
     assert (run.name, run.of_steps) == (f"CartPole-v1/er/n5-lr0.001{name}", of_steps)
     assert run.steps == panel["steps"] and len(plan.studies["mine"].panels["a"].curves["er"].seeds) >= panel["seeds"]
@@ -114,13 +112,15 @@ def test_an_agent_that_anneals_has_a_run_of_its_own_length(experiments_copy, mon
     assert (run.name, run.of_steps) == ("CartPole-v1/schaul_prioritized_er/n5-lr0.001-steps8000", 0)
 
 
-def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(experiments_copy, monkeypatch):
-    (experiments_copy / "mine.yaml").write_text("title: {")
-    monkeypatch.setattr(plans, "STUDIES", ("mine", *plans.STUDIES))
+@pytest.mark.parametrize("study", ["mine", "my study"])
+def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(experiments_copy, monkeypatch, study):
+    content = "title: {" if study == "mine" else (experiments_copy / "rates.yaml").read_text()
+    (experiments_copy / f"{study}.yaml").write_text(content)
+    monkeypatch.setattr(plans, "STUDIES", (study, *plans.STUDIES))
     plan = plans.load_plan("paper", experiments_copy)
     assert set(plan.drawn) == set(load_plan("paper").drawn)
-    with pytest.raises(UserError, match=r"mine\.yaml"):
-        plan.figure("mine")
+    with pytest.raises(UserError, match=rf"{study}\.yaml"):
+        plan.figure(study)
 
 
 def test_two_curves_with_other_sweeps_have_two_runs(experiments_copy):

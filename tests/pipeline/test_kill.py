@@ -54,7 +54,7 @@ def test_kills_change_no_byte(tmp_path, start, kills):
         before, process = when_written(checkpoint), start(killed)
         while process.is_alive() and when_written(checkpoint) == before:
             time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.05))
+        time.sleep(rng.uniform(0, 0.01))
         os.kill(process.pid, signal.SIGKILL)
         process.join()
         assert process.exitcode == -signal.SIGKILL, "it ended before it was killed"

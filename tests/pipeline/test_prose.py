@@ -59,9 +59,9 @@ def returns(run, seeds=20, metric="return", since=5_000):
     return values.loc[:, values.columns >= since].mean(axis="columns")[:seeds]
 
 
-def at_the_end(run, metric="return", evaluations=20):
-    """Each seed's mean over the last evaluations."""
-    return table(run, metric).iloc[:, -evaluations:].mean(axis="columns")
+def at_the_end(run, metric="return", evaluations=20, seeds=None):
+    """Each seed's mean over the last evaluations, of the first seeds or of all."""
+    return table(run, metric).iloc[:seeds, -evaluations:].mean(axis="columns")
 
 
 def minus(world, agent, other="er", seeds=20):
@@ -104,8 +104,8 @@ def share_of_the_loss(agent="mixed_dqn"):
     return own.sum() / whole.sum(), low, high, least, most
 
 
-def loss_elsewhere():
-    percent = sum(100 * minus(world, "mixed_dqn") / RANGES[world.partition("/")[0]] for world in OTHERS) / len(OTHERS)
+def elsewhere(agent="mixed_dqn"):
+    percent = sum(100 * minus(world, agent) / RANGES[world.partition("/")[0]] for world in OTHERS) / len(OTHERS)
     return interval(percent)
 
 
@@ -121,11 +121,19 @@ def what_the_draws_add():
     return words(sum(leads) / len(leads)), sum(interval(lead)[1] > 0 for lead in leads), holm(leads)[0]
 
 
-def gain(environment, n, rate):
-    """PrioritizedER's lead over ER in per cent of the range."""
+def draws_by_n():
+    """The same with n = 1, with n = 5, and on average with n = 10 and 30."""
+    once, five, ten, thirty = (
+        minus(f"{GRID}/{{}}/n{n}-lr0.001", "prioritized_er", "mixed_dqn") for n in (1, 5, 10, 30)
+    )
+    return map(words, (once, five, (ten + thirty) / 2))
+
+
+def gain(environment, n, rate, mean=returns):
+    """PrioritizedER's lead over ER in per cent of the range: over learning, or `at_the_end`."""
     has_100 = environment == CAR or (environment, rate) == ("Acrobot-v1", "lrselected")
-    runs = f"{environment}/{{}}/n{n}-{rate}"
-    return 100 * minus(runs, "prioritized_er", seeds=100 if has_100 else 20) / RANGES[environment]
+    own, other = (mean(f"{environment}/{agent}/n{n}-{rate}", seeds=100) for agent in ("prioritized_er", "er"))
+    return 100 * (own - other).dropna()[: 100 if has_100 else 20] / RANGES[environment]
 
 
 def fresh(gains):
@@ -141,19 +149,33 @@ def fresh_on_acrobot():
     return *interval(gains[0]), 3 * p[0]
 
 
-def mean_gain(environment, rate):
-    return ((gain(environment, 5, rate) + gain(environment, 10, rate) + gain(environment, 30, rate)) / 3).dropna()
+def mean_gain(environment, rate, mean=returns):
+    return (sum(gain(environment, n, rate, mean) for n in (5, 10, 30)) / 3).dropna()
+
+
+def bold(sample):
+    mean, low, high = interval(sample)
+    return f"**{mean:+.1f}**" if low > 0 or high < 0 else f"{mean:+.1f}"
 
 
 def prioritizing_pays():
-    """The benchmarks where the mean over n lies above 0; fresh seeds decide where there are any."""
-    for rate in ("lr0.001", "lrselected"):
-        gains = {environment: mean_gain(environment, rate) for environment in RANGES}
-        won = {environment for environment, each in gains.items() if interval(fresh(each))[1] > 0}
-        if rate == "lrselected":
-            won = won - {"Acrobot-v1"} | ({"Acrobot-v1"} if fresh_on_acrobot()[-1] <= 0.05 else set())
-        yield IN_WORDS[len(won)]
-        yield ", ".join(task for task, environment in zip(TASKS, RANGES, strict=True) if environment in won) or "none"
+    """The benchmarks where the mean over n lies above 0, before and after Holm's correction; fresh seeds decide."""
+    one_rate, swept = (
+        {environment: stats.ttest_1samp(fresh(mean_gain(environment, rate)), 0) for environment in RANGES}
+        for rate in ("lr0.001", "lrselected")
+    )
+    p_one_rate, p_swept = (
+        {environment: test.pvalue if test.statistic > 0 else 1 for environment, test in tests.items()}
+        for tests in (one_rate, swept)
+    )
+    p_swept["Acrobot-v1"] = fresh_on_acrobot()[-1]
+    won = [task for task, environment in zip(TASKS, RANGES, strict=True) if p_swept[environment] <= 0.05]
+    yield IN_WORDS[sum(p <= 0.05 for p in p_one_rate.values())]
+    yield IN_WORDS[len(won)]
+    yield ", ".join(won) or "none"
+    for each in (p_one_rate, p_swept):
+        ordered = sorted(each.values())
+        yield IN_WORDS[int(np.cumprod([p * (4 - place) <= 0.05 for place, p in enumerate(ordered)]).sum())]
 
 
 def panels_won_and_lost(rate):
@@ -162,6 +184,24 @@ def panels_won_and_lost(rate):
     ends = [interval(each)[1:] for each in gains]
     lost = sum(high < 0 for _, high in ends)
     return IN_WORDS[sum(low > 0 for low, _ in ends)], IN_WORDS[holm(gains)[0]], IN_WORDS[lost] if lost else "none"
+
+
+def panels_won_at_the_end():
+    for rate in ("lrselected", "lr0.001"):
+        gains = [interval(gain(environment, n, rate, at_the_end)) for environment in RANGES for n in (5, 10, 30)]
+        yield IN_WORDS[sum(low > 0 for _, low, _ in gains)]
+
+
+def uniform_states_against_dyna_td():
+    """Panels that uniform states win and lose, before and after Holm's correction."""
+    leads = [
+        minus(f"{environment}/{{}}/n{n}-lr0.001", "uniform_states", "dyna_td")
+        for environment in RANGES
+        for n in (5, 10, 30)
+    ]
+    ends = [interval(lead)[1:] for lead in leads]
+    counts = sum(low > 0 for low, _ in ends), sum(high < 0 for _, high in ends), *holm(leads)
+    return [IN_WORDS[int(count)] for count in counts]
 
 
 def panels_won_with_a_learned_model():
@@ -206,7 +246,23 @@ def panels_won_after_a_shown_episode():
 
 
 def left_of_the_lead(n):
-    return interval(lead_after_warm_up(n, "-warmupgoallast"))[2] / lead_after_warm_up(n, "").mean()
+    left, whole = (lead_after_warm_up(n, shows).to_numpy() for shows in ("-warmupgoallast", ""))
+    return resampled(lambda seeds: left[seeds].mean() / whole[seeds].mean(), len(whole))[2]
+
+
+def on_mountain_car_the_episode_brings():
+    """What the episode brings ER with n = 5, 10 and 30, and PrioritizedER's lead with it, where one shows."""
+    runs = [f"{CAR}/{{}}_warm_up/n{n}-lr0.001" for n in (5, 10, 30)]
+    for run in runs:
+        yield (returns(f"{run}-warmupgoalshown".format("er")) - returns(run.format("er"))).mean()
+    for run in runs:
+        mean, low, high = interval(minus(f"{run}-warmupgoalshown", "prioritized_er"))
+        yield f"{mean:.0f}" if low > 0 or high < 0 else "nothing that shows"
+
+
+def blind_minus_er(agent, n, shown=""):
+    blind = returns(f"{CAR}/{agent}_warm_up/n{n}-lr0.001-learned{shown}-terminationlearned")
+    return words(blind - returns(f"{CAR}/er_warm_up/n{n}-lr0.001{shown}"))
 
 
 def kept_by_the_coin(environment):
@@ -217,6 +273,13 @@ def kept_by_the_coin(environment):
 
 def coin(environment):
     return words(minus(f"{environment}/{{}}/n10-lr0.001", "random_sign", "dyna_td", seeds=100), level=0.9)
+
+
+def gain_by_warm_up():
+    """PrioritizedER's lead over ER with n = 10, in seeds with a goal in the warm-up and in the others."""
+    lead = minus(f"{GRID}/{{}}/n10-lrselected", "prioritized_er", seeds=100)
+    is_met = goals_of_warm_ups().reindex(lead.index) > 0
+    return words(lead[is_met]), words(lead[~is_met])
 
 
 def in_both_kinds_of_warm_up():
@@ -275,6 +338,16 @@ def with_equal_activations():
     for pair in names:
         value, frequency = (returns(runs[kind].format(agent)) for kind, agent in pair)
         yield words(value - frequency)
+
+
+def er_within_the_margin():
+    """In how many panels ER ends at most 5% of the range below Dyna-TD with the true model."""
+    count = 0
+    for environment in RANGES:
+        for n in (10, 30):
+            er, own = (at_the_end(f"{environment}/{run}") for run in (f"er/n{n}-lrselected", f"dyna_td/n{n}-lr0.001"))
+            count += interval((er - own).dropna())[1] > -RANGES[environment] / 20
+    return [IN_WORDS[count]]
 
 
 def won(claim):
@@ -412,9 +485,14 @@ SENTENCES = {  # by page; what fills them
         "it wins {} panels against ER and loses none; corrected, {}.": panels_won_with_a_learned_model,
     },
     "README.md": {
-        "on {} of four benchmarks at one learning rate ({}), at swept rates on {} ({}).": (prioritizing_pays),
+        "on {} of four benchmarks at one learning rate, at swept rates on {} ({}); corrected, on {} and {}.": (
+            prioritizing_pays
+        ),
         ", ".join(f"{name} {{:+.1f}} ({{:+.1f}} to {{:+.1f}})" for name in TASKS): lambda: (
             number for environment in RANGES for number in interval(mean_gain(environment, "lrselected"))
+        ),
+        "In the last 20 evaluations: {}, {}, {}, {} (bold: shown)": lambda: (
+            bold(mean_gain(environment, "lrselected", at_the_end)) for environment in RANGES
         ),
     },
     BEYOND: {
@@ -431,7 +509,25 @@ SENTENCES = {  # by page; what fills them
         "the mixed loss reaches {:.0%} of PrioritizedER's lead ({:.0%} to {:.0%} over seeds, {:.0%} to {:.0%} over "
         "seeds and settings)": share_of_the_loss,
         "leads it by {} on average. That shows in {} settings, in {} after Holm's correction": what_the_draws_add,
-        "the mixed loss gains {:+.1f}% of the range on average ({:+.1f} to {:+.1f})": loss_elsewhere,
+        "the mixed loss gains {:+.1f}% of the range on average ({:+.1f} to {:+.1f})": elsewhere,
+        "PrioritizedER {:+.1f}% ({:+.1f} to {:+.1f})": lambda: elsewhere("prioritized_er"),
+        "with n = 1 the draws add {}, with n = 5 {}. With n = 10 and 30 they add {}": draws_by_n,
+        "it wins {} panels at swept rates and {} at one rate": panels_won_at_the_end,
+        "uniform states win {} panels and lose {}, after Holm's correction {} and {}": uniform_states_against_dyna_td,
+        "Over 100 seeds the lead is {}": lambda: [
+            words(minus(f"{GRID}/{{}}/n10-lrselected", "prioritized_er", seeds=100))
+        ],
+        "brings ER {:.0f}, {:.0f} and {:.0f} with n = 5, 10 and 30. Prioritizing then adds {}, {} and {}.": (
+            on_mountain_car_the_episode_brings
+        ),
+        "it leads ER with n = 30, by {}": lambda: [blind_minus_er("dyna_td", 30)],
+        "lead ER there with n = 10 and 30, by {} and {}": lambda: (
+            blind_minus_er("uniform_states", n) for n in (10, 30)
+        ),
+        "in both kinds, by {} where the goal was met and {} elsewhere": gain_by_warm_up,
+        "On MountainCar {} of 20 seeds of Dyna-TD meet no goal": lambda: [
+            (returns(f"{CAR}/dyna_td_warm_up/n10-lr0.001") == returns(f"{CAR}/dyna_td/n10-lr0.001")).sum()
+        ],
         "goals the lead changes by {}, from {:.0f}": lead_of_nearer_goals,
         "8 units bring {:.1f} times the lead ({:.1f} to {:.1f})": small_network,
         "corrected, LAP in {} and PAL in {}. Huber's loss on uniform draws loses in all {}": lambda: map(
@@ -446,7 +542,7 @@ SENTENCES = {  # by page; what fills them
             for n in ("n1", "n3", "n10")
         ],
         "the step alone takes {} and {} from Dyna-TD's lead": lambda: map(taken_by_one_step, (5, 10)),
-        "At most {:.0%} (n = 5) and {:.0%} (n = 10) can remain": lambda: map(left_of_the_lead, (5, 10)),
+        "At most {:.0%} (n = 5) and {:.0%} (n = 10) remain": lambda: map(left_of_the_lead, (5, 10)),
         "returns fall by {} on MountainCar and rise by {} on Acrobot": lambda: map(coin, (CAR, "Acrobot-v1")),
         "at least {:.0%} of the gain over ER on MountainCar, {:.0%} on GridWorld and {:.0%} on CartPole": lambda: map(
             kept_by_the_coin, (CAR, GRID, "CartPole-v1")
@@ -467,7 +563,8 @@ SENTENCES = {  # by page; what fills them
             words(minus(f"{environment}/{{}}/n10-lr0.001", "moving_target", "dyna_td")) for environment in (GRID, CAR)
         ],
         "minus Dyna-Frequency is {} with ReLU and {} with tanh": with_equal_activations,
-        "so fresh seeds alone decide. Their lead is {} since five": lambda: [
+        "In {} of the eight, ER ends within the same 5% without any model": er_within_the_margin,
+        "so fresh seeds alone decide. The known ones have {}; five": lambda: [
             words(minus("MazeGridWorld/{}/n30-lrselected-net64x64-m50", "dyna_value", "dyna_frequency"))
         ],
         "it has {:.0f} and Dyna-Frequency {:.0f}": lambda: map(in_the_maze, ("dyna_value", "dyna_frequency")),
@@ -499,7 +596,7 @@ SENTENCES = {  # by page; what fills them
         "In {} of 20 seeds each step of Algorithm 4's box led out": lambda: [
             (at_the_end(FROZEN_SHORT, "variation_algorithm_4", 1) == 1).sum()
         ],
-        "The released rule shows none: {:.2f} ({:.2f} to {:+.2f})": lambda: interval(
+        "The released rule has an exponent of {:.2f} ({:.2f} to {:+.2f})": lambda: interval(
             at_the_end(FROZEN_SHORT, "beta_released", 1)
         ),
         "cosine is {:.2f} at uniform states and {:.2f} at queued": lambda: [

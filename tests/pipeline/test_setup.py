@@ -34,7 +34,8 @@ def setup(tmp_path, monkeypatch):
     Path("python").chmod(0o755)
 
     def run():
-        done = subprocess.run(["make", "setup", "PYTHON=./python"], capture_output=True, text=True)
+        env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+        done = subprocess.run(["make", "setup", "PYTHON=./python"], env=env, capture_output=True, text=True)
         return done.returncode, done.stderr, Path("made").read_text().count("made") if Path("made").exists() else 0
 
     return run

@@ -90,6 +90,17 @@ def test_each_start_of_a_machine_has_a_folder_of_programs_and_a_persons_flags_st
     assert debugging.startswith(f"--debug {option}{folder}/") and own == f"{option}/my/own"
 
 
+def test_programs_are_kept_for_a_week_and_a_file_among_them_is_no_mistake(tmp_path, monkeypatch):
+    monkeypatch.setattr(snakefile, "PROGRAMS", tmp_path)
+    for name in ("old/1", "used/1", "used/2", "file"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    for name in ("old/1", "used/1"):
+        os.utime(tmp_path / name, (0, 0))
+    snakefile.remove_old_programs()
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")} == {"used", "used/2", "file"}
+
+
 @pytest.mark.slow(10)
 def test_in_a_folder_with_odd_signs_a_second_pipeline_is_refused_and_a_killed_one_goes_on_by_its_command(tmp_path):
     clone = tmp_path / "a {clone}"

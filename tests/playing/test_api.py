@@ -33,6 +33,15 @@ USING = ROOT / "docs" / "using.md"
 SHORT = {"steps": 120, "warm_up_steps": np.int32(60), "planning_updates": np.int64(2), "evaluate_every": 60}
 
 
+@pytest.fixture(autouse=True)
+def only_our_agents():
+    """Forgets adopted agents after each test, because other tests list all agents."""
+    before = {*registry.AGENTS}
+    yield
+    for name in {*registry.AGENTS} - before:
+        del registry.AGENTS[name]
+
+
 def test_importing_the_package_changes_no_variable_and_its_functions_set_those_of_the_arithmetic_alone():
     clean = {name: value for name, value in os.environ.items() if name not in arithmetic.variables()} | IMPORTS
     changes = "{name for name, value in os.environ.items() if old.get(name) != value}"
@@ -46,8 +55,6 @@ def test_importing_the_package_changes_no_variable_and_its_functions_set_those_o
 def test_an_agent_in_the_working_directory_trains_by_command_and_from_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", os.getcwd())])
-    monkeypatch.setitem(registry.AGENTS, "squared:SquaredPER", None)  # forgotten after the test
-    monkeypatch.delitem(registry.AGENTS, "squared:SquaredPER")
     (own,) = re.findall(r"`squared.py`:\n\n```python\n(.*?)```", USING.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "squared.py").write_text(own)
     words = [part for name, value in SHORT.items() for part in (f"--{name.replace('_', '-')}", str(value))]

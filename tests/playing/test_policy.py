@@ -19,7 +19,7 @@ from PIL import Image
 from dyna_td import cli
 from dyna_td.playing import explain, pictures, video
 from dyna_td.programs.program import make_program
-from dyna_td.records import results
+from dyna_td.records import outputs, results
 from dyna_td.records.files import ROOT
 from dyna_td.records.policy import Policy
 from dyna_td.training.tensorboard import Events
@@ -76,6 +76,8 @@ def test_every_environment_is_played_without_tensorflow(tmp_path):
         ([CAR, "--seed", "9"], f"--seed is 9, but {CAR} has the seeds 0, 1, 2, 3, 4"),
         ([CAR, "--video", "x.avi"], "ends in .gif or .mp4"),
         ([CAR, "--explain", "x.png"], "--explain shows Dyna agents on GridWorld"),
+        ([CAR, "--explain", "x.png", "--epsilon", "0"], "leave out --episodes and --epsilon"),
+        ([PUBLISHED["Hopper-v4"], "--epsilon", "0.1"], "this policy has action vectors"),
     ],
 )
 def test_a_mistake_is_one_sentence(monkeypatch, tmp_path, capsys, arguments, words):
@@ -132,6 +134,15 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), names)
     assert len(names["results"]["er"].records) > 40 and Path("tour.png").stat().st_size > 50_000
+
+
+def test_events_of_one_training_are_not_replaced_by_those_of_another_csv(tmp_path):
+    mine, theirs = tmp_path / "a" / "x.csv", tmp_path / "b" / "x.csv"
+    place = outputs.events_of(tmp_path / "events", mine)
+    (place / "seed-0").mkdir()
+    (place / "seed-0" / "events.out").touch()
+    assert outputs.events_of(tmp_path / "events", mine) == place
+    assert f"holds the events of {mine}" in sentence_of(outputs.events_of, tmp_path / "events", theirs)
 
 
 def test_tensorboard_gets_the_numbers_of_the_records(tmp_path):

@@ -94,7 +94,7 @@ class WarmUpSettings:
     warm_up_goal: str = number(
         "hidden",
         "what the warm-up shows of the goal: hidden, shown (one scripted episode), last (its last transition), walk (a "
-        "random walk that reached it) or natural",
+        "random walk that reached it) or natural (unchanged)",
         "ours",
         choices=("hidden", "shown", "last", "walk", "natural"),
     )

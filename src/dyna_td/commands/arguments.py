@@ -83,7 +83,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds an option for each setting, in three groups: of all agents, of Dyna agents, of single agents."""
     types = (registry.settings_type("GridWorld", agent) for agent in ("er", "dyna_td"))
     model_free, dyna = ({setting.name for setting in fields(each)} for each in types)
-    sources = "in brackets: the source of the default. code: the authors' released code, where the paper is silent"
+    sources = "in brackets: the source of the default. code: the released code of the paper's authors. ours: our choice"
     common = parser.add_argument_group("settings of agents on discrete actions; most apply elsewhere, too", sources)
     of_dyna = parser.add_argument_group("settings of Dyna agents")
     single = parser.add_argument_group("settings of single agents or environments")

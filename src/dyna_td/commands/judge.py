@@ -29,7 +29,7 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     compared = add("compare", _compare, text, parents=[scaled])
     text = "two CSVs of trainings; or figures, figure_1, ... (default: all finished figures)"
     compared.add_argument("names", nargs="*", metavar="CSV or FIGURE", help=text)
-    text = "the picture of two trainings (default: their names joined, beside the first)"
+    text = "the picture of two trainings (default: their names joined, beside the first of your own, or in results/)"
     compared.add_argument("--output", type=Path, metavar="PNG", help=text)
 
 
@@ -87,6 +87,8 @@ def _compare(options: argparse.Namespace) -> None:
     if csvs:
         _compare_trainings(csvs, options.output)
         return
+    if options.output:
+        raise UserError("--output names the picture of two trainings: name two CSVs, or leave it out.")
     plan = plans.load_plan(options.scale)
     figures = [plan.figure(name) for name in dict.fromkeys(options.names)] or plan.drawn.values()
     seen = 0

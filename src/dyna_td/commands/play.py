@@ -33,6 +33,10 @@ def add_commands(add: Callable) -> None:
 
 def _play(options: argparse.Namespace) -> None:
     policy = load_policy(options.policy)
+    if options.explain and not options.episodes is options.epsilon is None:
+        raise UserError("--explain shows a training, not episodes: leave out --episodes and --epsilon.")
+    if options.epsilon is not None and "evaluation_exploration" not in policy.about["settings"]:
+        raise UserError("--epsilon is the share of random discrete actions, but this policy has action vectors.")
     if options.seed is not None and options.seed not in policy.seeds:
         known = ", ".join(map(str, policy.seeds))
         raise UserError(f"--seed is {options.seed}, but {options.policy} has the seeds {known}.")

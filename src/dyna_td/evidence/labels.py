@@ -28,7 +28,7 @@ DIFFERENCES = "differences"  # name of the picture of the benchmarks' comparison
 
 
 def task(environment: str) -> str:
-    """An environment without its version: MountainCar."""
+    """A known environment without its variant and version: MountainCar."""
     return environment.partition("-")[0]
 
 

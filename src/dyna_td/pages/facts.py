@@ -38,6 +38,11 @@ class Facts:
         return replace(plan, studies=studies)
 
     @cached_property
+    def quick(self) -> Plan:
+        """The plan of the default scale."""
+        return load_plan("quick")
+
+    @cached_property
     def stated(self) -> dict[int, Claim]:
         """The claims by number."""
         return {claim.number: claim for claim in load_claims(self.plan)}
@@ -109,16 +114,13 @@ class Facts:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, `kind`, `changes`, `departs`.
+        """The verdicts of other readings: claim, reading, verdict, `changes`, `departs`.
 
-        A reading of curves `changes` a number; it `departs` if the paper states another one.
+        A reading of other curves `changes` a number; it `departs` if the paper states another one.
         """
         table = pd.read_csv(self.folder / "readings.csv", usecols=["claim", "row", "reading", "verdict"])
         declared = read_checked(DIRECTORY / "readings.yaml", "readings")["readings"]
-        kinds = ("curves", "window", "added_seeds", "interquartile_mean")
-        kind_of = {reading["name"]: next(filter(reading.__contains__, kinds)) for reading in declared}
         rows = table[table["row"] == "claim"].drop(columns="row")
-        rows = rows.assign(kind=rows["reading"].map(kind_of))
         for key, default in (("changes", ""), ("departs", False)):
             rows[key] = rows["reading"].map({reading["name"]: reading.get(key, default) for reading in declared})
         return rows

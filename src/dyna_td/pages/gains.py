@@ -14,8 +14,8 @@ _SEEN = 20  # seeds that had been seen when the rule of `pays_on` was declared
 _FRESH_FOR_5 = "Acrobot-v1"  # with n = 10 and 30 all its seeds had been seen
 
 
-def gains(facts: Facts) -> dict[str, dict[tuple[str, int], pd.Series]]:
-    """PrioritizedER's lead over ER in per cent of the range of returns, for each seed.
+def gains(facts: Facts, window: str = "auc") -> dict[str, dict[tuple[str, int], pd.Series]]:
+    """PrioritizedER's lead over ER in per cent of the range of returns, for each seed; `window` as in `scores`.
 
     By the end of the curves' keys, "" at one rate and "_swept" at swept ones, then by environment and n; n = 0 is the
     mean over n. A panel of the table `paid`, which may have more seeds, replaces the picture's.
@@ -24,8 +24,8 @@ def gains(facts: Facts) -> dict[str, dict[tuple[str, int], pd.Series]]:
     found: dict[str, dict[tuple[str, int], pd.Series]] = {"": {}, "_swept": {}}
     for panel, end in ((panel, end) for panel in panels for end in found if f"er{end}" in panel.curves):
         run = panel.curves[f"er{end}"]
-        in_percent = 100 * lead(facts, panel, f"prioritized_er{end}", f"er{end}") / KNOWN[run.environment].span
-        found[end][run.environment, run.settings.planning_updates] = in_percent
+        ahead = lead(facts, panel, f"prioritized_er{end}", f"er{end}", window)
+        found[end][run.environment, run.settings.planning_updates] = 100 * ahead / KNOWN[run.environment].span
     for of_end in found.values():
         for environment in dict.fromkeys(environment for environment, _ in of_end):
             each = [gain for (of, _), gain in of_end.items() if of == environment]
@@ -33,32 +33,37 @@ def gains(facts: Facts) -> dict[str, dict[tuple[str, int], pd.Series]]:
     return found
 
 
-def pays_on(of_end: dict[tuple[str, int], pd.Series]) -> list[str]:
-    """The benchmarks on which PrioritizedER beats ER, by `gains` at one end of keys.
+def pays_on(of_end: dict[tuple[str, int], pd.Series]) -> tuple[list[str], list[str]]:
+    """The benchmarks on which PrioritizedER beats ER, by `gains` at one end of keys, and those after Holm's correction.
 
     As the study's caption declares: by the mean over n, and by fresh seeds alone where there are any. On Acrobot only
     n = 5 has seeds that nobody had seen, and counts with Holm's correction over its three panels.
     """
-    found = []
+    found = {}
     for environment in dict.fromkeys(environment for environment, _ in of_end):
         own = {n: gain for (of, n), gain in of_end.items() if of == environment}
-        tests = {n: stats.ttest_1samp(gain[_SEEN:] if len(gain) > _SEEN else gain, 0.0) for n, gain in own.items()}
+        fresh = {n: gain.loc[_SEEN:] for n, gain in own.items()}
+        tests = {n: stats.ttest_1samp(fresh[n] if len(fresh[n]) else gain, 0.0) for n, gain in own.items()}
         decisive, p = tests[0], tests[0].pvalue
-        if environment == _FRESH_FOR_5 and len(own[5]) > _SEEN:
+        if environment == _FRESH_FOR_5 and len(fresh[5]):
             decisive, p = tests[5], statistics.holm([tests[n].pvalue for n in (5, 10, 30)])[0]
-        found += [environment] if p <= statistics.LEVEL and decisive.statistic > 0 else []
-    return found
+        found[environment] = p if decisive.statistic > 0 else 1.0
+    corrected = dict(zip(found, statistics.holm(list(found.values())), strict=True))
+    won, surely = ([name for name, p in each.items() if p <= statistics.LEVEL] for each in (found, corrected))
+    return won, surely
 
 
 def paid(facts: Facts) -> str:
     """A line for each benchmark and n, and for the mean over n: PrioritizedER's gain at one rate and at swept ones."""
-    fixed, swept = gains(facts).values()
+    over_learning, final = gains(facts), gains(facts, "final")
     rows = []
-    for environment, n in fixed:
-        each = [of_end[environment, n] for of_end in (fixed, swept)]
-        cells = [cell for gain in each for cell in (str(len(gain)), gain_words(gain, is_bold=True))]
+    for environment, n in over_learning[""]:
+        cells = []
+        for end, of_end in over_learning.items():
+            pair = of_end[environment, n], final[end][environment, n]
+            cells += [str(len(pair[0])), *(gain_words(gain, is_bold=True) for gain in pair)]
         rows.append([f"{labels.task(environment)}, {f'n = {n}' if n else 'mean over n'}", *cells])
-    return table(["panel", "seeds", "at one rate", "seeds", "at swept rates"], rows)
+    return table(["panel", "seeds", "at one rate", "at its end", "seeds", "at swept rates", "at their end"], rows)
 
 
 def gain_words(gain: pd.Series, is_bold: bool = False) -> str:

@@ -1,6 +1,7 @@
 """The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Nothing is judged here: verdicts are those of claims.csv and readings.csv. The report takes its texts from here, too.
+Verdicts are those of claims.csv and readings.csv; `gains` and `studies` judge what no claim asks. The report takes its
+texts from here, too.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,7 @@ from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
 from dyna_td.plan.planned import Figure, Panel, Plan
-from dyna_td.plan.plans import load_plan
 from dyna_td.plan.yaml_files import read_checked
-from dyna_td.records import published
 from dyna_td.records.files import ROOT
 
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
@@ -72,9 +71,9 @@ def answer(facts: Facts) -> str:
     """Sentences that count verdicts, identities, changes by rewording, and contradictions that depend on a choice."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
     contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
-    turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["kind"] == "curves")]
+    turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["changes"] != "")]
     turns: list[str] = []
-    ends = {True: "on {} that the paper does not use", False: "on {}"}
+    ends = {True: "on {} unlike the paper's", False: "on {}"}
     for is_departing, end in ends.items():
         rows = turned[turned["departs"] == is_departing]
         if number := rows["claim"].nunique():
@@ -83,7 +82,7 @@ def answer(facts: Facts) -> str:
     depend = in_words(turned["claim"].nunique())
     sentences = [
         f"{len(facts.verdicts)} claims: **{words}**.",
-        f"{in_words(len(facts.identities)).capitalize()} of the supported ones are identities.",
+        f"{in_words(len(facts.identities)).capitalize()} supported ones are mathematical.",
         f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because we reworded claims after the results.",
     ]
     if turns:
@@ -100,11 +99,14 @@ def contradicted(facts: Facts) -> str:
 
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
-    by_end = gains.gains(facts).values()
-    means = [{environment: gain for (environment, n), gain in of_end.items() if not n} for of_end in by_end]
-    won = [[labels.task(environment) for environment in gains.pays_on(of_end)] for of_end in by_end]
-    (fixed, at_fixed), (swept, at_swept) = ((in_words(len(names)), ", ".join(names) or "none") for names in won)
-    each = ", ".join(f"{labels.task(environment)} {gains.gain_words(gain)}" for environment, gain in means[1].items())
+    by_end = gains.gains(facts)
+    (fixed, fixed_surely), (swept, swept_surely) = (gains.pays_on(of_end) for of_end in by_end.values())
+    means, final = (
+        {environment: gain for (environment, n), gain in of["_swept"].items() if not n}
+        for of in (by_end, gains.gains(facts, "final"))
+    )
+    each = ", ".join(f"{labels.task(environment)} {gains.gain_words(gain)}" for environment, gain in means.items())
+    at_the_end = ", ".join(gains.gain_words(gain, is_bold=True).partition(" (")[0] for gain in final.values())
     (dyna_td, _), (uniform, _) = (
         studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
@@ -112,16 +114,17 @@ def advice(facts: Facts) -> str:
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "- **Without a model**, prioritized replay (PrioritizedER) beats uniform replay on "
-        f"{fixed} of {in_words(len(means[0]))} benchmarks at one learning rate ({at_fixed}), "
-        f"at swept rates on {swept} ({at_swept}).\n"
+        f"{in_words(len(fixed))} of {in_words(len(means))} benchmarks at one learning rate, "
+        f"at swept rates on {in_words(len(swept))} ({', '.join(map(labels.task, swept)) or 'none'}); "
+        f"corrected, on {in_words(len(fixed_surely))} and {in_words(len(swept_surely))}.\n"
         f"- **Its mean gain** at swept rates, in % of the range of returns (95%): {each}. "
-        "Uniform draws with its loss, one line of code, bring "
-        f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings. "
-        "Elsewhere 20 seeds show none.\n"
+        f"In the last 20 evaluations: {at_the_end} (bold: shown).\n"
+        "- **Its loss** on uniform draws, one line of code, brings "
+        f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings.\n"
         f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
-        f"Uniform states, without chains, win {uniform}.\n"
+        f"Random states, not searched, win {uniform}.\n"
         "- **After one stored episode that reaches the goal**, Dyna-TD shows no lead over PrioritizedER on GridWorld "
-        "and MountainCar.\n"
+        "and MountainCar; with n = 5 it trails.\n"
         "- Networks and tasks are small.\n"
     )
 
@@ -145,14 +148,13 @@ def figures(facts: Facts) -> str:
     for name, figure in facts.plan.figures.items():
         number = name.removeprefix("figure_")
         picture, shows = f"[{number}](reference/{name}/{name}.png)", figure.shows[0].upper() + figure.shows[1:]
-        rows.append([picture, shows, claims_page.verdicts_on(facts, name), _quick_minutes(name)])
+        rows.append([picture, shows, claims_page.verdicts_on(facts, name), _quick_minutes(facts, name)])
     return table(["figure", "shows", "claims", "minutes"], rows)
 
 
-def _quick_minutes(name: str) -> str:
+def _quick_minutes(facts: Facts, name: str) -> str:
     """The minutes of a figure at the default scale on two idle cores."""
-    quick = load_plan("quick")
-    minutes = expense.minutes(quick, [quick.drawn[name]], 2, expense.estimated)
+    minutes = expense.minutes(facts.quick, [facts.quick.drawn[name]], 2, expense.estimated)
     return f"{minutes:.0f}" if minutes > 0.5 else "< 1"
 
 
@@ -163,7 +165,7 @@ def gallery(facts: Facts) -> str:
         if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
         published_cost = _two_digits(facts.jobs([figure])["minutes"].sum())
-        cost = f"`make {name}`: {_quick_minutes(name)} min on two cores"
+        cost = f"`make {name}`: {_quick_minutes(facts, name)} min on two cores"
         cost += "" if published_cost == "none" else f"; `SCALE=paper`: {published_cost} core-minutes"
         facts_line = ". ".join(filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), cost]))
         lines += [f"## {name.replace('_', ' ').capitalize()}: {figure.title}", "", f"{facts_line}.", ""]
@@ -212,8 +214,7 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
         rows.append([text, escaped(claims_page.measured(tests))])
     for number in figure.paper:
         panel, _, curve = number["curve"].partition("/")
-        curves = pd.read_csv(published.curves_csv(figure.name)).set_index(["panel", "curve", "metric"]).sort_index()
-        last = curves.loc[panel, curve, figure.panels[panel].metric].iloc[-1]
+        last = facts.curves(figure.name).sort_index().loc[panel, curve, figure.panels[panel].metric].iloc[-1]
         rows.append([escaped(number["says"]), f"{last['mean']:.3g}"])
     return table(["the paper", "here"], rows).split("\n") if rows else []
 

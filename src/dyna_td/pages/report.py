@@ -137,7 +137,7 @@ def _figures(names: Iterable[str], plan: Plan, facts: Facts | None, folder: Path
 
 def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[str]:
     figure, png = plan.drawn[name], _picture(folder, name)
-    title = escaped(figure.title)
+    title, is_paper = escaped(figure.title), plan.scale == published.SCALE
     parts = [f'<a id="{name}"></a>', f"### {_heading(name)}: {title}"]
     if facts and (verdicts := claims_page.verdicts_on(facts, name, "claims.md")):
         parts.append(f"Claims: {verdicts}.")
@@ -151,7 +151,7 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
         *parts,
         _shown(name, figure.title, folder),
         f"{place}, drawn from {tables_there} beside it{says}.",
-        *filter(None, [markdown.caption_of(name), markdown.more_seeds(facts, figure) if facts else ""]),
+        *filter(None, [markdown.caption_of(name), markdown.more_seeds(facts, figure) if facts and is_paper else ""]),
     ]
 
 

@@ -284,14 +284,14 @@ def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
         yield [name, *cells]
 
 
-def mean_returns(facts: Facts, run: Run) -> pd.Series:
-    """The mean return over learning of each seed, from the published run."""
-    return score(facts.read(run), "return", "auc")
+def mean_returns(facts: Facts, run: Run, window: str = "auc") -> pd.Series:
+    """The mean return of each seed over learning, or in another window of `scores`, from the published run."""
+    return score(facts.read(run), "return", window)
 
 
-def lead(facts: Facts, panel: Panel, curve: str, other: str) -> pd.Series:
-    """A curve's mean return over learning minus another's, for each seed that the panel shows."""
-    mine, theirs = (mean_returns(facts, panel.curves[name])[: panel.seeds] for name in (curve, other))
+def lead(facts: Facts, panel: Panel, curve: str, other: str, window: str = "auc") -> pd.Series:
+    """A curve's mean return minus another's, see `mean_returns`, for each seed that the panel shows."""
+    mine, theirs = (mean_returns(facts, panel.curves[name], window)[: panel.seeds] for name in (curve, other))
     return (mine - theirs).dropna()  # the runs may have other seeds
 
 

@@ -90,7 +90,7 @@ def xla_flags(folder: Path = PROGRAMS, boot: Path = _BOOT) -> str:
 
 def remove_old_programs() -> None:
     """Removes the programs that were compiled more than a week ago."""
-    for of_boot in PROGRAMS.glob("*"):
+    for of_boot in filter(Path.is_dir, PROGRAMS.glob("*")):
         for program in of_boot.glob("*"):
             if time.time() - program.stat().st_mtime > _SECONDS_KEPT:
                 program.unlink()

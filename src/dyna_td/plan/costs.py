@@ -68,7 +68,8 @@ class Cost(NamedTuple):
     def beginning(self, seeds: int, steps: int) -> "Cost":
         """The cost of the same job with these seeds and steps; the time to compile a stack stays the same."""
         compiling = self.compiling / _stacks(self.seeds) * _stacks(seeds)
-        seconds = START + compiling + max(0.0, self.core_seconds - self.compiling) * self.share(seeds, steps)
+        training = max(0.0, self.core_seconds - START - self.compiling)
+        seconds = START + compiling + training * self.share(seeds, steps)
         return self._replace(core_seconds=seconds, compiling=compiling, seeds=seeds, steps=steps)
 
 

@@ -67,7 +67,6 @@ class Figure:
 
     name: str
     title: str
-    source: Path  # the YAML file
     panels: dict[str, Panel]
     shows: str = ""  # the panels' contents, in words
     columns: int | None = None  # the picture's, if declared

@@ -59,6 +59,8 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
         found: dict[str, Figure] = {}
         for name, path in ((name, Path(directory) / f"{name}.yaml") for name in names):
             try:
+                if not re.fullmatch("[a-z][a-z0-9_]*", name):
+                    raise UserError(f"{path}: expected a name of small letters, digits and _: rename the file.")
                 found |= {name: _read_figure(name, path, scope)} if path.exists() else {}
             except UserError as error:
                 if name in FIGURES_OF_THE_PAPER or published.curves_csv(name).exists():
@@ -120,7 +122,7 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
     words = {key: content[key] for key in ("shows", "columns", "scene", "paper") if key in content}
     if "scene" in content and "a" in panels:
         raise UserError(f"{path}: panels.a is the scene's place: name the panels b, c, ..., or leave `scene` out.")
-    return Figure(name, content["title"], path, panels, **words)
+    return Figure(name, content["title"], panels, **words)
 
 
 def _filled(text: str, runs: Collection[Run]) -> str:

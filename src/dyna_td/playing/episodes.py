@@ -108,5 +108,6 @@ class _Pictures:
 
 def rate_of(environment: gymnasium.Env) -> float:
     """The environment's pictures per second."""
-    config = getattr(environment.unwrapped, "config", {})  # highway-env's
-    return float(config.get("simulation_frequency") or environment.metadata.get("render_fps") or 25)
+    config = getattr(environment.unwrapped, "config", None)  # highway-env's is a dict
+    frequency = config.get("simulation_frequency") if isinstance(config, dict) else None
+    return float(frequency or environment.metadata.get("render_fps") or 25)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 # What reading a damaged file may raise.
-UNREADABLE = (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, zipfile.BadZipFile)
+UNREADABLE = (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile)
 FACTS = "facts"  # the entry for all other data, as JSON
 
 

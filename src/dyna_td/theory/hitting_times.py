@@ -113,18 +113,14 @@ def theorem_2_condition(
     return bool(np.mean(1.0 / errors) <= cubic_rate / square_rate * fraction)
 
 
-def gap_function(x: ArrayLike, rate_ratio: float = 1.0) -> np.ndarray:
-    """f(x) = ln(1/x) - (eta / eta') / x of Theorem 2's proof (figure 7).
+def gap_function(x: ArrayLike) -> np.ndarray:
+    """f(x) = ln(1/x) - 1/x of Theorem 2's proof at equal rates (figure 7); x are errors > 0, any shape.
 
-    The square loss needs (f(epsilon) - f(delta_0)) / eta more time than the cubic one. f rises until x = eta / eta',
-    where it is ln(eta' / eta) - 1, and falls after it.
-
-    Args:
-      x: errors > 0, any shape.
-      rate_ratio: eta / eta' > 0.
+    The square loss needs (f(epsilon) - f(delta_0)) / eta more time than the cubic one. f rises until x = 1 and falls
+    after it.
     """
     x = np.asarray(x, dtype=np.float64)
-    return -np.log(x) - rate_ratio / x
+    return -np.log(x) - 1 / x
 
 
 def figure_7a() -> pd.DataFrame:
