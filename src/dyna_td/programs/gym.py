@@ -17,8 +17,7 @@ from dyna_td.programs.environments import EnvironmentStack, impurity
 from dyna_td.programs.program import CannotResume, Program, make_agent
 from dyna_td.runs.registry import ROUNDABOUT
 from dyna_td.runs.run import Run
-
-MAX_EVALUATION_STEPS = 4_000  # steps of an evaluation episode: some environments have no time limit
+from dyna_td.settings import MAX_EPISODE_STEPS
 
 
 class GymProgram(Program):
@@ -163,7 +162,7 @@ class GymProgram(Program):
         total, length, speed = np.zeros(running.shape), np.zeros(running.shape), np.zeros(running.shape)
         crashed = np.zeros(running.shape, bool)
         t = 0
-        while running.any() and t < MAX_EVALUATION_STEPS:
+        while running.any() and t < MAX_EPISODE_STEPS:
             action = self._exploit_now(tf.constant(state[self._rows]), now, tf.constant(t)).numpy()[self._firsts]
             self.evaluated.drive_ahead({(s, e): action[s, e] for s, e in zip(*np.nonzero(running), strict=True)})
             for s, e in zip(*np.nonzero(running), strict=True):
