@@ -108,7 +108,9 @@ def main(words: list[str]) -> int:
         return sum(bool(_say(case, _in_words(differing_sizes(run_of(case))))) for case in cases or CASES) > 0
     file, *cases = cases
     file = Path(file)
-    known = json.loads(file.read_text()) if file.exists() or command == "compare" else {}
+    if command == "compare" and not file.exists():
+        sys.exit(f"error: there is no {file}: make it on another CPU with `write`.")
+    known = json.loads(file.read_text()) if file.exists() else {}
     cases = cases or (CASES if command == "write" else list(known))
     is_bad = False
     for case in cases:

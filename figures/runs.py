@@ -17,6 +17,7 @@ from matplotlib import pyplot as plt
 
 from dyna_td.errors import UserError, exit_status, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
+from dyna_td.evidence.comparison import ENDINGS
 from dyna_td.evidence.labels import name_of
 from dyna_td.records import results, unfinished
 
@@ -27,11 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("runs", nargs="+", type=Path, metavar="CSV", help="what `python -m dyna_td train` wrote")
     parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF is put beside it")
     parser.add_argument("--metric", help="a metric of the CSVs (default: return; on the supervised task test_rmse)")
-    parser.add_argument("--title", default="", help="a line above the picture")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
-    options = arguments.metric, arguments.title, arguments.window
-    return exit_status(lambda: draw_runs(arguments.runs, arguments.output, *options))
+    options = {"metric": arguments.metric, "window": arguments.window}
+    return exit_status(lambda: draw_runs(arguments.runs, arguments.output, **options))
 
 
 def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, title: str = "", window: int = 1) -> None:
@@ -88,7 +88,7 @@ def labels_of(runs: dict[str, OwnRun]) -> dict[str, str]:
 
 def read(csv: Path, metric: str | None) -> OwnRun:
     """The run at `csv` with its `metric`, or the default one; of a training under way, the evaluations so far."""
-    if not csv.name.endswith((".csv", ".csv.xz")):
+    if not csv.name.endswith(ENDINGS):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
     under_way = None if csv.exists() else unfinished.records_of(csv.with_suffix(".checkpoint"))
     records, details = under_way or results.read_training(csv)

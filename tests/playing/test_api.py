@@ -83,7 +83,7 @@ def test_a_mistake_is_one_sentence(arguments, words):
 def test_published_returns_are_arrays_of_seeds_steps_and_panels():
     found = dyna_td.load_returns("figure_12", seeds=3)
     assert {array.shape for array in found.curves.values()} == {(3, len(found.steps), len(found.panels))}
-    panel, step = found.panels.index("GridWorld, n = 5"), list(found.steps).index(20_000)
+    panel, step = found.panels.index("GridWorld"), list(found.steps).index(20_000)
     rows = pd.read_csv(ROOT / "reference" / "runs" / "GridWorld" / "dyna_td" / "n5-lr0.001.csv.xz")
     rows = rows[(rows["metric"] == "return") & (rows["step"] == 20_000)].set_index("seed")["value"]
     assert list(found.curves["dyna_td"][:, step, panel]) == list(rows[:3])

@@ -33,7 +33,7 @@ def add_commands(add: Callable) -> None:
 
 def _play(options: argparse.Namespace) -> None:
     policy = load_policy(options.policy)
-    if options.explain and not options.episodes is options.epsilon is None:
+    if options.explain and (options.episodes is not None or options.epsilon is not None):
         raise UserError("--explain shows a training, not episodes: leave out --episodes and --epsilon.")
     if options.epsilon is not None and "evaluation_exploration" not in policy.about["settings"]:
         raise UserError("--epsilon is the share of random discrete actions, but this policy has action vectors.")

@@ -13,7 +13,6 @@ import pandas as pd
 from dyna_td import own_agents
 from dyna_td.commands import arguments
 from dyna_td.errors import UserError
-from dyna_td.learning import arithmetic
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, plans
@@ -246,9 +245,7 @@ def _checkpoint(csv: Path, described: list[dict], machine: dict, options: argpar
         "settings": [{**run, "source_digest": None} for run in described],
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
-        # Where the arithmetic is portable, another CPU may continue.
-        "arithmetic": machine["arithmetic"],
-        "cpu": "" if machine["arithmetic"] == arithmetic.PORTABLE else machine["cpu"],
+        "arithmetic": machine["arithmetic"],  # where it is portable, another CPU may continue
         "format": 4,  # the file's; other formats are not read
     }
     return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, options.checkpoint_every)

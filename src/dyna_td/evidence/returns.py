@@ -7,7 +7,6 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.plan import plans
-from dyna_td.plan.planned import Panel
 from dyna_td.records import published
 from dyna_td.runs.run import Run
 from dyna_td.settings import is_whole
@@ -20,7 +19,7 @@ class Returns:
     Attributes:
       curves: by agent, or by the figure's other key of a curve: float64 [seeds, steps, panels].
       steps: the environment steps of the evaluations: int64 [steps].
-      panels: each panel's title and n, the updates an environment step.
+      panels: each panel's title, as in the figure.
     """
 
     curves: dict[str, np.ndarray]
@@ -54,13 +53,8 @@ def load_returns(figure: str = "figure_4", seeds: int | None = None) -> Returns:
     return Returns(
         {curve: np.stack([table[sorted(steps)].to_numpy() for table in found], -1) for curve, found in tables.items()},
         np.array(sorted(steps)),
-        list(map(_title, panels)),
+        [panel.title for panel in panels],
     )
-
-
-def _title(panel: Panel) -> str:
-    updates = f"n = {panel.run.settings.planning_updates}"
-    return panel.title if updates in panel.title else f"{panel.title}, {updates}"
 
 
 def _published_seeds(run: Run) -> int:

@@ -12,6 +12,7 @@ docs/same_bytes.md says what else this needs, and what it does not promise.
 """
 
 import os
+import platform
 import sys
 
 PORTABLE = "portable"
@@ -59,8 +60,10 @@ def name() -> str:
     """`PORTABLE`, or "the CPU's": for JSON files of results.
 
     A script keeps other arithmetic if it imports NumPy, on a CPU with AVX-512, or computes with TensorFlow before it
-    imports this package. GLIBC_TUNABLES acts before Python does.
+    imports this package. GLIBC_TUNABLES acts before Python does. ARM rounds a * b + c once.
     """
     numpy = sys.modules.get("numpy._core._multiarray_umath")
     has_its_own = getattr(numpy, "__cpu_features__", {}).get("X86_V4") or "glibc.cpu" in os.getenv("GLIBC_TUNABLES", "")
-    return "the CPU's" if has_its_own or _is_late else PORTABLE
+    has_flags = {*_XLA} <= {*os.environ.get("XLA_FLAGS", "").split()}
+    is_x86 = platform.machine() in ("x86_64", "AMD64")
+    return PORTABLE if is_x86 and has_flags and not (has_its_own or _is_late) else "the CPU's"

@@ -29,7 +29,7 @@ def page(facts: Facts, agent: str) -> str:
     command = f"python -m dyna_td train --env {environment} --agent {agent} --seeds 0-3 --steps 20000"
     in_code = "\n\n".join(filter(None, map(docstring, (entry.path.partition(":")[0], entry.path))))
     parts = [
-        f"# {labels.CURVES.get(agent, agent)}",
+        f"# {labels.name_of(agent)}",
         f"`{agent}`: {escaped(labels.summary(agent))}",
         "## Usage",
         f"```console\n{command} --output results/{agent}.csv\n```",
@@ -73,7 +73,7 @@ def _settings(agent: str) -> list[list[str]]:
 
 def _deviations(agent: str) -> list[list[str]]:
     """The deviations that name the agent or one of its own settings."""
-    words = [f"`{name}`" for name in _own(agent)] + [f"`{agent}`", labels.CURVES.get(agent, agent)]
+    words = [f"`{name}`" for name in _own(agent)] + [f"`{agent}`", labels.name_of(agent)]
     pattern = "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in words)
     rows = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
     found = [row for row in rows if re.search(pattern, f"{row['what']} {row['here']} {row['other']}")]

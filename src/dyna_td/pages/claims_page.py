@@ -99,7 +99,7 @@ def compared(test: MeasuredTest) -> str:
 
     def name(term: Term) -> str:
         place = "" if term.place == test.label else f"{term.place}/"
-        return f"{place}{labels.CURVES.get(term.curve, term.curve)}"
+        return f"{place}{labels.name_of(term.curve)}"
 
     sides = [side for side in (test.plus, test.minus) if side]
     words = [scorecard.side_words(test, side, name) for side in sides]

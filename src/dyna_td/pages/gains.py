@@ -39,7 +39,7 @@ def pays_on(of_end: dict[tuple[str, int], pd.Series]) -> tuple[list[str], list[s
     As the study's caption declares: by the mean over n, and by fresh seeds alone where there are any. On Acrobot only
     n = 5 has seeds that nobody had seen, and counts with Holm's correction over its three panels.
     """
-    found = {}
+    decided = {}
     for environment in dict.fromkeys(environment for environment, _ in of_end):
         own = {n: gain for (of, n), gain in of_end.items() if of == environment}
         fresh = {n: gain.loc[_SEEN:] for n, gain in own.items()}
@@ -47,10 +47,17 @@ def pays_on(of_end: dict[tuple[str, int], pd.Series]) -> tuple[list[str], list[s
         decisive, p = tests[0], tests[0].pvalue
         if environment == _FRESH_FOR_5 and len(fresh[5]):
             decisive, p = tests[5], statistics.holm([tests[n].pvalue for n in (5, 10, 30)])[0]
-        found[environment] = p if decisive.statistic > 0 else 1.0
-    corrected = dict(zip(found, statistics.holm(list(found.values())), strict=True))
-    won, surely = ([name for name, p in each.items() if p <= statistics.LEVEL] for each in (found, corrected))
-    return won, surely
+        decided[environment] = p, decisive.statistic > 0
+    one_by_one = [p for p, _ in decided.values()]
+    won, corrected = (
+        [
+            name
+            for p, (name, (_, is_ahead)) in zip(each, decided.items(), strict=True)
+            if is_ahead and p <= statistics.LEVEL
+        ]
+        for each in (one_by_one, statistics.holm(one_by_one))
+    )
+    return won, corrected
 
 
 def paid(facts: Facts) -> str:
@@ -61,13 +68,20 @@ def paid(facts: Facts) -> str:
         cells = []
         for end, of_end in over_learning.items():
             pair = of_end[environment, n], final[end][environment, n]
-            cells += [str(len(pair[0])), *(gain_words(gain, is_bold=True) for gain in pair)]
+            cells += [str(len(pair[0])), *(f"{mean_words(gain)} {interval_words(gain)}" for gain in pair)]
         rows.append([f"{labels.task(environment)}, {f'n = {n}' if n else 'mean over n'}", *cells])
-    return table(["panel", "seeds", "at one rate", "at its end", "seeds", "at swept rates", "at their end"], rows)
+    windows = ("seeds", "{}", "{}, last 20 evaluations")
+    heads = [head.format(rates) for rates in ("at one rate", "at swept rates") for head in windows]
+    return table(["panel", *heads], rows)
 
 
-def gain_words(gain: pd.Series, is_bold: bool = False) -> str:
-    """The mean and Student's interval; with `is_bold`, bold if the interval excludes 0."""
+def mean_words(gain: pd.Series) -> str:
+    """The mean, bold if Student's interval excludes 0."""
+    stars = "**" if abs(gain.mean()) > half_width(gain) else ""
+    return f"{stars}{gain.mean():+.1f}{stars}"
+
+
+def interval_words(gain: pd.Series) -> str:
+    """Student's 95% interval of the mean, in parentheses."""
     mean, half = gain.mean(), half_width(gain)
-    stars = "**" if is_bold and abs(mean) > half else ""
-    return f"{stars}{mean:+.1f}{stars} ({mean - half:+.1f} to {mean + half:+.1f})"
+    return f"({mean - half:+.1f} to {mean + half:+.1f})"

@@ -83,7 +83,7 @@ def answer(facts: Facts) -> str:
     sentences = [
         f"{len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} supported ones are mathematical.",
-        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because we reworded claims after the results.",
+        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because we reworded claims after results.",
     ]
     if turns:
         sentences.append(f"{depend.capitalize()} contradictions depend on a choice: {', '.join(turns)}.")
@@ -100,13 +100,16 @@ def contradicted(facts: Facts) -> str:
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
     by_end = gains.gains(facts)
-    (fixed, fixed_surely), (swept, swept_surely) = (gains.pays_on(of_end) for of_end in by_end.values())
+    (fixed, fixed_corrected), (swept, swept_corrected) = (gains.pays_on(of_end) for of_end in by_end.values())
     means, final = (
         {environment: gain for (environment, n), gain in of["_swept"].items() if not n}
         for of in (by_end, gains.gains(facts, "final"))
     )
-    each = ", ".join(f"{labels.task(environment)} {gains.gain_words(gain)}" for environment, gain in means.items())
-    at_the_end = ", ".join(gains.gain_words(gain, is_bold=True).partition(" (")[0] for gain in final.values())
+    each = ", ".join(
+        f"{labels.task(environment)} {gain.mean():+.1f} {gains.interval_words(gain)}"
+        for environment, gain in means.items()
+    )
+    at_the_end = ", ".join(map(gains.mean_words, final.values()))
     (dyna_td, _), (uniform, _) = (
         studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
@@ -115,14 +118,14 @@ def advice(facts: Facts) -> str:
     return (
         "- **Without a model**, prioritized replay (PrioritizedER) beats uniform replay on "
         f"{in_words(len(fixed))} of {in_words(len(means))} benchmarks at one learning rate, "
-        f"at swept rates on {in_words(len(swept))} ({', '.join(map(labels.task, swept)) or 'none'}); "
-        f"corrected, on {in_words(len(fixed_surely))} and {in_words(len(swept_surely))}.\n"
-        f"- **Its mean gain** at swept rates, in % of the range of returns (95%): {each}. "
-        f"In the last 20 evaluations: {at_the_end} (bold: shown).\n"
+        f"corrected on {in_words(len(fixed_corrected))}; at swept rates on {in_words(len(swept))} "
+        f"({', '.join(map(labels.task, swept)) or 'none'}), corrected on {in_words(len(swept_corrected))}.\n"
+        f"- **Its mean gain** at swept rates, in % of the returns' range (95%): {each}. "
+        f"In the last 20 evaluations: {at_the_end} (bold: interval without 0).\n"
         "- **Its loss** on uniform draws, one line of code, brings "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings.\n"
         f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
-        f"Random states, not searched, win {uniform}.\n"
+        f"Uniform random states win {uniform}.\n"
         "- **After one stored episode that reaches the goal**, Dyna-TD shows no lead over PrioritizedER on GridWorld "
         "and MountainCar; with n = 5 it trails.\n"
         "- Networks and tasks are small.\n"

@@ -144,7 +144,7 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
     if not png.exists():
         return [*parts, f"> Missing here: `make {name} SCALE={plan.scale}` makes it."]
     tables_there = f"`curves.csv`{' and `states.csv`' if figure.runs_with_states else ''}"
-    repeats = beginnings.read(png.with_name("repeats.csv"))
+    repeats = beginnings.read(results.repeats_csv(png))
     says = f". {beginnings.sentence(repeats).capitalize()}" if repeats else ""
     place = f"`{png}`, the published picture" if folder not in png.parents else f"`{png}`"
     return [

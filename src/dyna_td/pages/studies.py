@@ -19,7 +19,7 @@ from dyna_td.runs.run import Run
 
 # The panels of GridWorld's benchmark, by n.
 _BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
-_GOAL_MET = ("er", "prioritized_er", "dyna_td")
+_OF_THE_PAPER = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _OVER_LEARNING, _LESS = "return" + aggregate.OVER_LEARNING, "return" + aggregate.LESS
 _MEAN_AND_95 = ("mean", "low95", "high95")
@@ -32,7 +32,9 @@ def by_warm_up(facts: Facts) -> str:
     rows = []
     for n, (figure, key) in _BENCHMARK.items():
         curves = facts.plan.figures[figure].panels[key].curves
-        rows += [[str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _GOAL_MET})]
+        rows += [
+            [str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _OF_THE_PAPER})
+        ]
     return table(["n", *_STRATA], rows)
 
 

@@ -19,7 +19,7 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.learning import arithmetic
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
-from dyna_td.records import provenance
+from dyna_td.records import provenance, results
 from dyna_td.records.files import IMPORTS
 
 PROGRAMS = Path(".snakemake") / "programs"
@@ -33,14 +33,14 @@ def plan_of(config: dict) -> Plan:
     for key in config:
         in_one_sentence(require_choice, key, ["scale", "container"], "key of --config")
     plan = in_one_sentence(plans.load_plan, str(config.get("scale", "quick")))
-    in_one_sentence(require_folders, Path("results"), plan)
+    in_one_sentence(require_folders, results.DIRECTORY, plan)
     return plan
 
 
-def require_folders(results: Path, plan: Plan) -> None:
+def require_folders(place: Path, plan: Plan) -> None:
     """Raises UserError where a file stands in the place of a folder of results; Snakemake would show a traceback."""
-    here = results / plan.scale
-    for path in (results, here, *(here / name for name in ("runs", "logs", *plan.drawn))):
+    here = place / plan.scale
+    for path in (place, here, *(here / name for name in ("runs", "logs", *plan.drawn))):
         if path.exists() and not path.is_dir():
             raise UserError(f"{path} is a file, expected a folder of results: move it elsewhere.")
 

@@ -1,0 +1,167 @@
+"""Trains published runs again with portable arithmetic, the first seeds first, and stores them in `reference/`.
+
+    python -m dyna_td.publishing.renew [--seeds 20] [FIGURE ...]
+
+A run keeps its published learning rate, and its later seeds until these are trained again, too; its JSON file says
+which seeds are which, under `joined`. Several processes share the work. A killed one continues from its checkpoint.
+This file goes when all published runs are portable.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+from dyna_td.commands import train
+from dyna_td.errors import exit_status
+from dyna_td.learning import arithmetic
+from dyna_td.pipeline import snakefile
+from dyna_td.plan import plans
+from dyna_td.plan.planned import Plan
+from dyna_td.publishing import extract, store
+from dyna_td.records import published, results
+from dyna_td.records.policy import load_policy, path_beside
+from dyna_td.runs.run import Run
+
+_SCALE = "renewed"  # the folder of trained seeds below results/
+_ADDED = ("train_seconds", "compile_seconds", "evaluate_seconds", "core_seconds", "env_steps", "seed_updates")
+
+
+def portable_seeds(details: dict | None) -> int:
+    """How many of the first seeds of a published run are portable."""
+    if details is None or details.get("arithmetic") != arithmetic.PORTABLE:
+        return 0
+    return int(details.get("portable_seeds", len(details["seeds"])))
+
+
+def train_again(plan: Plan, run: Run, count: int) -> None:
+    """Trains the first `count` seeds of `run`, or copies them, and joins them with its other published seeds."""
+    there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name)
+    fixed = run.with_learning_rate(there["settings"]["learning_rate"]) if there else run
+    if there and (twin := _twin(plan, run, fixed, count)):
+        _copy(plan, run, there, twin, count)
+        return
+    facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection") if there else None}
+    trained = replace(fixed, seeds=run.seeds[:count])  # another name, if the rate was swept
+    train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
+    _, details = results.read(csv, "the same command")
+    contents = {(run.name, "csv"): extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
+    if run.name in plan.sampled_runs:
+        content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
+        contents[run.name, "states.csv"] = content
+    if path_beside(csv).exists() and run.name in plan.runs:
+        contents[run.name, "policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+    _store(run, contents, details, there)
+
+
+def _twin(plan: Plan, run: Run, fixed: Run, count: int) -> dict | None:
+    """The details of the training of `fixed` under another name, if its first `count` seeds are portable.
+
+    A sweep that chooses a rate and a run with this rate are the same training.
+    """
+    left_out = extract.left_out(plan)
+    for name in plan.all_runs:
+        details = published.read_details(name)
+        if not details or name == run.name or portable_seeds(details) < count:
+            continue
+        is_same = {*results.differing(fixed, details)} <= {"seeds", "run"}
+        has_all = left_out[name] <= left_out[run.name] and run.name not in plan.sampled_runs
+        if is_same and has_all and (run.name not in plan.runs or _policy_of(run, details)):
+            return details
+    return None
+
+
+def _policy_of(run: Run, twin: dict) -> str | None:
+    """The name of the run, of these two, that has a portable policy; None if neither has."""
+    own = published.read_details(run.name) or {}
+    found = [each for each in (twin, own) if "policy_sha256" in each]
+    return next((each["run"] for each in found if portable_seeds(each) >= extract.POLICY_SEEDS), None)
+
+
+def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
+    """Stores the first `count` seeds of `twin` as those of `run`."""
+    seeds, name = run.seeds[:count], twin["run"]
+    details = {key: value for key, value in twin.items() if key not in ("joined", "portable_seeds", "clock_of")}
+    for key in ("diverged_seeds", "remarks"):
+        details[key] = {seed: fact for seed, fact in twin[key].items() if int(seed) in seeds}
+    details |= {"run": run.name, "seeds": list(seeds), "trained_seeds": count, "copied_from": name}
+    details["learning_rate_selection"] = there.get("learning_rate_selection")
+    header, *rows = published.read(name, "csv").splitlines(keepends=True)
+    csv = header + b"".join(row for row in rows if int(row.partition(b",")[0]) in seeds)
+    contents = {(run.name, "csv"): extract.records(csv, extract.left_out(plan)[run.name])}
+    if run.name in plan.runs:
+        contents[run.name, "policy.npz"] = published.read(str(_policy_of(run, twin)), "policy.npz")
+    _store(run, contents, details, there)
+
+
+def _store(run: Run, contents: dict[tuple[str, str], bytes], details: dict, there: dict | None) -> None:
+    """Stores a run's tables, policy and `details`, with the later seeds that are published."""
+    if there and len(there["seeds"]) >= len(details["seeds"]):
+        # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
+        details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")} | {"clock_of": there["git_commit"]}
+    if there and len(there["seeds"]) > len(details["seeds"]):
+        new = set(details["seeds"])
+        details = _joined(details, there)
+        for job, kind in [key for key in contents if key[1].endswith("csv")]:
+            contents[job, kind] = _with_later_seeds(contents[job, kind], published.read(job, kind), new)
+    details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
+    contents[run.name, "json"] = json.dumps(details).encode()
+    store._store(contents, published.HERE)
+
+
+def _joined(new: dict, there: dict) -> dict:
+    """The JSON file's contents of new first seeds and of the later seeds that are published."""
+    count, later = len(new["seeds"]), there["seeds"][len(new["seeds"]) :]
+    sums: dict = {}
+    for key in ("diverged_seeds", "remarks"):
+        sums[key] = new[key] | {seed: fact for seed, fact in there.get(key, {}).items() if int(seed) in later}
+    parts = [_part(new, 0, count - 1)]
+    for line in there.get("joined", [_part(there, 0, len(there["seeds"]) - 1)]):
+        seeds, _, rest = line.partition(": ")
+        _, first, _, last = seeds.split()  # seeds 20 to 99
+        if int(last) >= count:
+            parts.append(f"seeds {max(int(first), count)} to {last}: {rest}")
+    return {
+        **new,
+        **sums,
+        "seeds": [*new["seeds"], *later],
+        "trained_seeds": count + len(later),
+        "portable_seeds": count,
+        "joined": parts,
+    }
+
+
+def _part(details: dict, first: int, last: int) -> str:
+    numbers = details.get("arithmetic") or details.get("vectors", "AVX-512")
+    return f"seeds {first} to {last}: {details['date']}, {details['cpu']}, {numbers}, {details['git_commit']}"
+
+
+def _with_later_seeds(content: bytes, old: bytes, new: set[int]) -> bytes:
+    """A table's rows, and those of other seeds in an older table; the first column is the seed."""
+    rows = old.splitlines(keepends=True)[1:]
+    return content + b"".join(row for row in rows if int(row.partition(b",")[0]) not in new)
+
+
+def main() -> int:
+    """Trains what is due, one process a run, which another process may take at the same time."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("figures", nargs="*")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--run", help="one run, in this process")
+    options = parser.parse_args()
+    plan = plans.load_plan(published.SCALE)
+    if options.run:
+        run = plan.run(options.run)
+        return exit_status(lambda: train_again(plan, run, min(options.seeds, len(run.seeds))))
+    figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
+    for run in dict.fromkeys(run for figure in figures for run in figure.runs):
+        if portable_seeds(published.read_details(run.name)) < min(options.seeds, len(run.seeds)):
+            words = ["-m", "dyna_td.publishing.renew", "--run", run.name, "--seeds", str(options.seeds)]
+            subprocess.run([sys.executable, *words], env=os.environ | snakefile.environment())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
