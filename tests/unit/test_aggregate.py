@@ -1,7 +1,6 @@
 """Statistics over seeds, computed by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,7 @@ def test_mean_error_and_interval_of_four_seeds_by_hand():
 
 def curves_of(panel, frame, **details):
     """The curves of a figure with only this panel; each of its runs has these records."""
-    figure = Figure("x", "title", Path("x.yaml"), {"a": panel})
+    figure = Figure("x", "title", {"a": panel})
 
     def read(run):
         return Measured(run, frame, details, "make it")
@@ -74,7 +73,7 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
         returns = [records(values, "return", step) for step, values in evaluations[run.agent].items()]
         return Measured(run, pd.concat([*returns, records((7.0,), "entropy_10", 500)]), {}, "make it")
 
-    figure = Figure("controls", "title", Path("x.yaml"), {"a": panel})
+    figure = Figure("controls", "title", {"a": panel})
     scores = aggregate.seed_scores(figure, read)
     assert [",".join(map(str, row)) for row in scores.to_numpy()] == [
         *("a,er,0,2.0", "a,er,1,3.0", "a,er,2,4.0"),
@@ -92,7 +91,7 @@ def test_a_panel_with_baselines_has_scores_over_learning_and_their_differences_s
 def test_a_figure_refuses_a_run_of_another_default_and_takes_one_from_before_a_setting(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = replace(SUPERVISED, settings=RegressionSettings(noise=0.123), sweep=())
-    figure = Figure("x", "title", Path("x.yaml"), {"a": Panel("test_rmse", {"l2": run})})
+    figure = Figure("x", "title", {"a": Panel("test_rmse", {"l2": run})})
     frame = pd.concat([records([1, 3], step=step) for step in (0, 50)])
     facts, csv = results.describe(run), results.run_csv("smoke", run.name)
     older = {name: value for name, value in facts["settings"].items() if name != "batch_size"}
@@ -136,7 +135,7 @@ def test_a_panel_of_states_shows_those_of_its_source_and_moment():
         "d": Panel("entropy_10", {"er": run}, states={"source": "own", "moment": "early"}, seeds=1),
     }
     found = Measured(run, records([]), {}, "make it", read_states=lambda: states)
-    shown = aggregate.sampled_states(Figure("figure_2", "title", Path("x.yaml"), panels), lambda run: found)
+    shown = aggregate.sampled_states(Figure("figure_2", "title", panels), lambda run: found)
     rows = ["b er 0 0.01 6", "b er 1 1.01 6", "c er 0 0.03 3", "c er 1 1.03 3", "d er 0 0.01 3"]
     assert [" ".join(map(str, row)) for row in shown.to_numpy()] == rows
 
