@@ -240,7 +240,7 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
 
 
 def _checkpoint(csv: Path, described: list[dict], machine: dict, options: argparse.Namespace) -> Checkpoint:
-    """The checkpoint of the training of `csv`; it is valid only for these runs, and for this code, versions and arithmetic."""
+    """The checkpoint of the training of `csv`; it is valid for these runs, this code, versions and arithmetic alone."""
     identity = {
         "settings": [{**run, "source_digest": None} for run in described],
         "source": described[0]["source_digest"],
