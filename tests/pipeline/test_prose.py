@@ -511,8 +511,8 @@ SENTENCES = {  # by page; what fills them
         "Dyna-TD shows no lead over PrioritizedER on GridWorld and MountainCar; with n = 5 it trails.": (
             dyna_td_after_a_shown_episode
         ),
-        "on {0} of four benchmarks at one learning rate, corrected on {3}; at swept rates on {1} ({2}), corrected "
-        "on {4}.": prioritizing_pays,
+        "on {0} of four benchmarks at one learning rate, corrected on {3}. At swept rates: {1} ({2}), corrected "
+        "{4}.": prioritizing_pays,
         ", ".join(f"{name} {{:+.1f}} ({{:+.1f}} to {{:+.1f}})" for name in TASKS): lambda: (
             number for environment in RANGES for number in interval(mean_gain(environment, "lrselected"))
         ),

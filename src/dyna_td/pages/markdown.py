@@ -118,8 +118,8 @@ def advice(facts: Facts) -> str:
     return (
         "- **Without a model**, prioritized replay (PrioritizedER) beats uniform replay on "
         f"{in_words(len(fixed))} of {in_words(len(means))} benchmarks at one learning rate, "
-        f"corrected on {in_words(len(fixed_corrected))}; at swept rates on {in_words(len(swept))} "
-        f"({', '.join(map(labels.task, swept)) or 'none'}), corrected on {in_words(len(swept_corrected))}.\n"
+        f"corrected on {in_words(len(fixed_corrected))}. At swept rates: {in_words(len(swept))} "
+        f"({', '.join(map(labels.task, swept)) or 'none'}), corrected {in_words(len(swept_corrected))}.\n"
         f"- **Its mean gain** at swept rates, in % of the returns' range (95%): {each}. "
         f"In the last 20 evaluations: {at_the_end} (bold: interval without 0).\n"
         "- **Its loss** on uniform draws, one line of code, brings "
