@@ -4,6 +4,7 @@ Verdicts are those of claims.csv and readings.csv; `gains` and `studies` judge w
 texts from here, too.
 """
 
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -175,7 +176,7 @@ def gallery(facts: Facts) -> str:
         lines += [
             f"![{figure.title}](../reference/{name}/{name}.png)",
             "",
-            "\n".join(filter(None, [caption_of(name).partition("\n\n")[0], more_seeds(facts, figure)])),
+            "\n".join(filter(None, [_what_marks_mean(caption_of(name)), more_seeds(facts, figure)])),
             "",
             *_beside_paper(facts, figure),
         ]
@@ -186,6 +187,11 @@ def caption_of(figure: str) -> str:
     """A figure's caption, which your own study may lack; its marks mean the same in reStructuredText and Markdown."""
     path = ROOT / "figures" / "captions" / f"{figure}.rst"
     return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _what_marks_mean(caption: str) -> str:
+    """The caption's paragraphs before the questions that it asks and the predictions made before the runs."""
+    return re.split(r"\n\n(?=What to look at|Written before|Declared)", caption.strip())[0]
 
 
 def more_seeds(facts: Facts, figure: Figure) -> str:
