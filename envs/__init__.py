@@ -98,9 +98,9 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
     Raises:
       UnusableEnvironment: the environment is unknown, cannot be made, or has spaces that agents cannot handle.
     """
+    _require_known(environment)
     if environment in KNOWN:
         kwargs = {"max_episode_steps": KNOWN[environment].time_limit, **kwargs}
-    _require_known(environment)
     try:
         with warnings.catch_warnings():
             # v4 is the version nearest to the paper's MuJoCo environments.

@@ -14,7 +14,8 @@ from dyna_td.pages.facts import Facts
 from dyna_td.records import published
 
 WORDS = (
-    "The lead: PrioritizedER minus ER. Changes: each world minus the paper's. The gap: the best return minus ER's. "
+    "The lead: PrioritizedER minus ER. Change: each world minus the paper's GridWorld. "
+    "The gap: the best return minus ER's. "
     "Full dots: the 95% interval excludes zero, Student's in (a), by resampling seeds in (b)."
 )
 
@@ -39,8 +40,8 @@ def draw() -> None:
             facts=(seeds_words(pd.Series([worlds[key].seeds for key in leads])),),
         )
         for letter, title, unit, bars in (
-            ("a", "change of the lead", "return", in_return),
-            ("b", "change of its share of the gap", "share", [shares[key] for key in leads]),
+            ("a", "change of the lead", "change in return", in_return),
+            ("b", "change of its share of the gap", "change in share", [shares[key] for key in leads]),
         )
     ]
     save(draw_figure(forests, published.SCALE), published.HERE / "dials.png")

@@ -21,7 +21,8 @@ def draw_always_slower(metric: str, axes: Axes) -> None:
     else:
         height = row[metric]
         axes.axhline(height, **look)
-        axes.set_ylim(bottom=min(axes.get_ylim()[0], 0.0))
+        if height < axes.get_ylim()[0]:
+            axes.set_ylim(bottom=0.0)
     place: Look = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "annotation_clip": True}
     words = axes.annotate("always slower", (1.0, height), (-2, 3), **place, **NOTE)
     words.set_in_layout(False)  # words above the panel must not shrink it

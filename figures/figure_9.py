@@ -3,8 +3,7 @@
 from functools import partial
 
 import numpy as np
-from drawing.panels import Drawings, Panels, lines
-from drawing.style import NOTE
+from drawing.panels import Drawings, Panels, lines, mark_step
 from drawing.tables import Tables
 from matplotlib.axes import Axes
 
@@ -14,9 +13,7 @@ from dyna_td.runs.run import Run
 
 def mark_first_third(run: Run, axes: Axes) -> None:
     """Marks the last evaluation of the first third of learning, where the window `early` of claim 17 ends."""
-    end = steps_in(run, "early", np.asarray(axes.lines[0].get_xdata()))[-1]
-    axes.axvline(end, color="gray", linestyle=":", linewidth=1.0, zorder=1)
-    axes.annotate(f"{end:,.0f} updates", (end, 1.0), (3, -3), xycoords=axes.get_xaxis_transform(), va="top", **NOTE)
+    mark_step(steps_in(run, "early", np.asarray(axes.lines[0].get_xdata()))[-1], "first third", axes)
 
 
 def drawings_of(panels: Panels, tables: Tables) -> Drawings:

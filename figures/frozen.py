@@ -12,29 +12,29 @@ from dyna_td.plan.planned import Panel
 # From top to bottom: the chains, by the end of their metrics' names.
 KINDS = {
     "ideal": CurveStyle(r"draws from $|\delta|$", GREEN),
-    "langevin": CurveStyle("Langevin rule", BLACK),
+    "langevin": CurveStyle("Langevin rule", ORANGE),
     "langevin_constant_y": CurveStyle("Langevin, y constant", GREY),
-    "langevin_small_steps": CurveStyle("Langevin, a / 100", BLACK),
+    "langevin_small_steps": CurveStyle("Langevin, a / 100", ORANGE),
     "algorithm_4": CurveStyle("Algorithm 4", BLUE),
-    "released": CurveStyle("released rule", ORANGE),
+    "released": CurveStyle("released rule", BLACK),
 }
 BETAS = {f"beta_{kind}": style for kind, style in KINDS.items()}
 VARIATIONS = {f"variation_{kind}": style for kind, style in KINDS.items()}
 VARIATIONS["variation_uniform"] = CurveStyle("uniform", GREY)
 COSINES = {
-    "cosine_uniform": CurveStyle("mean, uniform states", BLACK),
-    "cosine_queue": CurveStyle("mean, queue's states", BLUE),
-    "cosine_positive_uniform": CurveStyle("above 0, uniform", BLACK),
-    "cosine_positive_queue": CurveStyle("above 0, queue", BLUE),
-    "cosine_close_uniform": CurveStyle("above 0.9, uniform", BLACK),
-    "cosine_close_queue": CurveStyle("above 0.9, queue", BLUE),
+    "cosine_uniform": CurveStyle("mean, uniform", BLACK),
+    "cosine_queue": CurveStyle("mean, queue", BLUE),
+    "cosine_positive_uniform": CurveStyle("share above 0, uniform", BLACK),
+    "cosine_positive_queue": CurveStyle("share above 0, queue", BLUE),
+    "cosine_close_uniform": CurveStyle("share above 0.9, uniform", BLACK),
+    "cosine_close_queue": CurveStyle("share above 0.9, queue", BLUE),
 }
 WORDS = ("Dots: means over seeds. Bars: one standard error to either side.",)
-SIDES = {"bound_left": CurveStyle(r"$|p - \hat p|$", BLACK), "bound_right": CurveStyle("Theorem 3", BLUE)}
+SIDES = {"bound_left": CurveStyle(r"change $|p - \hat p|$", BLACK), "bound_right": CurveStyle("bound", BLUE)}
 PANELS = {  # by metric: the rows, the x-axis, and the value that the paper claims
     "beta_ideal": (BETAS, r"$\beta$ that fits best", 1.0),
     "variation_ideal": (VARIATIONS, "total variation", None),
-    "cosine_uniform": (COSINES, "cosine, or share of states", 1.0),
+    "cosine_uniform": (COSINES, "cosine: mean, or share of states", 1.0),
     "bound_left": (SIDES, "mean over 50x50 states", None),
 }
 
@@ -42,7 +42,7 @@ PANELS = {  # by metric: the rows, the x-axis, and the value that the paper clai
 def dots(panel: Panel, tables: Tables) -> Forest:
     """A dot for each metric of the panel's one curve.
 
-    A row says how many seeds it has, if others have more. The ratio of the bound's sides stands in the title.
+    A row says how many seeds it has, if others have more. The bound's row says how many times as large it is.
     """
     place = panel.key, next(iter(panel.curves))
     styles, x_label, line = PANELS[panel.metric]
@@ -50,12 +50,14 @@ def dots(panel: Panel, tables: Tables) -> Forest:
     errors = rows["standard_error"].where(rows["n"] > 1, 0.0)
     ends = zip(rows["mean"], rows["mean"] - errors, rows["mean"] + errors, strict=True)
     most = rows["n"].max()
-    fewer = [f" ({count:.0f} seeds)" if count < most else "" for count in rows["n"]]
+    words = [f" ({count:.0f} seeds)" if count < most else "" for count in rows["n"]]
     is_bound = panel.metric == "bound_left"
+    if is_bound:
+        words[-1] = f" ({tables.last(*place, 'bound_ratio')['mean']:,.0f} times)"
     return Forest(
         panel.key,
-        panel.title.replace("{}", f"{tables.last(*place, 'bound_ratio')['mean']:,.0f}") if is_bound else panel.title,
-        in_rows(style.label + words for style, words in zip(styles.values(), fewer, strict=True)),
+        panel.title,
+        in_rows(style.label + more for style, more in zip(styles.values(), words, strict=True)),
         [Dot(-row, bar, style) for row, (bar, style) in enumerate(zip(ends, styles.values(), strict=True))],
         x_label,
         line,

@@ -6,6 +6,7 @@ from drawing.forest import RATES, levels, styles_but_for
 from drawing.panels import Drawings, Panels
 from drawing.tables import Tables
 
+ROUNDABOUT = "abcdef"  # two rows of panels, on one axis for each metric
 CHOSEN = "def"  # panels of figure 13, whose sweeps chose another rate than 0.001
 
 
@@ -19,4 +20,6 @@ def drawings_of(panels: Panels, tables: Tables) -> Drawings:
         fixed = {style for curve, style in styles.items() if not panel.curves[curve].sweep}
         swept = {curve for curve in styles if panel.curves[curve].sweep and (key in CHOSEN or styles[curve] in fixed)}
         dots = {curve: replace(style, is_hollow=curve in swept) for curve, style in styles.items()}
-        yield levels(panel, tables, dots, legend=RATES if swept else ())
+        yield levels(
+            panel, tables, dots, legend=RATES if swept else (), comparable=panel.metric if key in ROUNDABOUT else ""
+        )

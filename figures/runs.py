@@ -19,7 +19,7 @@ from dyna_td.errors import UserError, exit_status, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.comparison import ENDINGS
 from dyna_td.evidence.labels import name_of
-from dyna_td.records import results, unfinished
+from dyna_td.records import outputs, results, unfinished
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,7 +90,7 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     """The run at `csv` with its `metric`, or the default one; of a training under way, the evaluations so far."""
     if not csv.name.endswith(ENDINGS):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
-    under_way = None if csv.exists() else unfinished.records_of(csv.with_suffix(".checkpoint"))
+    under_way = None if csv.exists() else unfinished.records_of(outputs.files_of(csv)["checkpoint"])
     records, details = under_way or results.read_training(csv)
     found = sorted(set(records["metric"]))
     metric = metric or ("return" if "return" in found else "test_rmse")

@@ -44,7 +44,7 @@ def leads(panels: dict[int, Panel], tables: Tables) -> Forest:
         task(first.run.environment),
         in_rows(names),
         dots,
-        f"return minus ER's, 95% interval\n(ER: {', '.join(own)}); right is better",
+        f"return minus ER's; right is better\n(ER at 0.001, by n: {', '.join(own)})",
         line=0.0,
         ticks=5,
         inches=5.8,

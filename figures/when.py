@@ -4,7 +4,7 @@ from string import ascii_lowercase
 
 from drawing.forest import SCORES, Forest, full_and_hollow, hollow_at_zero, interval, seeds_and_steps
 from drawing.panels import Drawings, Panels
-from drawing.style import style_of
+from drawing.style import Look, style_of
 from drawing.tables import Tables
 from dyna_td.envs import KNOWN
 from matplotlib.axes import Axes
@@ -31,7 +31,12 @@ def name_dials(axes: Axes) -> None:
     """Writes the name of each dial above its first row."""
     for dial, worlds in DIALS.items():
         height = HEIGHTS[dial, worlds[0]] + 0.55
-        axes.text(0.01, height, dial, transform=axes.get_yaxis_transform(), fontsize=7, color="dimgray")
+        look: Look = {
+            "fontsize": 7,
+            "color": "dimgray",
+            "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        }
+        axes.text(0.01, height, dial, transform=axes.get_yaxis_transform(), **look)
     axes.set_ylim(min(HEIGHTS.values()) - 0.8, 1.4)
 
 
@@ -53,6 +58,7 @@ def drawings_of(panels: Panels, tables: Tables) -> Drawings:
             inches=6.4,
             guide=None,
             width=1,
+            comparable="ahead" if rows[0]["mean"] > 0 else "behind",
             legend=full_and_hollow("the interval excludes zero", "it does not"),
             notes=(SCORES,),
             facts=seeds_and_steps(rows)[:1],

@@ -19,10 +19,10 @@ CHAINS, STEPS = 256, 20_000  # behind each histogram
 MANY, TIME = 2_000, 0.04  # chains that may cross, and step size times steps
 RULES: dict[str, tuple[Callable, str, Any]] = {
     "Metropolis-adjusted": (zero_crossing.metropolis_adjusted, style.GREEN, "-."),
-    "Langevin rule": (zero_crossing.langevin, style.BLACK, "-"),
+    "Langevin rule": (zero_crossing.langevin, style.ORANGE, "-"),
     "Langevin, a / 10": (partial(zero_crossing.langevin, a=LANGEVIN_STEP / 10), style.GREY, "--"),
     "Algorithm 4": (zero_crossing.algorithm_4, style.BLUE, (0, style.LONG)),
-    "released rule": (zero_crossing.released, style.ORANGE, (0, style.SHORT)),
+    "released rule": (zero_crossing.released, style.BLACK, (0, style.SHORT)),
 }
 
 
@@ -32,9 +32,10 @@ def draw(path: Path) -> None:
     _draw_crossings(axes[0, 0])
     _draw_visits(axes[0, 1], CROSSING, r"(b) $\delta$ changes its sign")
     _draw_visits(axes[1, 0], JUMPING, r"(c) $|\delta|$ jumps")
-    _draw_visits(axes[1, 1], RIPPLED, r"(d) $\delta$ changes its sign every few steps")
+    _draw_visits(axes[1, 1], RIPPLED, r"(d) $\delta$ changes its sign every few step lengths")
     words = (
-        f"(a) {MANY:,} chains. (b to d) {CHAINS} chains of {STEPS:,} steps. Nothing is trained; lines have no bands."
+        f"(a) {MANY:,} chains. (b to d) {CHAINS} chains of {STEPS:,} steps; spikes above 6.5 are cut. "
+        "Nothing is trained; lines have no bands."
     )
     figure.supxlabel(words, fontsize=8, color="dimgray", x=0.01, ha="left")
     figure.savefig(path, metadata={"Software": None})
@@ -49,8 +50,8 @@ def _draw_crossings(axes: Axes) -> None:
         axes.plot(sizes, shares, "o", linestyle=dash, color=colour, label=name)
         print(f"{name}: across the zero {', '.join(f'{share:.1%}' for share in shares)}")
     axes.axhline(0.0, color="black", ls=":", label="the diffusion itself: none")
-    axes.set(xscale="log", xlabel="step size a", ylabel="share across the zero", ylim=(-0.01, 0.2))
-    axes.set_title(f"(a) across after time {TIME:g}")
+    axes.set(xscale="log", xlabel="step size a, smaller to the right", ylabel="share of chains", ylim=(-0.01, 0.2))
+    axes.set_title(rf"(a) chains that crossed $\delta = 0$ by time {TIME:g}")
     axes.invert_xaxis()
     axes.legend(fontsize=8)
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from drawing.style import PANEL_SIZE, CurveStyle, Look, style_of, styles_of
+from drawing.style import NOTE, PANEL_SIZE, CurveStyle, Look, style_of, styles_of
 from drawing.tables import Tables, curve_rows
 from dyna_td.evidence.aggregate import SMOOTHED, SMOOTHING
 from dyna_td.plan.planned import Panel
@@ -187,12 +187,11 @@ def _trained(panel: Panel, tables: Tables, rows: dict[str, pd.DataFrame]) -> Loo
     unit = "evaluation driving steps" if panel.against == "driving_steps" else unit
     every = pd.concat(rows.values())
     facts = [seeds_words(every["n"]), f"{every['step'].max():,.0f} {unit}"]
-    smoothing = f"smoothed over {SMOOTHING} evaluations"
     if is_smoothed:
-        facts.append(smoothing)
+        facts.append("smoothed")
     if faint:
         seeds = max(int(of_curve["n"].max()) for of_curve in faint.values())
-        facts.append(f"faint: published, {seeds} seeds" + (f", {smoothing}" if varies and not is_smoothed else ""))
+        facts.append(f"faint: published, {seeds} seeds" + (", smoothed" if varies and not is_smoothed else ""))
     if is_timed:
         times = {curve: tables.rows(panel.key, curve, "train_seconds").set_index("step")["mean"] for curve in rows}
         rows = {curve: of_curve.assign(step=of_curve["step"].map(times[curve])) for curve, of_curve in rows.items()}
@@ -231,9 +230,9 @@ def metric_label(metric: str) -> str:
 
 
 def _label_log_axis(axis: Axis) -> None:
-    """Labels a logarithmic axis, more densely where it spans little more than a decade."""
+    """Labels a logarithmic axis, more densely where it spans about two decades or less."""
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _log_label(value, axis.get_view_interval()[0])))
     axis.set_minor_formatter(NullFormatter())
 
@@ -245,6 +244,12 @@ def _log_label(value: float, lowest: float) -> str:
     mantissa, exponent = f"{value:.0e}".split("e")
     factor = "" if mantissa == "1" else rf"{mantissa}\cdot"
     return f"${factor}10^{{{int(exponent)}}}$"
+
+
+def mark_step(step: float, words: str, axes: Axes) -> None:
+    """Draws a dotted line at a step, with words at its right."""
+    axes.axvline(step, color="gray", linestyle=":", linewidth=1.0, zorder=1)
+    axes.annotate(words, (step, 1.0), (3, -3), xycoords=axes.get_xaxis_transform(), va="top", **NOTE)
 
 
 def smoothing_words(window: int) -> str:

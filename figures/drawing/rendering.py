@@ -72,7 +72,7 @@ def _share_limits(axes: dict[str, Axes], panels: Sequence[Drawing]) -> None:
 
 def draw_footer(figure: Figure, text: str) -> None:
     """Prints lines under the picture, wrapped to its width; the picture grows by all lines but the first."""
-    letters_a_line = int(figure.get_figwidth() * 72 / (0.57 * FOOTER_SIZE))  # by the font's mean width
+    letters_a_line = int(figure.get_figwidth() * 72 / (0.51 * FOOTER_SIZE))  # by the font's mean width
     lines = [part for line in text.splitlines() for part in textwrap.wrap(line, letters_a_line)]
     figure.set_figheight(figure.get_figheight() + (len(lines) - 1) * 1.2 * FOOTER_SIZE / 72)
     figure.supxlabel("\n".join(lines), fontsize=FOOTER_SIZE, color="dimgray", x=0.01, ha="left")
@@ -84,7 +84,8 @@ def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Drawin
     looks = {replace(style, label="") for style in shared}
     if sum(bool(panel.legend) for panel in panels) > 1 and len(looks) == len(shared):
         entry = SAMPLE_WIDTH + LETTER_WIDTH * max(len(style.label) for style in shared)
-        ncols = min(len(shared), int(figure.get_figwidth() / entry))
+        rows = -(-len(shared) // int(figure.get_figwidth() / entry))
+        ncols = -(-len(shared) // rows)  # rows of equal length
         figure.legend(handles=[handle(style) for style in shared], loc="outside upper center", ncols=ncols)
         return
     below = ScaledTranslation(0, -LEGEND_DROP / 72, figure.dpi_scale_trans)
@@ -110,7 +111,7 @@ def handle(style: CurveStyle) -> Line2D:
 def describe(panels: Sequence[Drawing], scale: str) -> str:
     """The line under the picture: the scale, and the data's seeds and steps, for each panel where they differ.
 
-    For example "Scale quick, 20,000 mini-batch updates; a: 5 seeds; b: 4 seeds."
+    For example "Scale: quick, 20,000 mini-batch updates; a: 5 seeds; b to d: 4 seeds."
     """
     facts = {panel.letter: fact for panel in panels if (fact := panel.facts)}
     common = [fact for fact in next(iter(facts.values()), ()) if all(fact in others for others in facts.values())]
@@ -118,8 +119,19 @@ def describe(panels: Sequence[Drawing], scale: str) -> str:
     for letter in facts:
         if own := ", ".join(fact for fact in facts[letter] if fact not in common):
             letters.setdefault(own, []).append(letter)
-    parts = [", ".join([f"Scale {scale}", *common]), *(f"{', '.join(of)}: {own}" for own, of in letters.items())]
+    parts = [", ".join([f"Scale: {scale}", *common]), *(f"{_ranges(of)}: {own}" for own, of in letters.items())]
     return f"{'; '.join(parts)}."
+
+
+def _ranges(letters: Sequence[str]) -> str:
+    """For example "a, c to f", for letters in reading order."""
+    runs: list[str] = []
+    for letter in letters:
+        if runs and ord(letter[-1]) == ord(runs[-1][-1]) + 1:
+            runs[-1] += letter
+        else:
+            runs.append(letter)
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
 def save(figure: Figure, output: Path, source: str | None = None) -> None:

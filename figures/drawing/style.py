@@ -67,8 +67,8 @@ class CurveStyle:
         return (0.0, self.dash) if self.dash else "-"
 
 
-# Later curves are drawn on top, whatever the order of the legend. A learner of the sine task and an agent share a look
-# if they draw by the same principle. No two agents of a picture share one.
+# Dashed curves are drawn on top of solid ones, then later ones on top, whatever the order of the legend. A learner of
+# the sine task and an agent share a look if they draw by the same principle. No two agents of a picture share one.
 LOOKS: dict[str, tuple[str, Dash]] = {
     # The sine task.
     "l2": (PURPLE, DOTTED),
@@ -86,7 +86,8 @@ LOOKS: dict[str, tuple[str, Dash]] = {
     "lap": (VERMILION, LONG),
     "pal": (ORANGE, SHORT),
     "mixed_dqn": (BLUE, DASH_DOT),
-    "huber_dqn": (VERMILION, SHORT),
+    "cubic_dqn": (VERMILION, DASH_DOT),
+    "huber_dqn": (SKY_BLUE, DOTTED),
     # A model.
     "dyna_value": (BLUE, LONG),
     "dyna_frequency": (VERMILION, DASH_DOT_DOT),
@@ -94,9 +95,6 @@ LOOKS: dict[str, tuple[str, Dash]] = {
     "dyna_td_long": (SKY_BLUE, SHORT),
     "dyna_td": (BLACK, SOLID),
 }
-
-
-# The dashed line of another model lies below the solid one of its agent.
 LOOKS = {
     key: look
     for agent, (colour, dash) in LOOKS.items()
@@ -118,4 +116,4 @@ def styles_of(curves: Sequence[str], own: dict[str, CurveStyle] | None = None) -
     known = {curve: style_of(curve) for curve in curves if curve in LOOKS} | (own or {})
     found = {curve: known.get(curve) or CurveStyle(name_of(curve), *next(free)) for curve in curves}
     order = {agent: index for index, agent in enumerate(LOOKS)}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+    return dict(sorted(found.items(), key=lambda item: (bool(item[1].dash), order.get(item[0], len(order)))))

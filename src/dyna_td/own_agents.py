@@ -27,7 +27,7 @@ def require_agent(agent: object, environment: str) -> str:
     if isinstance(agent, str) and ":" in agent and agent not in registry.AGENTS:
         adopt(agent)
     here = registry.agents_on(environment)
-    if agent in registry.LEARNERS | registry.AGENTS and agent not in here:
+    if isinstance(agent, str) and agent in registry.LEARNERS | registry.AGENTS and agent not in here:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
     return require_choice(agent, here, "agent")
 

@@ -63,6 +63,11 @@ def is_finite(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def as_words(value: object) -> str:
+    """The value of a setting as its option takes it: 32x32."""
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 def is_whole(value: Any) -> bool:
     """Whether `value` is a whole number, such as 5 or 5e4; True is not."""
     return is_finite(value) and float(value).is_integer()

@@ -24,11 +24,6 @@ def agent_of(name, environment="GridWorld", **settings):
 cached = functools.cache(agent_of)  # for tests that do not change the agent
 
 
-def queued(agent):
-    """The states of each seed's queue, oldest first."""
-    return [agent.queue._states.numpy()[seed, :size] for seed, size in enumerate(agent.queue.size.numpy())]
-
-
 def gradient_of(agent, state, step=STEP, i=FIRST):
     return agent.criterion_gradient(tf.constant(state, tf.float32), step, i).numpy()
 
@@ -96,7 +91,7 @@ def test_a_fill_is_counted_holds_no_terminal_state_and_waits_for_the_warm_up(nam
     search(STEP, tf.constant(100))
     search(STEP + 1, tf.constant(100))
     assert agent.counters()["chain_states"].numpy().tolist() == [100.0] * SEEDS
-    for states in queued(agent):
+    for states in (agent.queue._states.numpy()[seed, :size] for seed, size in enumerate(agent.queue.size.numpy())):
         assert len(np.unique(states[:50], axis=0)) > 20 and not np.array_equal(states[:50], states[50:])
         assert ((states >= 0) & (states <= 1)).all() and not (states > 0.95).all(axis=1).any()
 

@@ -73,8 +73,9 @@ def test_an_agent_has_a_page_with_its_settings_and_the_claims_on_it():
 
 def test_readme_and_all_prose_without_tables_are_short():
     assert len(read("README.md").splitlines()) <= 160 and (ROOT / "README.md").stat().st_size <= 12_000
-    lines = [line for each in PAGES if each != "reference/README.md" for line in read(each).splitlines()]
-    assert sum(len(line.split()) for line in lines if not line.startswith("|")) <= 18_400
+    captions = {"reference/README.md", "docs/figures.md"}  # of tables and of pictures
+    lines = [line for each in PAGES if each not in captions for line in read(each).splitlines()]
+    assert sum(len(line.split()) for line in lines if not line.startswith("|")) <= 15_600
     assert sum(len(part(FACTS).split()) for part in (markdown.answer, markdown.advice)) <= 190
 
 
@@ -129,7 +130,7 @@ def test_the_page_on_bytes_counts_the_portable_runs():
 def test_a_study_that_is_not_published_is_in_no_page(monkeypatch):
     own = replace(FACTS.plan, studies=FACTS.plan.studies | {"mine": FACTS.plan.studies["goal"]})
     monkeypatch.setattr(facts, "load_plan", lambda scale: own)
-    assert Facts().plan == FACTS.plan != own
+    assert Facts().plan == FACTS.plan
 
 
 def test_every_generated_part_is_that_of_the_published_results(monkeypatch):

@@ -250,7 +250,7 @@ def test_the_first_run_of_an_agent_has_its_look_and_the_window_is_no_longer_than
     assert runs.main(words) == 0
     first, second = (line.get_color() for line in pictures[0].axes[0].lines)
     assert first == style.style_of("dyna_td").colour != second
-    assert "an evaluation and up to 1 before it" in pictures[0].get_supxlabel()
+    assert "up to 1 before it" in pictures[0].get_supxlabel()
 
 
 def test_the_supervised_task_is_drawn_by_its_own_metric_and_a_training_under_way_from_its_checkpoint(csv, tmp_path):

@@ -113,7 +113,7 @@ def test_smoothing_averages_an_evaluation_and_those_before_it_and_leaves_gaps():
 def test_training_seconds_and_diverged_seeds_are_rows_of_their_own():
     frame = pd.concat([records([1, 3], step=0), records([5, np.nan], step=50)])
     panel = Panel("test_rmse", {"l2": SUPERVISED}, against="train_seconds")
-    curves = curves_of(panel, frame, train_seconds_at=[[0, 0.0], [50, 3.0]], diverged_seeds={"1": 50})
+    curves = curves_of(panel, frame, trained_seeds=2, train_seconds_at=[[0, 0.0], [50, 3.0]], diverged_seeds={"1": 50})
     curves = curves.set_index(["metric", "step"])
     assert curves.loc[("train_seconds", 50), ["mean", "n"]].tolist() == [1.5, 2]  # the job has two seeds
     assert curves.loc[("diverged_seed", 50), "mean"] == 1

@@ -13,7 +13,7 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import labels
 from dyna_td.plan import plans
 from dyna_td.runs import registry
-from dyna_td.settings import MAX_SEEDS, MAX_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, checked
+from dyna_td.settings import MAX_SEEDS, MAX_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, as_words, checked
 
 
 class Parser(argparse.ArgumentParser):
@@ -102,14 +102,14 @@ def _defaults_text(setting: str) -> str:
         " on action vectors": DDPGDynaSettings,
     }
     having = {kind: each for kind, has in kinds.items() for each in fields(has) if each.name == setting}
-    texts = {kind: (labels.value(each.default), _source(each)) for kind, each in having.items()}
+    texts = {kind: (as_words(each.default), _source(each)) for kind, each in having.items()}
     discrete = having.get(" on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
     for agent in registry.AGENTS:
         for each in fields(registry.settings_type("GridWorld", agent)):
             if each.name == setting and not (discrete and each.default == discrete.default):
-                texts[f" of {agent}"] = (labels.value(each.default), "" if discrete else _source(each))
+                texts[f" of {agent}"] = (as_words(each.default), "" if discrete else _source(each))
     return f"default: {', '.join(f'{text}{kind}{source}' for kind, (text, source) in texts.items())}"
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its parts when they are used
 
 from dyna_td.evidence.scores import Measured, read_finished, score
-from dyna_td.evidence.statistics import student
+from dyna_td.evidence.statistics import interquartile_mean, student
 from dyna_td.plan.planned import Figure, Panel
 from dyna_td.records import beginnings, results
 from dyna_td.runs.registry import is_supervised
@@ -70,8 +69,6 @@ def learning_curves(figure: Figure, read: Callable[[Run], Measured], scores: pd.
         for curve_key, run in panel.curves.items():
             seeds, found = run.seeds[: panel.seeds], read(run)
             records, details = found.records[found.records["seed"].isin(seeds)], found.details
-            trained = details.get("trained_seeds", len(run.seeds))
-            seconds = {step: total / trained for step, total in details.get("train_seconds_at", [])}
             own = records["metric"] == panel.metric
             facts = [summarise(records[own])]
             if not panel.baselines:
@@ -85,7 +82,7 @@ def learning_curves(figure: Figure, read: Callable[[Run], Measured], scores: pd.
             if panel.against == "driving_steps":
                 facts.insert(0, summarise(crashes_by_driving_step(records)))
             if panel.against == "train_seconds":
-                points = pd.DataFrame(seconds.items(), columns=["step", "mean"])
+                points = found.seconds_per_seed().rename_axis("step").rename("mean").reset_index()
                 facts.append(_exact(points).assign(metric="train_seconds", n=len(seeds)))
             parts += [fact.assign(panel=panel_key, curve=curve_key) for fact in facts]
         parts += [part.assign(panel=panel_key) for part in _comparisons(panel, scores[scores["panel"] == panel_key])]
@@ -184,9 +181,7 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
         "standard_error": error,
         "low95": mean - half,
         "high95": mean + half,
-        "iqm": table.apply(
-            lambda values: scipy.stats.trim_mean(values.dropna(), 0.25) if values.notna().any() else np.nan
-        ),
+        "iqm": table.apply(lambda values: interquartile_mean(values.dropna()) if values.notna().any() else np.nan),
         "n": count,
     }
     return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})

@@ -37,11 +37,6 @@ def option(setting: str) -> str:
     return f"--{setting.replace('_', '-')}"
 
 
-def value(of_setting: object) -> str:
-    """The value of a setting as its option takes it: 32x32."""
-    return "x".join(map(str, of_setting)) if isinstance(of_setting, tuple) else str(of_setting)
-
-
 def name_of(curve: str) -> str:
     """The name of a curve's agent, with its model if that is not the true one; an unknown key is its own name."""
     return CURVES.get(curve, curve)

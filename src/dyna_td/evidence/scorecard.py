@@ -224,16 +224,13 @@ def _to_decide(outcome: Outcome) -> str:
     if not outcome.sample.fewest:
         return outcome.note or "no seed has a number"
     if np.isnan(outcome.sample.spread):
-        return f"no number of seeds is known, because the seeds show no spread{_because(outcome.note)}"
+        because = f" ({outcome.note})" if outcome.note else ""
+        return f"no number of seeds is known, because the seeds show no spread{because}"
     if outcome.seeds_to_decide > MAX_SEEDS:
         return f"more than {MAX_SEEDS:,} seeds, because the effect lies at the bound"
     which = "finite seeds" if outcome.sample.left_out else "seeds"
     seeds = f"{float(f'{outcome.seeds_to_decide:.2g}'):,.0f} {which}"
     return f"about {seeds}, if the effect stays: then {outcome.would_be}"
-
-
-def _because(note: str) -> str:
-    return f" ({note})" if note else ""
 
 
 def figures_of(claim: Claim, test: MeasuredTest | ComputedTest) -> tuple[str, ...]:

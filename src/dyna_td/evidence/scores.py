@@ -29,7 +29,6 @@ from dyna_td.records import published, results, sources
 from dyna_td.records.metrics import STATES_METRICS
 from dyna_td.runs.run import Run
 
-WINDOWS = ("auc", "early", "final", "end", "moment_early", "equal_seconds")
 SOURCES = ("other", "published", "current")  # the weakest first; see `Measured`
 STUCK = 0.1  # the share of the best agent's gain that a seed must miss to be stuck, see `stuck_below`
 _LAST = 20  # evaluations in the window `final`
@@ -163,7 +162,7 @@ def score(measured: Measured, metric: str, window: str, over: str | None = None,
     Args:
       measured: a run that has the metric.
       metric: a name, or several joined by "+", which are added.
-      window: one of `WINDOWS`.
+      window: one of the module's.
       over: a metric whose mean divides that of the others: crashes over episode lengths are crashes a driving step.
       seconds: the training seconds per seed at which `equal_seconds` ends.
     """

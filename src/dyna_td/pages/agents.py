@@ -12,7 +12,7 @@ from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records.files import ROOT
 from dyna_td.records.sources import docstring
 from dyna_td.runs import registry
-from dyna_td.settings import DQNSettings
+from dyna_td.settings import DQNSettings, as_words
 
 
 def agents(facts: Facts | None = None) -> str:
@@ -63,7 +63,7 @@ def _settings(agent: str) -> list[list[str]]:
     return [
         [
             f"`{labels.option(each.name)}`",
-            labels.value(each.default),
+            as_words(each.default),
             each.metadata["source"],
             escaped(each.metadata["meaning"]),
         ]

@@ -107,11 +107,6 @@ class Facts:
         """How many episodes of the random warm-up reached the goal, by environment and seed."""
         return pd.read_csv(published.DIRECTORY / "warm_up.csv").set_index(["environment", "seed"])["goals"]
 
-    @property
-    def met_goal(self) -> dict[int, bool]:
-        """By seed, whether GridWorld's random warm-up reached the goal."""
-        return (self.warm_up_goals["GridWorld"] > 0).to_dict()
-
     @cached_property
     def readings(self) -> pd.DataFrame:
         """The verdicts of other readings: claim, reading, verdict, `changes`, `departs`.

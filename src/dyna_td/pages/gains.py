@@ -48,13 +48,9 @@ def pays_on(of_end: dict[tuple[str, int], pd.Series]) -> tuple[list[str], list[s
         if environment == _FRESH_FOR_5 and len(fresh[5]):
             decisive, p = tests[5], statistics.holm([tests[n].pvalue for n in (5, 10, 30)])[0]
         decided[environment] = p, decisive.statistic > 0
-    one_by_one = [p for p, _ in decided.values()]
+    one_by_one, is_ahead = zip(*decided.values(), strict=True)
     won, corrected = (
-        [
-            name
-            for p, (name, (_, is_ahead)) in zip(each, decided.items(), strict=True)
-            if is_ahead and p <= statistics.LEVEL
-        ]
+        [name for name, p, ahead in zip(decided, each, is_ahead, strict=True) if ahead and p <= statistics.LEVEL]
         for each in (one_by_one, statistics.holm(one_by_one))
     )
     return won, corrected

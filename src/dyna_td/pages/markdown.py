@@ -4,6 +4,7 @@ Verdicts are those of claims.csv and readings.csv; `gains` and `studies` judge w
 texts from here, too.
 """
 
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -118,8 +119,8 @@ def advice(facts: Facts) -> str:
     return (
         "- **Without a model**, prioritized replay (PrioritizedER) beats uniform replay on "
         f"{in_words(len(fixed))} of {in_words(len(means))} benchmarks at one learning rate, "
-        f"corrected on {in_words(len(fixed_corrected))}; at swept rates on {in_words(len(swept))} "
-        f"({', '.join(map(labels.task, swept)) or 'none'}), corrected on {in_words(len(swept_corrected))}.\n"
+        f"corrected on {in_words(len(fixed_corrected))}. At swept rates: {in_words(len(swept))} "
+        f"({', '.join(map(labels.task, swept)) or 'none'}), corrected {in_words(len(swept_corrected))}.\n"
         f"- **Its mean gain** at swept rates, in % of the returns' range (95%): {each}. "
         f"In the last 20 evaluations: {at_the_end} (bold: interval without 0).\n"
         "- **Its loss** on uniform draws, one line of code, brings "
@@ -175,7 +176,7 @@ def gallery(facts: Facts) -> str:
         lines += [
             f"![{figure.title}](../reference/{name}/{name}.png)",
             "",
-            "\n".join(filter(None, [caption_of(name).partition("\n\n")[0], more_seeds(facts, figure)])),
+            "\n".join(filter(None, [_what_marks_mean(caption_of(name)), more_seeds(facts, figure)])),
             "",
             *_beside_paper(facts, figure),
         ]
@@ -186,6 +187,11 @@ def caption_of(figure: str) -> str:
     """A figure's caption, which your own study may lack; its marks mean the same in reStructuredText and Markdown."""
     path = ROOT / "figures" / "captions" / f"{figure}.rst"
     return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _what_marks_mean(caption: str) -> str:
+    """The caption's paragraphs before the questions that it asks and the predictions made before the runs."""
+    return re.split(r"\n\n(?=What to look at|Written before|Declared)", caption.strip())[0]
 
 
 def more_seeds(facts: Facts, figure: Figure) -> str:

@@ -276,11 +276,11 @@ def _core_seconds(facts: Facts, run: Run) -> float:
 
 def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
     scores = {name: mean_returns(facts, run) for name, run in runs.items()}
-    own = scores["Dyna-TD"]
+    own, goals = scores["Dyna-TD"], facts.warm_up_goals["GridWorld"]
     for name, returns in scores.items():
         cells = []
         for is_met in (True, False):
-            chosen = [seed for seed in returns.index if facts.met_goal[seed] is is_met]
+            chosen = [seed for seed in returns.index if (goals[seed] > 0) == is_met]
             cells += [str(len(chosen)), _interval(returns[chosen])]
             cells.append("0" if returns is own else _interval((returns - own)[chosen], sign=True))
         yield [name, *cells]

@@ -104,7 +104,6 @@ class Scale:
       published_rates: whether a swept learning rate is the published choice, where there is one.
       more_seeds: seeds of runs that train more than their figures show, by name.
       fewer_steps: steps of figures, studies and runs that are cut short, by name; in a run's name * is a wildcard.
-      first_selection_seeds: by run, if a sweep's first seed does not follow from the run's name.
     """
 
     name: str
@@ -112,7 +111,6 @@ class Scale:
     published_rates: bool = False
     more_seeds: dict[str, int] = field(default_factory=dict)
     fewer_steps: dict[str, int] = field(default_factory=dict)
-    first_selection_seeds: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -149,10 +147,12 @@ class Plan:
     def selection_runs(self, run: Run) -> list[Run]:
         """The runs that select the learning rate of `run`, one per rate; none if its rate is fixed.
 
-        Each sweep has seeds of its own, so that one odd seed cannot decide several sweeps.
+        Each sweep has seeds of its own, so that one odd seed cannot decide several sweeps. A published one keeps its
+        seeds, though it may have had another name.
         """
         count = self.scope.extents[kind_of(run.environment)]["selection_seeds"]
-        return selection_runs(run, count, self.scope.first_selection_seeds.get(run.name))
+        there = published.read_details(run.name + results.SWEEP) if run.sweep else None
+        return selection_runs(run, count, there["seeds"][0] if there else None)
 
     def trained_by(self, job: str) -> list[Run]:
         """The runs that the job of this name trains: one, or those of a sweep."""
@@ -220,12 +220,8 @@ class Plan:
     def files(self, figure: str) -> list[Path]:
         """Pictures, curves and runs of a figure; Snakemake makes deleted ones again."""
         curves = results.curves_csv(self.scale, figure)
-        csvs = self.run_files(figure)
-        csvs += [
-            results.run_csv(self.scale, run.name + results.SWEEP)
-            for run in self.drawn[figure].runs
-            if self.is_swept(run)
-        ]
+        jobs = dict.fromkeys(job for run in self.drawn[figure].runs for job in results.jobs_of(run, self.is_swept(run)))
+        csvs = [results.run_csv(self.scale, job) for job in jobs]
         pictures = [curves.with_name(f"{figure}.{kind}") for kind in ("png", "pdf")]
         return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
 

@@ -25,6 +25,7 @@ from dyna_td.settings import (
     ControlSettings,
     SearchControlSettings,
     Settings,
+    as_words,
     checked,
     is_whole,
 )
@@ -83,10 +84,9 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
 def _require_runs(scope: Scale, figures: dict[str, Figure]) -> None:
     """Raises UserError if the scale names a run that no figure has, so that a slip does not pass in silence."""
     runs = {run.name for figure in figures.values() for run in figure.runs}
-    for key in ("more_seeds", "first_selection_seeds"):
-        for name in getattr(scope, key):
-            if name not in runs:
-                raise UserError(f"unknown run in {key} {name!r}: correct or remove it.")
+    for name in scope.more_seeds:
+        if name not in runs:
+            raise UserError(f"unknown run in more_seeds {name!r}: correct or remove it.")
     for name in scope.fewer_steps:
         if name not in figures and not any(fnmatchcase(run, name) for run in runs):
             raise UserError(f"fewer_steps names {name!r}, which is no figure, study or run: correct or remove it.")
@@ -126,12 +126,16 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
 
 
 def _filled(text: str, runs: Collection[Run]) -> str:
-    """A title or label with the value, in `runs`, of each setting that it names, as in "n = {planning_updates}"."""
+    """A title or label with what it names of `runs`: the environment or settings, as in "n = {planning_updates}"."""
 
     def value(named: re.Match) -> str:
-        found = [getattr(run.settings, named[1], None) for run in runs]
-        words = dict.fromkeys(str(int(each) if is_whole(each) else each) for each in found if each is not None)
-        return ", ".join(words) or named[0]
+        if named[1] == "environment":
+            found = [run.environment.partition("-")[0] for run in runs]
+        else:
+            of = [run for run in runs if not (run.sweep and named[1] == "learning_rate")]  # not known before the sweep
+            values = [getattr(run.settings, named[1], None) for run in of]
+            found = [as_words(int(each) if is_whole(each) else each) for each in values if each is not None]
+        return ", ".join(dict.fromkeys(found)) or named[0]
 
     return re.sub(r"\{(\w+)\}", value, text)
 
@@ -217,8 +221,12 @@ def make_settings(environment: str, agent: str, numbers: dict):
     settings = kind(**{name: checked(known[name], value) for name, value in numbers.items()})
     if agent in FROZEN_AGENTS and numbers.get("discount") == 1:
         raise UserError("discount is 1, but the bound that is measured on the last Q needs less: choose another.")
-    if isinstance(settings, SearchControlSettings):
-        _require_stop(settings)
+    if isinstance(settings, SearchControlSettings) and (stop := settings.model_stop):
+        start = settings.model_start
+        if settings.model != "learned" or stop <= start:
+            raise UserError(
+                f"model_stop is {stop:,}: it ends a learned model, after model_start, {start:,}; choose another, or 0."
+            )
     rewrites = getattr(settings, "warm_up_goal", "natural") != "natural"
     if rewrites and isinstance(settings, ControlSettings) and settings.buffer_capacity < settings.warm_up_steps:
         raise UserError(
@@ -226,14 +234,6 @@ def make_settings(environment: str, agent: str, numbers: dict):
             "with a warm_up_goal the buffer has to hold the whole warm-up."
         )
     return settings
-
-
-def _require_stop(settings: SearchControlSettings) -> None:
-    start, stop = settings.model_start, settings.model_stop
-    if stop and (settings.model != "learned" or stop <= start):
-        raise UserError(
-            f"model_stop is {stop:,}: it ends a learned model, after model_start, {start:,}; choose another, or 0."
-        )
 
 
 def _share_runs(figures: Iterable[Figure]) -> None:

@@ -137,7 +137,7 @@ def sentence(repeats: list[Repeat]) -> str:
 def lines(figure: str, repeats: list[Repeat], in_full: bool = False) -> list[str]:
     """A line for each run of a figure that differs, then `sentence`.
 
-    If several differ for one cause, such as another CPU, the last line names it, and runs have lines only `in_full`.
+    If several differ for one cause, such as a version, the last line names it, and runs have lines only `in_full`.
     """
     differing = [each for each in repeats if each.verdict == DIFFERENT]
     causes = {each.cause for each in differing}

@@ -39,7 +39,7 @@ LEARNERS = {
 
 SUPERVISED_TASK = "sin"
 ROUNDABOUT = "roundabout-paper-v0"
-# These have a TensorFlow twin, so they have a true model and train in one program; all others step Gymnasium.
+# These and variants of GridWorld have a TensorFlow twin, a true model, and train in one program; others step Gymnasium.
 TWIN_ENVIRONMENTS = tuple(name for name, known in envs.KNOWN.items() if known.twin)
 ENVIRONMENTS = (SUPERVISED_TASK, *envs.KNOWN)
 SAMPLED_ENVIRONMENT = "GridWorld"  # its sampling distributions are measured at every evaluation (Section 4.2)

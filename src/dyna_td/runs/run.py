@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from dyna_td.settings import MAX_STEPS, RegressionSettings, is_finite, is_whole
+from dyna_td.settings import MAX_STEPS, RegressionSettings, as_words, is_finite, is_whole
 
 EARLY = 10_000  # environment steps; ours, because the paper does not say
 
@@ -33,7 +33,7 @@ class Run:
     """One job of the pipeline: an environment, an agent and its settings, trained with all of its seeds.
 
     Attributes:
-      environment: `sin` (the supervised task), `GridWorld`, `MazeGridWorld` or a Gymnasium id.
+      environment: `sin` (the supervised task), one of `envs.KNOWN`, a variant of GridWorld, or a Gymnasium id.
       agent: a learner or agent by name (`l2`, `er`, `dyna_td`, ...).
       settings: the agent's numbers.
       seeds: trained side by side in one program; a seed's numbers do not depend on its neighbours.
@@ -70,7 +70,7 @@ class Run:
             elif value == setting.default and setting.name not in self.settings.always_named:
                 continue
             word = _SHORT_NAMES.get(setting.name, setting.name.replace("_", ""))
-            words.append(word + "x".join(str(part) for part in _as_tuple(value)))
+            words.append(word + as_words(value))
         words += [self.apart] if self.apart else []
         return f"{self.environment}/{self.agent}/{'-'.join(words)}"
 
@@ -101,10 +101,6 @@ class Run:
     def with_learning_rate(self, learning_rate: float) -> "Run":
         """The same run with its learning rate fixed."""
         return replace(self, settings=replace(self.settings, learning_rate=learning_rate), sweep=())
-
-
-def _as_tuple(value: object) -> tuple:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def describes_run(details: Any) -> bool:
