@@ -15,7 +15,6 @@ from dyna_td.errors import UserError
 MAX_INT = 2**31 - 1
 MAX_SEEDS = 1_000  # seeds of one job
 MAX_STEPS = 60_000_000  # the random streams allow a few more
-MAX_EPISODE_STEPS = 4_000  # of an evaluation: some environments have no time limit
 FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # long chains on a frozen Q sample these states
 
 

@@ -1,6 +1,6 @@
 """Golden numbers: this code makes the published numbers, shown by beginnings of each kind of program.
 
-They are equal to the last digit on every CPU, with the versions of the lock.
+They are equal to the last digit on every x86 CPU with AVX2, with the versions of the lock.
 """
 
 from dataclasses import replace

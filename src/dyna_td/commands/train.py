@@ -13,6 +13,7 @@ import pandas as pd
 from dyna_td import own_agents
 from dyna_td.commands import arguments
 from dyna_td.errors import UserError
+from dyna_td.learning import arithmetic
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, plans
@@ -245,7 +246,8 @@ def _checkpoint(csv: Path, described: list[dict], machine: dict, options: argpar
         "settings": [{**run, "source_digest": None} for run in described],
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
-        "arithmetic": machine["arithmetic"],  # where it is portable, another CPU may continue
+        # Another CPU may continue where the arithmetic is portable.
+        "arithmetic": machine["cpu"] if machine["arithmetic"] != arithmetic.PORTABLE else arithmetic.PORTABLE,
         "format": 4,  # the file's; other formats are not read
     }
     return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, options.checkpoint_every)

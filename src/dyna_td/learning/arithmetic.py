@@ -64,6 +64,5 @@ def name() -> str:
     """
     numpy = sys.modules.get("numpy._core._multiarray_umath")
     has_its_own = getattr(numpy, "__cpu_features__", {}).get("X86_V4") or "glibc.cpu" in os.getenv("GLIBC_TUNABLES", "")
-    has_flags = {*_XLA} <= {*os.environ.get("XLA_FLAGS", "").split()}
     is_x86 = platform.machine() in ("x86_64", "AMD64")
-    return PORTABLE if is_x86 and has_flags and not (has_its_own or _is_late) else "the CPU's"
+    return PORTABLE if is_x86 and not (has_its_own or _is_late) else "the CPU's"

@@ -9,9 +9,9 @@ import gymnasium
 import numpy as np
 
 from dyna_td import envs
+from dyna_td.envs import MAX_EPISODE_STEPS
 from dyna_td.errors import UserError
 from dyna_td.records.policy import Policy
-from dyna_td.settings import MAX_EPISODE_STEPS
 
 MIN_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second
 _WALKERS = ("Hopper-", "Walker2d-", "HalfCheetah-")  # their models have a camera that follows them

@@ -78,7 +78,7 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     from dyna_td.programs.program import make_program
     from dyna_td.training.trainer import weights_of
 
-    (stack,) = stacks_of(run)
+    (stack,) = stacks_of(run.seeds)
     program = make_program(replace(run, seeds=stack))
     for before, moment in itertools.pairwise([0, *moments]):
         program.train(np.int32(moment - before))

@@ -10,6 +10,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
+from dyna_td.envs import MAX_EPISODE_STEPS
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
@@ -17,15 +18,14 @@ from dyna_td.programs.environments import EnvironmentStack, impurity
 from dyna_td.programs.program import CannotResume, Program, make_agent
 from dyna_td.runs.registry import ROUNDABOUT
 from dyna_td.runs.run import Run
-from dyna_td.settings import MAX_EPISODE_STEPS
 
 
 class GymProgram(Program):
     """An agent in its environment. A step is one environment step of every seed.
 
     Args:
-      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes. A repeated seed, which
-        fills up a stack, shares the environments and repeats their data.
+      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes. The companion of a
+        single seed repeats it: it shares the environments and their data.
     """
 
     def __init__(self, run: Run):
