@@ -204,7 +204,12 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
     observations, actions = spaces.values()
     if not isinstance(observations, gymnasium.spaces.Box):
         raise UnusableEnvironment(
-            f"environment {environment} has {type(observations).__name__} observations: {supported}."
+            f"environment {environment} has {type(observations).__name__} observations: {supported}; "
+            "register it with Gymnasium's wrapper FlattenObservation."
+        )
+    if observations.dtype == np.uint8 and len(observations.shape) == 3:
+        raise UnusableEnvironment(
+            f"environment {environment} has pictures as observations, and no agent here has convolutions: {supported}."
         )
     if not isinstance(actions, gymnasium.spaces.Discrete | gymnasium.spaces.Box):
         raise UnusableEnvironment(f"environment {environment} has {type(actions).__name__} actions: {supported}.")

@@ -101,6 +101,7 @@ def fail(self):
         ("GridWorld-goal0.05", "a world has one name, write GridWorld."),
         ({"observation_space": gymnasium.spaces.Box(-1, 1, (0,))}, "has an observation_space of shape (0,), without"),
         ({"observation_space": gymnasium.spaces.Discrete(3)}, "has Discrete observations: supported are Box"),
+        ({"observation_space": gymnasium.spaces.Box(0, 255, (96, 96, 3), np.uint8)}, "has pictures as observations"),
         ({"action_space": gymnasium.spaces.Box(0, 3, (1,), np.int64)}, "has actions in Box(0, 3, (1,), int64): supp"),
         ({"__init__": fail}, "environment Odd-v0 cannot be made: no licence."),
     ],

@@ -14,6 +14,7 @@ from dyna_td.plan import plans
 from dyna_td.plan.selection import select_learning_rate
 from dyna_td.records import results
 from dyna_td.records.files import ROOT
+from dyna_td.training.log import Outcome
 
 COST = {"train_seconds": 3.0, "compile_seconds": 1.0, "evaluate_seconds": 0.5, "trained_seeds": 50, "core_seconds": 4.5}
 
@@ -46,9 +47,9 @@ def fake_training(monkeypatch):
         records = files.rows_of(lambda seed, *_: seed % 10 + run.settings.learning_rate, **keys)
         states = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
         cost = {"train_seconds": 1.0, "compile_seconds": 0.5, "peak_memory_mib": 10.0}
-        cost |= {"train_seconds_at": [[run.steps, 1.0]], "diverged_seeds": {}, "remarks": {}}
+        cost |= {"train_seconds_at": [[run.steps, 1.0]], "diverged_seeds": {}, "remarks": {}, "seed_updates": 1}
         progress(run.steps, run.steps)
-        return types.SimpleNamespace(records=records, states=states, cost=cost, weights={})
+        return Outcome(records, states, cost, {})
 
     def execute_sweep(runs, progress, checkpoint):
         return [execute(run, progress) for run in runs]

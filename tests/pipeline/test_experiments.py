@@ -47,7 +47,7 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("langevin\n      moment: late", "langevin\n      moment: early", ["panels.b: states of source"]),
         ("occupied_cells_buffer", "cells_right_buffer", ["panels.b: metric cells_right_buffer counts sampled states"]),
         ("    metric: test_rmse", "    drawn: false\n    metric: test_rmse", ["no panel is drawn"]),
-        ("    MountainCar-v0/er/n5-lr0.001: 100", "    x/er/n5: 100", ["unknown run in more_seeds 'x/er/n5'"]),
+        ("    MountainCar-v0/er/n5-lr0.001: 100", "    x/er/n5: 100", ["more_seeds names 'x/er/n5'"]),
         ("  fewer_steps:\n", "  fewer_steps:\n    figure_15: 10\n", ["fewer_steps names 'figure_15'"]),
     ],
 )
@@ -59,6 +59,14 @@ def test_a_mistake_is_refused_with_its_place_and_remedy(experiments_copy, old, n
     sentence = sentence_of(load_plan, scale or "quick", experiments_copy)
     assert f"{file}.yaml" in sentence
     assert [word for word in words if word not in sentence] == []
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_a_figure_may_be_edited_though_a_scale_names_its_published_runs(experiments_copy, scale):
+    edit(experiments_copy / "figure_3.yaml", "planning_updates: 10", "planning_updates: 11")
+    edit(experiments_copy / "figure_6.yaml", "environment: Hopper-v4", "environment: Hopper-v5")
+    plan = load_plan(scale, experiments_copy)
+    assert "GridWorld/dyna_td_long/n11-lr0.001" in plan.runs and "Hopper-v5/er/n5-lr0.001" in plan.runs
 
 
 def test_numbers_may_be_written_as_people_write_them():

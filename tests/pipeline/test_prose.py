@@ -343,9 +343,9 @@ def on_hopper(*agents, living=True):
     return [returns(HOPPER[agent], since=10_000).drop(dead[agent] if living else []).mean() for agent in agents]
 
 
-def distances_on_walker(agent, sign=1):
+def distances_on_walker(agent):
     walkers = pd.read_csv(REFERENCE / "walkers.csv").query("environment == 'Walker2d-v4'")
-    return sorted(sign * walkers.query(f"curve == '{agent}'")["distance"].agg(["min", "max"]))
+    return walkers.query(f"curve == '{agent}'")["distance"].agg(["min", "max"]).to_numpy()
 
 
 def always_slower(*columns):
@@ -587,7 +587,9 @@ SENTENCES = {  # by page; what fills them
             lambda: on_hopper("dyna_td_learned", "prioritized_er", "er", living=False)
         ),
         "Without them the means are {:.0f} and {:.0f}": lambda: on_hopper("er", "prioritized_er"),
-        "PrioritizedER's five end {:.1f} to {:.1f} m behind": lambda: distances_on_walker("prioritized_er", -1),
+        "five end between {:.1f} m behind their start and {:.1f} m ahead": lambda: (
+            np.array([-1, 1]) * distances_on_walker("prioritized_er")
+        ),
         "ER's end {:.1f} to {:.1f} m ahead": lambda: distances_on_walker("er"),
         "Dyna-TD's {:.1f} to {:.1f} m": lambda: distances_on_walker("dyna_td_learned"),
         "nearly stops, returns {:.2f} (± {:.2f})": lambda: always_slower("return", "return_half95"),

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from dyna_td import envs
 from dyna_td.records import sources
 from dyna_td.runs.registry import entries_of
 from dyna_td.runs.run import Run
@@ -32,6 +33,12 @@ def test_a_world_with_dials_has_the_sources_of_gridworld():
         Run(environment, "er", DQNSettings(), (0,), 100, 50) for environment in ("GridWorld", "GridWorld-goal0.2")
     ]
     assert len({sources.run_digest(run) for run in worlds}) == 1
+
+
+def test_an_environment_of_this_package_without_a_twin_has_its_own_module(monkeypatch):
+    monkeypatch.setitem(envs.KNOWN, "Mine-v0", envs.Known(entry_point="roundabout:Mine"))
+    assert "dyna_td.envs.roundabout" in modules_behind("er", environment="Mine-v0")
+    assert "dyna_td.envs.roundabout" not in modules_behind("er", environment="Hopper-v4")
 
 
 def test_the_sources_of_a_table_are_all_of_the_project_that_its_module_imports():

@@ -14,6 +14,7 @@ from dyna_td.records.policy import Policy, load_policy
 from dyna_td.runs.run import Run
 from dyna_td.settings import RegressionSettings
 from dyna_td.training.checkpoint import Checkpoint
+from dyna_td.training.log import Outcome
 
 RUN = Run("sin", "l2", RegressionSettings(), seeds=(0, 1, 2), steps=100, evaluate_every=50)
 
@@ -173,3 +174,12 @@ def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(tmp_path, 
     path.write_bytes(damage(path.read_bytes()))
     assert Checkpoint(path, {**IDENTITY, **change}).load() is None
     assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training restarts.\n"
+
+
+def test_a_training_says_what_went_wrong():
+    cost = {"diverged_seeds": {"3": 80}, "remarks": {}, "seed_updates": 0}
+    diverged, untrained = Outcome(records(), records(), cost, {}).warnings()
+    assert "seed 3 diverged, first seen at step 80" in diverged and "no longer than its warm_up_steps" in untrained
+    wrong = {"diverged_seeds": {}, "remarks": {0: "a", 1: "b"}, "seed_updates": 1}
+    (remark,) = Outcome(records(), records(), wrong, {}).warnings()
+    assert remark == "warning: a (and other seeds: 1); training continued."

@@ -171,12 +171,8 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
                 events.add(records)
 
         outcome = execute(run, show, checkpoint, watch)
-    for seed, step in outcome.cost["diverged_seeds"].items():
-        print(f"warning: seed {seed} diverged, first seen at step {step}; the others continue.", file=sys.stderr)
-    remarks = list(outcome.cost["remarks"].values())
-    if remarks:
-        others = f" (and other seeds: {len(remarks) - 1})" if len(remarks) > 1 else ""
-        print(f"warning: {remarks[0]}{others}; training continued.", file=sys.stderr)
+    for warning in outcome.warnings():
+        print(warning, file=sys.stderr)
     trained = Policy(details, outcome.weights) if outcome.weights else None
     results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
     checkpoint.remove()

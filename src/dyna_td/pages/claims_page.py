@@ -80,7 +80,7 @@ def test_cells(tested: Tested) -> list[str]:
     """A line of a claim's table: curves, the effect with its interval, seeds, verdict."""
     test, outcome = tested.test, tested.outcome
     if isinstance(test, ComputedTest):
-        effect = f"{outcome.effect.estimate:.3g}: {outcome.note}"
+        effect = f"{outcome.note}: {outcome.effect.estimate:.3g}"
         return [test.label.replace("_", " "), effect, "", "-", outcome.verdict]
     note = outcome.note if outcome.note != tested.to_decide else ""
     verdict = f"{outcome.verdict}{' (secondary)' if test.secondary else ''}"
@@ -233,8 +233,7 @@ def _in_short(tested: Tested) -> str:
     """A test's effect after its label, or after its curves if the label is a panel."""
     test = tested.test
     if isinstance(test, ComputedTest):
-        name, effect, *_ = test_cells(tested)
-        return f"{name}: {effect}"
+        return test_cells(tested)[1]
     letter = test.terms[0].letter[:1]
     label = f"({letter}) {compared(test)}" if test.is_within_panel else test.label
     margin = f", margin {signed(test, test.margin).lstrip('+')}" if test.margin else ""

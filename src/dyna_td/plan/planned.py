@@ -236,8 +236,9 @@ class Plan:
         if name not in self.all_runs:
             nearest = difflib.get_close_matches(name, self.all_runs, n=1)
             hint = f"did you mean {nearest[0]}? " if nearest else ""
+            refused = "".join(f" A study cannot be planned: {mistake}" for mistake in self.refused.values())
             raise UserError(
-                f"no figure shows a run {name!r} at scale {self.scale}: {hint}see `python -m dyna_td list`."
+                f"no figure shows a run {name!r} at scale {self.scale}: {hint}see `python -m dyna_td list`.{refused}"
             )
         return self.all_runs[name]
 

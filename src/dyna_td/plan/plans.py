@@ -82,14 +82,16 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
 
 
 def _require_runs(scope: Scale, figures: dict[str, Figure]) -> None:
-    """Raises UserError if the scale names a run that no figure has, so that a slip does not pass in silence."""
+    """Raises UserError if the scale names a run that no figure has, so that a slip does not pass in silence.
+
+    A published run may be missing: an edited figure asks for another one in its place.
+    """
     runs = {run.name for figure in figures.values() for run in figure.runs}
-    for name in scope.more_seeds:
-        if name not in runs:
-            raise UserError(f"unknown run in more_seeds {name!r}: correct or remove it.")
-    for name in scope.fewer_steps:
-        if name not in figures and not any(fnmatchcase(run, name) for run in runs):
-            raise UserError(f"fewer_steps names {name!r}, which is no figure, study or run: correct or remove it.")
+    for key in ("more_seeds", "fewer_steps"):
+        for name in getattr(scope, key):
+            known = runs if any(fnmatchcase(run, name) for run in runs) else published.runs()
+            if name not in figures and not any(fnmatchcase(run, name) for run in known):
+                raise UserError(f"{key} names {name!r}, which is no figure, study or run: correct or remove it.")
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from dyna_td.errors import UserError
 PACKAGE = Path(__file__).resolve().parents[1]  # dyna_td
 ROOT = PACKAGE.parents[1]  # the project's, unless this is an installed wheel
 IS_CHECKOUT = (ROOT / "experiments").is_dir()
-IMPORTS = {"PYTHONPATH": str(ROOT / "src")}  # environment of processes that import this checkout
+# The environment of processes that import this checkout, and the user's own modules.
+IMPORTS = {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "src"), os.getenv("PYTHONPATH")]))}
 MAX_FILE_NAME = 230  # bytes; file systems allow 255, and temporary files have longer names
 
 

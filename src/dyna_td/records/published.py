@@ -28,6 +28,12 @@ def require_published(directory: Path = HERE) -> list[str]:
     return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
 
 
+def runs(directory: Path = DIRECTORY) -> set[str]:
+    """The names of all published runs and sweeps."""
+    folder = Path(directory) / "runs"
+    return {path.relative_to(folder).as_posix().removesuffix(".json") for path in folder.rglob("*.json")}
+
+
 def curves_csv(figure: str, directory: Path = DIRECTORY) -> Path:
     """The curves of a published figure."""
     return Path(directory) / figure / "curves.csv"

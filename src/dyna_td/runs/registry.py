@@ -253,7 +253,8 @@ def entries_of(run: Run) -> tuple[str, ...]:
     agent = (*common, *with_source(AGENTS[run.agent].path), learner_of(run.settings))
     if has_twin(run.environment):
         return (*agent, twin_of(run.environment))
-    return (*agent, "dyna_td.envs.roundabout:Roundabout") if run.environment == ROUNDABOUT else agent
+    entry_point = envs.KNOWN[run.environment].entry_point if run.environment in envs.KNOWN else ""
+    return (*agent, f"dyna_td.envs.{entry_point}") if entry_point else agent
 
 
 def with_source(path: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import reprlib
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ class Result:
       records: columns seed, step, metric, value; every evaluation of every seed, as in the CSV of `train`.
       policy: the trained policies of all seeds; None for the supervised task.
       settings: all numbers of the agent, defaults included.
-      cost: seconds of training, compilation and evaluation, memory, and seeds that diverged.
+      cost: seconds of training, compilation and evaluation, memory, diverged seeds, remarks on the environment.
     """
 
     records: pd.DataFrame
@@ -76,5 +77,7 @@ def train(
 
     with shown(run.name) if progress else contextlib.nullcontext() as show:
         outcome = execute(run, show, watch=show.watch) if show else execute(run)
+    for warning in outcome.warnings():
+        print(warning, file=sys.stderr)
     policy = Policy({**results.describe(run), **machine()}, outcome.weights) if outcome.weights else None
     return Result(outcome.records, policy, run.settings, outcome.cost)

@@ -34,6 +34,19 @@ class Outcome:
     cost: dict
     weights: dict[str, np.ndarray]
 
+    def warnings(self) -> list[str]:
+        """Sentences on diverged seeds, on what an environment did wrong, and on a training without an update."""
+        found = [
+            f"warning: seed {seed} diverged, first seen at step {step}; the others continue."
+            for seed, step in self.cost["diverged_seeds"].items()
+        ]
+        if remarks := list(self.cost["remarks"].values()):
+            others = f" (and other seeds: {len(remarks) - 1})" if len(remarks) > 1 else ""
+            found.append(f"warning: {remarks[0]}{others}; training continued.")
+        if not self.cost["seed_updates"]:
+            found.append("warning: nothing was learned: the training is no longer than its warm_up_steps.")
+        return found
+
 
 class Log:
     """The results of a run, collected from its stacks, which train the seeds `trained` in this order."""
