@@ -84,7 +84,7 @@ def _draw_legends(figure: Figure, axes: dict[str, Axes], panels: Sequence[Drawin
     looks = {replace(style, label="") for style in shared}
     if sum(bool(panel.legend) for panel in panels) > 1 and len(looks) == len(shared):
         entry = SAMPLE_WIDTH + LETTER_WIDTH * max(len(style.label) for style in shared)
-        rows = -(-len(shared) // int(figure.get_figwidth() / entry))
+        rows = -(-len(shared) // max(1, int(figure.get_figwidth() / entry)))
         ncols = -(-len(shared) // rows)  # rows of equal length
         figure.legend(handles=[handle(style) for style in shared], loc="outside upper center", ncols=ncols)
         return

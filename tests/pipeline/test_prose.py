@@ -430,10 +430,12 @@ def crashes(after):
 BEYOND, FINDINGS = "docs/beyond-the-paper.md", "experiments/findings.yaml"
 SENTENCES = {  # by page; what fills them
     "docs/advice.md": {
-        "PrioritizedER then led ER in {} of six panels": lambda: won_and_lost(
-            minus(f"{environment}/{{}}_warm_up/n{n}-lr0.001-warmupgoalshown", "prioritized_er")
-            for environment in (GRID, CAR)
-            for n in (5, 10, 30)
+        "PrioritizedER then led ER in {} of six panels of GridWorld and MountainCar, and lost {}.": lambda: (
+            won_and_lost(
+                minus(f"{environment}/{{}}_warm_up/n{n}-lr0.001-warmupgoalshown", "prioritized_er")
+                for environment in (GRID, CAR)
+                for n in (5, 10, 30)
+            )
         ),
         "larger testing errors than fresh priorities in [{} of 15": lambda: fresh_priorities_lead()[3:],
         "it wins {} panels against ER and loses {}; corrected, {}.": lambda: won_and_lost(

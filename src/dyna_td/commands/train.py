@@ -150,7 +150,7 @@ def _selection_of(plan: Plan, run: Run) -> dict:
 
 
 def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespace) -> None:
-    """Trains `run` and writes `csv`, with `facts` in its JSON file; says on standard error which seeds diverged."""
+    """Trains `run` and writes `csv`, with `facts` in its JSON file; prints its warnings on standard error."""
     for path in outputs.files_of(csv).values():
         require_writable(path)
     # Read before the training, because edits and commits during it did not make these numbers.
