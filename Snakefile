@@ -79,7 +79,7 @@ onerror:
 
 wildcard_constraints:
     scale=SCALE,
-    run=any_of(PLAN.all_runs),
+    run=any_of(PLAN.runs),
     figure=any_of(PLAN.drawn),
 
 
@@ -118,7 +118,7 @@ rule train_run:
     log:
         "results/{scale}/logs/{run}.log",
     wildcard_constraints:
-        run=any_of(set(PLAN.all_runs) - PLAN.sampled_runs),
+        run=any_of(set(PLAN.runs) - PLAN.sampled_runs),
     priority: lambda wildcards: costs.priority(PLAN, wildcards.run)
     resources:
         mem_mb=lambda wildcards, attempt: costs.memory_mb(PLAN, wildcards.run, attempt),

@@ -26,6 +26,7 @@ import_tensorflow()
 import numpy as np
 import tensorflow as tf
 
+from dyna_td.records.files import write
 from dyna_td.runs import registry
 from dyna_td.runs.run import Run
 from dyna_td.programs.program import make_program
@@ -117,7 +118,7 @@ def main(words: list[str]) -> int:
         found = digests(run_of(case))
         if command == "write":
             known[case] = found
-            file.write_text(json.dumps(known, indent=1) + "\n")
+            write(file, json.dumps(known, indent=1) + "\n")
             print(f"{case}: written", flush=True)
         else:
             differing = [int(step) for step in found if found[step] != known[case].get(step)]

@@ -32,7 +32,6 @@ UP, RIGHT, DOWN, LEFT = range(4)
 STEP_LENGTH = 0.05
 STEP_NOISE = 0.01  # standard deviation of a step's length
 START_HIGH = 0.05  # an episode starts uniformly in [0, START_HIGH]^2
-GOAL_LOW = 0.95  # the goal is (GOAL_LOW, 1]^2
 
 
 @dataclass(frozen=True)

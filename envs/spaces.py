@@ -6,6 +6,8 @@ import gymnasium
 import numpy as np
 import tensorflow as tf
 
+from dyna_td.errors import UserError
+
 UNBOUNDED = 1.0e6  # a bound beyond this counts as none
 WIDEST = 10.0  # bound of search control on an unbounded coordinate, either side (the released code's for velocities)
 MUJOCO_WIDEST = 5.0  # the same in MuJoCo's environments (code)
@@ -52,6 +54,8 @@ class Space:
 class GymSpace(Space):
     """The space of any Gymnasium environment with Box observations and discrete or bounded Box actions.
 
+    An environment of the user's own may have the method `is_terminal_state`, see `Space.is_terminal`.
+
     Args:
       name: its id.
       environment: made by `envs.make`.
@@ -70,12 +74,28 @@ class GymSpace(Space):
         self.high = np.where(np.isnan(high), np.fmax(widest, low + widest), high)
         self._lowest = _bounded(observations.low, -np.inf)
         self._highest = _bounded(observations.high, np.inf)
-        self._rule = _TERMINATION_RULES.get(name)
+        self._rule = _TERMINATION_RULES.get(name) or getattr(environment.unwrapped, "is_terminal_state", None)
         self.knows_termination = self._rule is not None
+        if self._rule:
+            self._require_sound_rule()
 
     def is_terminal(self, state):
         """See `Space.is_terminal`; without a known rule, no state is terminal."""
         return self._rule(state) if self._rule else tf.zeros(tf.shape(state)[:-1], tf.bool)
+
+    def _require_sound_rule(self):
+        """Raises UserError unless the rule gives a boolean for each of two states."""
+        expected = "expected states [..., d] -> bool [...]"
+        try:
+            ends = tf.convert_to_tensor(self._rule(tf.constant([self.low, self.high])))
+        except Exception as error:  # a user's rule may raise anything
+            words = " ".join(str(error).split())
+            raise UserError(
+                f"environment {self.name}: is_terminal_state raised {type(error).__name__}: {words}; {expected}."
+            ) from error
+        if ends.dtype != tf.bool or ends.shape != [2]:
+            given = f"{ends.dtype.name} {list(ends.shape)} for states {[2, self.state_dim]}"
+            raise UserError(f"environment {self.name}: is_terminal_state returns {given}; {expected}.")
 
     def nearest_observation(self, point):
         """See `Space.nearest_observation`: coordinates without bounds stay as they are."""

@@ -1,7 +1,7 @@
 """Store one episode that reaches the goal, and prioritize: an agent of your own for your own environment.
 
 Copy this file, put your environment and a policy for it in, and train. States are vectors.
-Discrete actions count from 0. Action vectors lie in [-1, 1], which stands for the environment's bounds:
+Discrete actions of the policy count from 0; its vectors lie in [-1, 1], which stands for the environment's bounds:
 `python -m dyna_td train --env MountainCar-v0 --agent demonstration:Demonstrated --output demonstrated.csv`.
 """
 
@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import tensorflow as tf
 
+from dyna_td import envs
 from dyna_td.agents.prioritized_er import PrioritizedER
 from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
@@ -28,7 +29,9 @@ def episode() -> Transition:
     steps, is_over = [], False
     while not is_over:
         action = policy(state)
-        next_state, reward, terminated, truncated, _ = environment.step(action)
+        next_state, reward, terminated, truncated, _ = environment.step(
+            envs.as_declared(action, environment.action_space)
+        )
         steps.append((state, action, reward, next_state, terminated))
         state, is_over = next_state, terminated or truncated
     if not terminated:

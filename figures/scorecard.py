@@ -16,6 +16,7 @@ from dyna_td.pages.claims_page import shown_in, themes
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.markdown import counts
 from dyna_td.records import published
+from dyna_td.records.files import write_whole
 
 PALE = "#D9D9D9"  # all other verdicts
 INK, SOFT_INK = "#222222", "#555555"
@@ -41,7 +42,8 @@ def draw(facts: Facts, path: Path) -> None:
         axes.text(x + 0.75, y + 0.3, words, va="center", fontsize=10, color=INK)
     axes.set(xlim=(-4.6, max(len(numbers) for numbers, _ in rows.values())), ylim=(y - 0.1, 0.1), aspect="equal")
     axes.axis("off")
-    figure.savefig(path, bbox_inches="tight", pad_inches=0.08, metadata={"Software": None})
+    with write_whole(path, "wb") as file:
+        figure.savefig(file, format="png", bbox_inches="tight", pad_inches=0.08, metadata={"Software": None})
     plt.close(figure)
 
 

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from dyna_td.records import published
+from dyna_td.records.files import write_whole
 from dyna_td.theory import zero_crossing
 from dyna_td.theory.densities import fitted_exponent
 from dyna_td.theory.zero_crossing import CELLS, CROSSING, JUMPING, LANGEVIN_STEP, RIPPLED, TDError
@@ -38,7 +39,8 @@ def draw(path: Path) -> None:
         "Nothing is trained; lines have no bands."
     )
     figure.supxlabel(words, fontsize=8, color="dimgray", x=0.01, ha="left")
-    figure.savefig(path, metadata={"Software": None})
+    with write_whole(path, "wb") as file:
+        figure.savefig(file, format="png", metadata={"Software": None})
     plt.close(figure)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from dyna_td.envs import KNOWN
-from dyna_td.envs.grid_world import GOAL_LOW, START_HIGH, Wall
+from dyna_td.envs.grid_world import START_HIGH, Dials, Wall
 from matplotlib.axes import Axes
 from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ def draw_world(walls: Sequence[Wall], axes: Axes) -> None:
     _frame(axes)
     _add_walls(axes, walls, facecolor="dimgray", edgecolor="none")
     _add_place(axes, 0.0, START_HIGH, "tab:blue", "S")
-    _add_place(axes, GOAL_LOW, 1.0, "tab:green", "G")
+    _add_place(axes, Dials.corner - Dials.goal, Dials.corner, "tab:green", "G")
 
 
 @dataclass

@@ -125,12 +125,13 @@ def describe(panels: Sequence[Drawing], scale: str) -> str:
 
 def _ranges(letters: Sequence[str]) -> str:
     """For example "a, c to f", for letters in reading order."""
-    runs: list[str] = []
+    runs: list[list[str]] = []
     for letter in letters:
-        if runs and ord(letter[-1]) == ord(runs[-1][-1]) + 1:
-            runs[-1] += letter
+        before = runs[-1][-1] if runs else ""
+        if len(before) == len(letter) == 1 and ord(letter) == ord(before) + 1:  # the key of an own panel may be a word
+            runs[-1].append(letter)
         else:
-            runs.append(letter)
+            runs.append([letter])
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 

@@ -13,6 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from helpers import register
 
 from dyna_td import envs
+from dyna_td.errors import UserError
 from dyna_td.runs.registry import has_twin
 
 
@@ -58,6 +59,23 @@ def test_the_known_termination_rules_are_mujocos(environment):
             made.reset(seed=int(rng.integers(2**31)))
     assert 20 < sum(ends) < 1000
     np.testing.assert_array_equal(space.is_terminal(tf.constant(np.array(observations), tf.float32)), ends)
+
+
+@pytest.mark.parametrize(
+    "rule, words",
+    [
+        (lambda states: states >= 0.95, r"returns bool \[2, 1\] for states \[2, 1\]"),
+        (lambda states: states[..., 0], r"returns float32 \[2\]"),
+        (lambda states: states[..., 0] >= 0.95 if states[0] > 1 else 1 / 0, "raised ZeroDivisionError"),
+    ],
+)
+def test_an_own_rule_of_termination_is_used_and_a_wrong_one_refused(monkeypatch, rule, words):
+    space, made = space_of("corridor:Corridor-v0")
+    assert space.knows_termination
+    np.testing.assert_array_equal(space.is_terminal(tf.constant([[0.5], [0.96]])), [False, True])
+    monkeypatch.setattr(type(made.unwrapped), "is_terminal_state", staticmethod(rule))
+    with pytest.raises(UserError, match=f"Corridor-v0: is_terminal_state {words}"):
+        space_of("corridor:Corridor-v0")
 
 
 class Odd(gymnasium.Env):

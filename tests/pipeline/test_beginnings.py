@@ -19,13 +19,13 @@ from dyna_td.training import progress
 from dyna_td.training.checkpoint import Checkpoint
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
-RUN = QUICK.all_runs["GridWorld/dyna_td/n10-lr0.001"]
+RUN = QUICK.runs["GridWorld/dyna_td/n10-lr0.001"]
 DETAILS = {"settings": {}, "versions": {}, "arithmetic": "portable", "source_digest": "c"}
 
 
 def test_every_quick_run_is_the_beginning_of_a_published_one():
-    for name, run in QUICK.all_runs.items():
-        whole = PAPER.all_runs[name]
+    for name, run in QUICK.runs.items():
+        whole = PAPER.runs[name]
         assert (run.settings, run.sweep, run.length) == (whole.settings, whole.sweep, whole.steps)
         assert run.seeds == whole.seeds[: len(run.seeds)] and len(run.seeds) in (4, 5) and run.steps <= whole.steps
         if published.read_details(name):  # others were declared, and are not yet trained

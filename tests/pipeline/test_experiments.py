@@ -14,12 +14,12 @@ from dyna_td.plan.plans import load_plan
 @pytest.mark.parametrize("scale", ("smoke", "quick", "paper"))
 def test_selection_seeds_are_never_reported_and_each_sweep_has_its_own(scale):
     plan = load_plan(scale)
-    for run in plan.runs.values():
+    for run in plan.figure_runs.values():
         candidates = plan.selection_runs(run)
         assert tuple(candidate.settings.learning_rate for candidate in candidates) == run.sweep
         assert not any(set(candidate.seeds) & set(run.seeds) or candidate.sweep for candidate in candidates)
     plan = load_plan("paper")
-    seeds = [plan.selection_runs(run)[0].seeds for run in plan.all_runs.values() if run.sweep]
+    seeds = [plan.selection_runs(run)[0].seeds for run in plan.runs.values() if run.sweep]
     every = {seed for block in seeds for seed in block}
     assert len(every) == 20 * len(seeds) and min(every) >= 1000 and max(every) < 10**6  # what `--seeds` takes
 
@@ -66,7 +66,7 @@ def test_a_figure_may_be_edited_though_a_scale_names_its_published_runs(experime
     edit(experiments_copy / "figure_3.yaml", "planning_updates: 10", "planning_updates: 11")
     edit(experiments_copy / "figure_6.yaml", "environment: Hopper-v4", "environment: Hopper-v5")
     plan = load_plan(scale, experiments_copy)
-    assert "GridWorld/dyna_td_long/n11-lr0.001" in plan.runs and "Hopper-v5/er/n5-lr0.001" in plan.runs
+    assert "GridWorld/dyna_td_long/n11-lr0.001" in plan.figure_runs and "Hopper-v5/er/n5-lr0.001" in plan.figure_runs
 
 
 def test_numbers_may_be_written_as_people_write_them():
@@ -95,9 +95,9 @@ def test_a_study_of_ones_own_shows_the_beginning_of_a_shared_run_or_has_its_own(
     run = plan.studies["mine"].panels["a"].curves["er"]
     assert (run.name, run.of_steps) == (f"CartPole-v1/er/n5-lr0.001{name}", of_steps)
     assert run.steps == panel["steps"] and len(plan.studies["mine"].panels["a"].curves["er"].seeds) >= panel["seeds"]
-    whole = plan.all_runs[run.name]
+    whole = plan.runs[run.name]
     assert (whole.steps, whole.of_steps) == (max(run.steps, of_steps), 0)
-    assert set(plan.all_runs) == {*before.all_runs, run.name}
+    assert set(plan.runs) == {*before.runs, run.name}
 
 
 @pytest.mark.parametrize("study", ["mine", "my study"])

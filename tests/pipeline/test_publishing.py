@@ -183,7 +183,7 @@ def stored(tmp_path, finish):
     path_beside(csv).write_bytes(policy)
     details = json.loads(results.provenance_json(csv).read_text()) | {"policy_sha256": results.checksum(policy)}
     results.provenance_json(csv).write_text(results.sealed(details, json.dumps))
-    kept, refused = store.keep(PLAN, PLAN.all_runs.values(), source, directory)
+    kept, refused = store.keep(PLAN, PLAN.runs.values(), source, directory)
     assert set(kept) == set(RUNS) and not refused
     return source, directory
 

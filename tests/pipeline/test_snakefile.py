@@ -39,9 +39,9 @@ def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was
     dry_run = snakemake("--dry-run", "all_figures", *words)
     jobs = planned_jobs(dry_run)
     states = sum(bool(figure.runs_with_states) for figure in plan.figures.values())
-    assert jobs["train_run"] + jobs["train_sampled_run"] == len(plan.runs)
-    assert jobs["train_sampled_run"] == len(plan.sampled_runs & set(plan.runs))
-    assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in plan.runs.values())
+    assert jobs["train_run"] + jobs["train_sampled_run"] == len(plan.figure_runs)
+    assert jobs["train_sampled_run"] == len(plan.sampled_runs & set(plan.figure_runs))
+    assert jobs["select_learning_rate"] == sum(bool(run.sweep) for run in plan.figure_runs.values())
     assert (jobs["aggregate_figure_with_states"], jobs["aggregate_figure"]) == (states, 14 - states)
     resources = re.findall(r"resources: .*mem_mb=(\d+).*runtime=(\d+)", dry_run.stdout)
     assert len(resources) == jobs["total"] and len(set(resources)) > 50

@@ -46,14 +46,14 @@ def test_published_costs_are_those_of_the_papers_scale_alone(published):
     write(published / f"{SWEEP}.json", PAPER.selection_runs(SWEPT)[0], 3.0, sweep=SWEPT.sweep)
     assert [costs.measured(PAPER, job)[:2] for job in (SWEPT.name, SWEEP)] == [(7.0, 1000.0), (3.0, 1000.0)]
     assert costs.measured(QUICK, SWEEP) is None
-    write(results.provenance_json(results.run_csv("quick", SWEPT.name)), QUICK.all_runs[SWEPT.name], 2.0)  # finished
+    write(results.provenance_json(results.run_csv("quick", SWEPT.name)), QUICK.runs[SWEPT.name], 2.0)  # finished
     assert costs.measured(QUICK, SWEPT.name).core_seconds == 2.0
 
 
 def test_a_beginning_is_expected_to_take_its_share_of_the_published_seconds(published):
-    run = QUICK.all_runs["GridWorld/dyna_td_long/n10-lr0.001"]  # 4 of 20 seeds, 15,000 of 50,000 steps
+    run = QUICK.runs["GridWorld/dyna_td_long/n10-lr0.001"]  # 4 of 20 seeds, 15,000 of 50,000 steps
     clock = [[0, 0.0], [5_000, 1.0], [15_000, 20.0], [50_000, 100.0]]
-    write(published / f"{run.name}.json", PAPER.all_runs[run.name], 5000.0, 900.0, train_seconds_at=clock)
+    write(published / f"{run.name}.json", PAPER.runs[run.name], 5000.0, 900.0, train_seconds_at=clock)
     found = costs.expected(QUICK, run.name)
     assert found.core_seconds == pytest.approx(costs.START + (5000.0 - costs.START) * 6 / 22 * 0.2)
     assert found.memory_mib == 900.0
@@ -113,7 +113,7 @@ def test_minutes_left_are_right_within_a_factor_of_one_and_a_half_after_the_firs
 
 
 def test_a_training_of_several_stacks_or_rates_has_the_steps_of_all_as_its_log_says():
-    swept = next(run for run in PAPER.all_runs.values() if run.sweep and run.environment == "GridWorld")
+    swept = next(run for run in PAPER.runs.values() if run.sweep and run.environment == "GridWorld")
     sweep = Training.of(PAPER, f"{swept.name}.selection")
     assert sweep.total % (len(swept.sweep) * swept.steps) == 0 and sweep.name == swept.name
     assert sweep.cost.training(sweep.total, sweep.total) > sweep.cost.training(swept.steps, sweep.total) > 0

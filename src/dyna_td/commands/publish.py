@@ -38,7 +38,7 @@ def _reference(options: argparse.Namespace) -> None:
         store.publish(plan, figure, results.DIRECTORY, published.HERE)
         print(store.draw(figure.name, published.HERE, published.HERE).parent)
     if not options.figures:
-        kept, refused = store.keep(plan, plan.all_runs.values(), results.DIRECTORY, published.HERE)
+        kept, refused = store.keep(plan, plan.runs.values(), results.DIRECTORY, published.HERE)
         for sentence in refused:
             print(f"left out: {sentence}")
         print(f"{len(kept)} finished runs are stored, which `make restore` brings back.")
@@ -54,6 +54,7 @@ def _restore(options: argparse.Namespace) -> None:
         print(f"{len(back.aside)} damaged files are replaced and kept, for example {back.aside[0]}.")
     print(f"{len(back.runs)} runs are back in {results.DIRECTORY / plan.scale}.")
     print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
+    print("Does this CPU repeat them? make figure_2 trains beginnings of two, and compares.")
     for sentence in back.damaged:
         print(f"error: {sentence}", file=sys.stderr)
     if back.damaged:

@@ -64,7 +64,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.add_argument("--steps", type=arguments.positive_integer, default=50_000, metavar="N", help=steps)
     every = "steps between two evaluations (default: 500)"
     train.add_argument("--evaluate-every", type=arguments.positive_integer, default=500, metavar="N", help=every)
-    text = "also write evaluations for TensorBoard during training; `pip install tensorboard` installs its program"
+    text = "also write evaluations for TensorBoard during training; the extra `tensorboard` installs its program"
     train.add_argument("--tensorboard", type=Path, metavar="DIR", help=text)
     arguments.add_settings(train)
 

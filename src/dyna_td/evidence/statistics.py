@@ -93,7 +93,7 @@ def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
     return Estimate(mean, np.sqrt(np.mean(centred**2, axis=-1) / freedom), _studentized(shift, variance / freedom))
 
 
-def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike], resamples: int = RESAMPLES) -> Estimate:
+def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike]) -> Estimate:
     """The logarithm of the product of the means of `plus` over that of the means of `minus`.
 
     The samples, [n] each, are positive and of the same seeds. Standard errors are the delta method's: each value is
@@ -101,7 +101,7 @@ def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike], resamp
     """
     samples = np.array([*plus, *minus], np.float64)  # [k, n]
     sign = np.array([1.0] * len(plus) + [-1.0] * len(minus))
-    shares, is_constant = _resamples(samples.shape[1], resamples)
+    shares, is_constant = _resamples(samples.shape[1], RESAMPLES)
     freedom = max(samples.shape[1] - 1, 1)
     means, drawn = samples.mean(axis=1), samples @ shares  # [k], [k, B]
     effect = sign @ np.log(means)

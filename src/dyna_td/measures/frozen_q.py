@@ -122,7 +122,7 @@ class FrozenQ(tf.Module):
     def _run_chains(self) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """Visits of each cell, [S, SIDE^2], and states, [S, 2000, 2], both by kind of chain."""
         both = {
-            name: self._visit(self._chain(kind, number), number)
+            name: self._visit(self.chain(kind, number), number)
             for number, (name, kind) in enumerate(self.kinds.items())
         }
         both["ideal"] = self._visit(self._ideal_draws(), len(self.kinds))
@@ -139,7 +139,7 @@ class FrozenQ(tf.Module):
         steps = self.agent.settings.probe_steps
         burn_in = steps // 5
         seeds, d = self.streams.count, self.twin.state_dim
-        state = self._starts(tf.constant(-1), number)
+        state = self.starts(tf.constant(-1), number)
         last = tf.fill(state.shape, np.nan)  # the last states that count
         visits = tf.zeros([seeds, SIDE**2])
         shown = tf.zeros([SNAPSHOTS, seeds, self.chains, d])
@@ -154,7 +154,7 @@ class FrozenQ(tf.Module):
         by_seed = tf.transpose(shown, [1, 0, 2, 3])
         return visits, tf.reshape(by_seed, [seeds, SNAPSHOTS * self.chains, d])[:, :SHOWN]
 
-    def _chain(self, kind: Kind, number: int) -> Callable:
+    def chain(self, kind: Kind, number: int) -> Callable:
         """A function that takes a step of the kind `number`.
 
         Every state counts, except where the chain restarts. Parts of a gradient that are not finite become 0.
@@ -167,7 +167,7 @@ class FrozenQ(tf.Module):
             normals = self.streams.normal(Purpose.FROZEN_CHAIN_NOISE, (self.chains, 2 * d), step=t, inner=number)
             noise, restart_noise = _flat(normals[..., :d]), _flat(normals[..., d:])
             moved, restarts, _ = rule.move(_flat(state), _flat(slope), noise)
-            fresh = rule.first(_flat(self._starts(t, number)), restart_noise)
+            fresh = rule.first(_flat(self.starts(t, number)), restart_noise)
             next_state = tf.where(restarts[:, None], fresh, moved)
             return tf.reshape(next_state, state.shape), tf.reshape(~restarts, state.shape[:2])
 
@@ -184,7 +184,7 @@ class FrozenQ(tf.Module):
         )
         return RULES[kind.rule](self.twin, spread, replace(self.agent.settings, step_size=kind.step_size))
 
-    def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
+    def starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, where search control starts its chains too: [S, C, d]."""
         replay = self.agent.replay
         indices = self.streams.integers(Purpose.FROZEN_CHAIN_STARTS, (self.chains,), replay.size, step=t, inner=number)

@@ -74,17 +74,17 @@ class LongChains(FrozenQ):
         }
         return chain_metrics(visits, error, online_error) | between, {}
 
-    def _starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
+    def starts(self, t: tf.Tensor, number: int) -> tf.Tensor:
         """States of B_er, or uniform in the square: [S, C, d]."""
         kinds = [*self.kinds.values()]
         if number < len(kinds) and kinds[number].is_uniform:  # the ideal draws come after all kinds
             return self.streams.uniform(Purpose.FROZEN_CHAIN_STARTS, (self.chains, self.twin.state_dim), t, number)
-        return super()._starts(t, number)
+        return super().starts(t, number)
 
-    def _chain(self, kind: LongKind, number: int) -> Callable:
+    def chain(self, kind: LongKind, number: int) -> Callable:
         if kind.metropolis:
             return self._adjusted(number) if kind.metropolis == "langevin" else self._walk(number)
-        return super()._chain(kind, number)
+        return super().chain(kind, number)
 
     def _walk(self, number: int) -> Callable:
         """Random-walk Metropolis in the square, which needs no gradient; see `_adjusted`."""
@@ -98,7 +98,7 @@ class LongChains(FrozenQ):
         return advance
 
     def _adjusted(self, number: int) -> Callable:
-        """The Metropolis-adjusted Langevin algorithm in the square, whose sides have length 1; see `FrozenQ._chain`."""
+        """The Metropolis-adjusted Langevin algorithm in the square, whose sides have length 1; see `FrozenQ.chain`."""
         a, d = LANGEVIN_STEP, self.twin.state_dim
 
         def advance(state, t):

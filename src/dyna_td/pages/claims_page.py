@@ -234,7 +234,7 @@ def _in_short(tested: Tested) -> str:
     test = tested.test
     if isinstance(test, ComputedTest):
         return test_cells(tested)[1]
-    letter = test.terms[0].letter[:1]
+    letter = test.terms[0].letter
     label = f"({letter}) {compared(test)}" if test.is_within_panel else test.label
     margin = f", margin {signed(test, test.margin).lstrip('+')}" if test.margin else ""
     return f"{label}: {effect_words(tested) or tested.outcome.verdict}{margin}"

@@ -94,7 +94,7 @@ def answer(facts: Facts) -> str:
 def contradicted(facts: Facts) -> str:
     """The contradicted claims in short."""
     found = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
-    texts = (f"{number} {claims_page.in_short(facts.stated[number])}" for number in found)
+    texts = (f"**{number}** {claims_page.in_short(facts.stated[number])}" for number in found)
     return f"Contradicted: {'; '.join(texts)}.\n"
 
 
@@ -106,31 +106,36 @@ def advice(facts: Facts) -> str:
         {environment: gain for (environment, n), gain in of["_swept"].items() if not n}
         for of in (by_end, gains.gains(facts, "final"))
     )
-    each = ", ".join(
-        f"{labels.task(environment)} {gain.mean():+.1f} {gains.interval_words(gain)}"
+    each = "; ".join(
+        f"{labels.task(environment)} {gain.mean():+.1f} {gains.interval_words(gain)}, "
+        f"{gains.mean_words(final[environment])}"
         for environment, gain in means.items()
     )
-    at_the_end = ", ".join(map(gains.mean_words, final.values()))
     (dyna_td, _), (uniform, _) = (
         studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
     )
     worlds, panels = studies.panels_of(facts, "when"), studies.panels_of(facts, "what_to_use")
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
-        "- **Without a model**, prioritized replay (PrioritizedER) beats uniform replay on "
-        f"{in_words(len(fixed))} of {in_words(len(means))} benchmarks at one learning rate, "
-        f"corrected on {in_words(len(fixed_corrected))}. At swept rates: {in_words(len(swept))} "
-        f"({', '.join(map(labels.task, swept)) or 'none'}), corrected {in_words(len(swept_corrected))}.\n"
-        f"- **Its mean gain** at swept rates, in % of the returns' range (95%): {each}. "
-        f"In the last 20 evaluations: {at_the_end} (bold: interval without 0).\n"
+        "- **Without a model**, with one learning rate, prioritized replay (PrioritizedER) beats uniform replay on "
+        f"{_tasks(fixed)}, of {in_words(len(means))} benchmarks; corrected on {_tasks(fixed_corrected)}. "
+        f"With swept rates: {_tasks(swept)}; corrected {_tasks(swept_corrected)}.\n"
+        "- **Its mean gain** with swept rates, % of the returns' range (95%), then in the last 20 evaluations "
+        f"(bold: without 0): {each}.\n"
         "- **Its loss** on uniform draws, one line of code, brings "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings.\n"
-        f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} tests. "
-        f"Uniform random states win {uniform}.\n"
+        f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} panels. "
+        f"Uniform states win {uniform}.\n"
         "- **After one stored episode that reaches the goal**, Dyna-TD shows no lead over PrioritizedER on GridWorld "
         "and MountainCar; with n = 5 it trails.\n"
         "- Networks and tasks are small.\n"
     )
+
+
+def _tasks(environments: list[str]) -> str:
+    """The names of tasks: A, B and C."""
+    *first, last = map(labels.task, environments or ["none"])
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def results(facts: Facts) -> str:

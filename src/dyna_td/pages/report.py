@@ -205,7 +205,7 @@ def _whole(png: Path) -> bytes:
 def _provenance(plan: Plan) -> list[list[str]]:
     """What made the finished runs: rows of a fact and its values, each with its number of runs."""
     details = []
-    for job in plan.all_runs:
+    for job in plan.runs:
         with contextlib.suppress(UserError):  # not finished; damaged files are refused where their numbers are read
             each = results.read_details(results.run_csv(plan.scale, job), "")
             if isinstance(each.get("versions"), dict) and {"date", "cpu", "git_commit"} <= each.keys():
@@ -215,7 +215,7 @@ def _provenance(plan: Plan) -> list[list[str]]:
         return ", ".join(f"{value} ({count})" for value, count in Counter(values).most_common())
 
     packages = dict.fromkeys(name for each in details for name in each["versions"])
-    rows = [["runs", f"{len(details)} of {len(plan.all_runs)}"]]
+    rows = [["runs", f"{len(details)} of {len(plan.runs)}"]]
     rows.append(["trained", counted(each["date"] for each in details)])
     rows.append(["processor", counted(each["cpu"] for each in details)])
     rows += [[name, counted(each["versions"].get(name, "none") for each in details)] for name in packages]

@@ -79,7 +79,7 @@ class Screen(logging.Handler):
 
     def _kept(self, number: int) -> int:
         """The steps in the checkpoint of a job that does not run."""
-        source = sources.run_digest(self.plan.all_runs[self.forecast.trainings[number].name])
+        source = sources.run_digest(self.plan.runs[self.forecast.trainings[number].name])
         return unfinished.steps_of(outputs.files_of(self._csv(number))["checkpoint"], source)
 
     def _note_an_interruption(self) -> None:

@@ -32,7 +32,7 @@ class Panel:
       states: the `source` (own, buffer, ...) and the `moment` (early, late) of sampled states, if it shows any.
       against: the x-axis, `step`, `train_seconds` or `driving_steps`.
       baselines: all curves are compared with these, seed by seed.
-      seeds: it shows the first ones of its runs; all if None.
+      seeds: it shows the first ones of its runs; None for a closed form.
       labels: what the figure calls a curve, by its key; others have their agent's name.
       key, title: its letter, and the words above it.
       axes: `x_scale`, `y_scale` and `y_limits`, where they are declared.
@@ -156,7 +156,7 @@ class Plan:
 
     def trained_by(self, job: str) -> list[Run]:
         """The runs that the job of this name trains: one, or those of a sweep."""
-        run = self.all_runs[job.removesuffix(results.SWEEP)]
+        run = self.runs[job.removesuffix(results.SWEEP)]
         return self.selection_runs(run) if job.endswith(results.SWEEP) else [run]
 
     def published_choice(self, run: Run) -> dict | None:
@@ -178,12 +178,12 @@ class Plan:
         return run.with_learning_rate(choice["learning_rate"]) if choice else run
 
     @cached_property
-    def runs(self) -> dict[str, Run]:
+    def figure_runs(self) -> dict[str, Run]:
         """Every run that a figure of the paper shows, by name; as long as the longest curve that shows it."""
         return _longest(self.figures.values())
 
     @cached_property
-    def all_runs(self) -> dict[str, Run]:
+    def runs(self) -> dict[str, Run]:
         """Every run that a figure or a study shows, by name; as long as the longest curve that shows it."""
         return _longest(self.drawn.values())
 
@@ -194,7 +194,7 @@ class Plan:
 
     def asked(self, run: str) -> dict:
         """The settings and the source digest of the run of this name; its result is outdated once they change."""
-        return results.describe(self.trained(self.all_runs[run]))
+        return results.describe(self.trained(self.runs[run]))
 
     def sweep_asked(self, run: str) -> list[dict]:
         """`asked` of each run that selects this run's learning rate."""
@@ -203,7 +203,7 @@ class Plan:
     def learning_rate_file(self, run: str) -> list[Path]:
         """The file that names the selected learning rate of a run, if its rate is swept."""
         csv = results.run_csv(self.scale, run + results.SWEEP)
-        return [results.provenance_json(csv)] if self.is_swept(self.all_runs[run]) else []
+        return [results.provenance_json(csv)] if self.is_swept(self.runs[run]) else []
 
     def run_files(self, figure: str) -> list[Path]:
         """The results that a figure shows."""
@@ -233,14 +233,14 @@ class Plan:
 
     def run(self, name: str) -> Run:
         """The run called `name`; raises UserError if no figure shows it."""
-        if name not in self.all_runs:
-            nearest = difflib.get_close_matches(name, self.all_runs, n=1)
+        if name not in self.runs:
+            nearest = difflib.get_close_matches(name, self.runs, n=1)
             hint = f"did you mean {nearest[0]}? " if nearest else ""
             refused = "".join(f" A study cannot be planned: {mistake}" for mistake in self.refused.values())
             raise UserError(
                 f"no figure shows a run {name!r} at scale {self.scale}: {hint}see `python -m dyna_td list`.{refused}"
             )
-        return self.all_runs[name]
+        return self.runs[name]
 
 
 def _longest(figures: Iterable[Figure]) -> dict[str, Run]:

@@ -149,7 +149,7 @@ def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
     now = tf.constant(step, tf.int64)
 
     def gradient(state, i):
-        fresh = rule.first(agent.start(now, i), control._normals(now, i)[1])
+        fresh = rule.first(agent.start(now, i), control.normals(now, i)[1])
         if visited and np.array_equal(fresh[0], state[0]):
             visited.append(np.full(2, np.nan))
         visited.append(state[0].numpy())

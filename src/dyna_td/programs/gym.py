@@ -81,7 +81,7 @@ class GymProgram(Program):
     def snapshot(self) -> dict[str, np.ndarray]:
         """See `Program.snapshot`; the current episodes are added as resets and actions."""
         chosen = {} if self._action is None else {"action": self._action}
-        left_space = np.array(json.dumps([stack.left_space for stack in self._stacks()]))
+        left_space = np.array(json.dumps([stack.left_space for stack in self._both()]))
         episodes = self.environments.snapshot("trained") | self.evaluated.snapshot("evaluated")
         return {**super().snapshot(), **chosen, **episodes, "left_space": left_space}
 
@@ -91,7 +91,7 @@ class GymProgram(Program):
             raise CannotResume(self._impurity)
         super().resume(snapshot)
         self._action = snapshot.get("action")
-        for stack, left_space in zip(self._stacks(), json.loads(str(snapshot["left_space"])), strict=True):
+        for stack, left_space in zip(self._both(), json.loads(str(snapshot["left_space"])), strict=True):
             stack.left_space = {int(seed): sentence for seed, sentence in left_space.items()}
         self._observed = self.environments.resume(snapshot, "trained")[:, 0]
         if any(name.startswith("evaluated.") for name in snapshot):
@@ -182,14 +182,14 @@ class GymProgram(Program):
 
     def remarks(self) -> dict[int, str]:
         """See `Program.remarks`: an impure environment, and observations outside its declared space."""
-        evaluated, trained = (stack.left_space for stack in self._stacks())
+        evaluated, trained = (stack.left_space for stack in self._both())
         remarks = evaluated | trained
         if not self._impurity:
             return remarks
         seeds = self.environments.seeds
         return {seed: "; ".join([self._impurity, *([remarks[seed]] if seed in remarks else [])]) for seed in seeds}
 
-    def _stacks(self) -> tuple[EnvironmentStack, EnvironmentStack]:
+    def _both(self) -> tuple[EnvironmentStack, EnvironmentStack]:
         return self.evaluated, self.environments
 
     @xla_function

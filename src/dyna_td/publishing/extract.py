@@ -23,7 +23,7 @@ POLICY_SEEDS = 5  # enough to watch; all seeds of all policies would double a cl
 
 def left_out(plan: Plan) -> dict[str, set[str]]:
     """The metrics that are not published, by run: groups that no panel, claim or reading uses."""
-    used: dict[str, set[str]] = {name: set() for name in plan.all_runs}
+    used: dict[str, set[str]] = {name: set() for name in plan.runs}
     for figure in plan.drawn.values():
         for panel in figure.panels.values():
             for run in panel.curves.values():

@@ -51,7 +51,7 @@ def train_again(plan: Plan, run: Run, count: int) -> None:
     if run.name in plan.sampled_runs:
         content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
         contents[run.name, "states.csv"] = content
-    if path_beside(csv).exists() and run.name in plan.runs:
+    if path_beside(csv).exists() and run.name in plan.figure_runs:
         contents[run.name, "policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
     _store(run, contents, details, there)
 
@@ -62,13 +62,13 @@ def _twin(plan: Plan, run: Run, fixed: Run, count: int) -> dict | None:
     A sweep that chooses a rate and a run with this rate are the same training.
     """
     left_out = extract.left_out(plan)
-    for name in plan.all_runs:
+    for name in plan.runs:
         details = published.read_details(name)
         if not details or name == run.name or portable_seeds(details) < count:
             continue
         is_same = {*results.differing(fixed, details)} <= {"seeds", "run"}
         has_all = left_out[name] <= left_out[run.name] and run.name not in plan.sampled_runs
-        if is_same and has_all and (run.name not in plan.runs or _policy_of(run, details)):
+        if is_same and has_all and (run.name not in plan.figure_runs or _policy_of(run, details)):
             return details
     return None
 
@@ -91,7 +91,7 @@ def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
     header, *rows = published.read(name, "csv").splitlines(keepends=True)
     csv = header + b"".join(row for row in rows if int(row.partition(b",")[0]) in seeds)
     contents = {(run.name, "csv"): extract.records(csv, extract.left_out(plan)[run.name])}
-    if run.name in plan.runs:
+    if run.name in plan.figure_runs:
         contents[run.name, "policy.npz"] = published.read(str(_policy_of(run, twin)), "policy.npz")
     _store(run, contents, details, there)
 
@@ -100,7 +100,9 @@ def _store(run: Run, contents: dict[tuple[str, str], bytes], details: dict, ther
     """Stores a run's tables, policy and `details`, with the later seeds that are published."""
     if there and len(there["seeds"]) >= len(details["seeds"]):
         # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
-        details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")} | {"clock_of": there["git_commit"]}
+        details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")} | {
+            "clock_of": there.get("clock_of", there["git_commit"])
+        }
     if there and len(there["seeds"]) > len(details["seeds"]):
         new = set(details["seeds"])
         details = _joined(details, there)
@@ -156,11 +158,12 @@ def main() -> int:
         run = plan.run(options.run)
         return exit_status(lambda: train_again(plan, run, min(options.seeds, len(run.seeds))))
     figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
+    failed = 0
     for run in dict.fromkeys(run for figure in figures for run in figure.runs):
         if portable_seeds(published.read_details(run.name)) < min(options.seeds, len(run.seeds)):
             words = ["-m", "dyna_td.publishing.renew", "--run", run.name, "--seeds", str(options.seeds)]
-            subprocess.run([sys.executable, *words], env=os.environ | snakefile.environment())
-    return 0
+            failed += subprocess.run([sys.executable, *words], env=os.environ | snakefile.environment()).returncode != 0
+    return min(failed, 1)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def require_committed() -> None:
 def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     """Writes a figure's tables and runs to `directory`; a UserError, and no file, unless all runs are as planned."""
     left_out = extract.left_out(plan)
-    extracts = [_extract(plan, plan.all_runs[run.name], source, left_out) for run in figure.runs]
+    extracts = [_extract(plan, plan.runs[run.name], source, left_out) for run in figure.runs]
 
     @cache
     def read(run: Run) -> Measured:
@@ -94,7 +94,7 @@ def _extract(plan: Plan, run: Run, source: Path, left_out: dict[str, set[str]]) 
     files, rebuild = _files(plan, run, source), results.pipeline_command(run.name, plan.scale)
     csv = files[run.name, "csv"]
     finished.read(plan, run, source)
-    has_policy = results.require_policy(csv, rebuild) and run.name in plan.runs
+    has_policy = results.require_policy(csv, rebuild) and run.name in plan.figure_runs
     if run.name in plan.sampled_runs:
         results.read_states(csv, rebuild)
     contents = {key: path.read_bytes() for key, path in files.items()}
@@ -128,7 +128,7 @@ def restore(plan: Plan, directory: Path, target: Path) -> Restored:
     """Copies the published runs of `plan` that `target` lacks, or has damaged; registers them with Snakemake."""
     published.require_published(directory)
     back = Restored()
-    for run in counted(plan.all_runs.values(), "runs read"):
+    for run in counted(plan.runs.values(), "runs read"):
         if published.stored(run.name, "json", directory).exists():
             _restore(plan, run, directory, target, back)
     tell_snakemake(plan.scale, back.runs, target)

@@ -28,9 +28,9 @@ def require_published(directory: Path = HERE) -> list[str]:
     return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
 
 
-def runs(directory: Path = DIRECTORY) -> set[str]:
+def runs() -> set[str]:
     """The names of all published runs and sweeps."""
-    folder = Path(directory) / "runs"
+    folder = DIRECTORY / "runs"
     return {path.relative_to(folder).as_posix().removesuffix(".json") for path in folder.rglob("*.json")}
 
 

@@ -76,7 +76,7 @@ class SearchControl(tf.Module):
         states, c, i = tf.zeros([seeds, k, d]), tf.zeros([seeds], tf.int32), tf.zeros([seeds], tf.int32)
         restarts, vanished, nonfinite = tf.zeros_like(i), tf.zeros_like(i), tf.zeros_like(i)
         iteration = tf.constant(0)
-        state = rule.first(start(iteration), self._normals(step, iteration)[1])
+        state = rule.first(start(iteration), self.normals(step, iteration)[1])
         if rule.continues:
             state = tf.where(self.has_begun, self.chain, state)
         last = state  # s tilde, the last accepted state
@@ -86,7 +86,7 @@ class SearchControl(tf.Module):
         while tf.reduce_any(active) & (iteration < max_iterations):
             slope, is_finite = _finite(gradient(state, iteration))
             iteration += 1
-            noise, first_noise = self._normals(step, iteration)
+            noise, first_noise = self.normals(step, iteration)
             moved, must_restart, is_flat = rule.move(state, slope, noise)
             restart = active & (must_restart | ~is_finite)
             distance = length(moved - last) / d**0.5
@@ -110,7 +110,7 @@ class SearchControl(tf.Module):
         self._count(i, restarts, c, vanished, nonfinite)
         return states, c
 
-    def _normals(self, step, iteration) -> tuple[tf.Tensor, tf.Tensor]:
+    def normals(self, step, iteration) -> tuple[tf.Tensor, tf.Tensor]:
         """The noise of a chain step and of a new start: [S, d] each."""
         d = self.space.state_dim
         normals = self.streams.normal(Purpose.CHAIN_NOISE, (2 * d,), step=step, inner=iteration)

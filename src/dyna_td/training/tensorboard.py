@@ -1,6 +1,6 @@
 """Evaluations as TensorBoard's event files: a folder per seed, a tag per metric, the numbers of the CSV.
 
-TensorFlow is enough to write them; `pip install tensorboard` installs the program that shows them.
+TensorFlow is enough to write them; the extra `tensorboard` installs the program that shows them.
 """
 
 import time
