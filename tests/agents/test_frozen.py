@@ -107,7 +107,7 @@ class SmoothLongChains(Smooth, LongChains):
 class Leaving(SmoothQ):
     """Chains that leave the square at every step."""
 
-    def _chain(self, kind, number):
+    def chain(self, kind, number):
         return lambda state, t: (state, tf.zeros(state.shape[:2], tf.bool))
 
 
@@ -200,12 +200,12 @@ def test_what_comes_before_the_burn_in_ends_and_what_leaves_the_space_is_not_cou
 def test_a_chain_that_leaves_the_box_restarts_in_the_buffer():
     probe = probe_of(two_seeds())
     probe.slope = lambda columns, through_y, online=False: tf.fill(columns.shape, 100.0 if online else np.nan)
-    state, counts = probe._chain(probe.kinds["algorithm_4"], 2)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
+    state, counts = probe.chain(probe.kinds["algorithm_4"], 2)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
     assert not counts.numpy().any()
     stored = probe.agent.replay._rows.numpy()[:, :STORED, :2]
     for seed in range(2):
         assert (state[seed].numpy()[:, None] == stored[seed][None]).all(axis=2).any(axis=1).all()
-    state, counts = probe._chain(probe.kinds["langevin"], 0)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
+    state, counts = probe.chain(probe.kinds["langevin"], 0)(tf.fill([2, CHAINS, 2], 0.5), tf.constant(0))
     assert np.isfinite(state).all() and counts.numpy().all()  # gradients that are not finite become 0
 
 

@@ -420,6 +420,36 @@ def crashes(after):
     return [each.loc[:, (each.columns > 5_000) == after].sum(axis="columns").mean() for each in tables]
 
 
+def algorithm_4_as_printed():
+    """Dyna-TD with Algorithm 4's step minus PrioritizedER on GridWorld, as the reading of claim 28 has it."""
+    found = pd.read_csv(REFERENCE / "readings.csv").query("claim == 28 and plus == 'controls/b/dyna_td_algorithm_4'")
+    return found[["effect", "low95", "high95"]].to_numpy()[0]
+
+
+def restarts_of_algorithm_4():
+    """The share of restarts in all moves of its chains: the smaller of MountainCar's and GridWorld's, in per cent."""
+    shares = []
+    for run in (f"{environment}/dyna_td/n10-lr0.001-algorithm_4" for environment in (CAR, GRID)):
+        restarts, steps = (table(run, f"chain_{of}").iloc[:, -1].sum() for of in ("restarts", "steps_made"))
+        shares.append(100 * restarts / (restarts + steps))
+    return min(shares)
+
+
+def undecided_over_all_claims():
+    """How many claims have a p-value, and those that Holm's method over all of them would leave undecided."""
+    rows = pd.read_csv(REFERENCE / "claims.csv").query("row != 'secondary' and p_supported == p_supported")
+    needs_any = set(pd.read_csv(REFERENCE / "claims.csv").query("row == 'claim' and expect == 'any'")["claim"])
+    of_claims = {}
+    for claim, of in rows.groupby("claim"):
+        sides = of["p_supported"], of["p_contradicted"]
+        one, every = sides if claim in needs_any else sides[::-1]  # one test settles the first side
+        of_claims[claim] = min(one.min(), every.max())
+    ordered = sorted(of_claims, key=of_claims.get)
+    adjusted = np.maximum.accumulate([of_claims[claim] * (len(ordered) - place) for place, claim in enumerate(ordered)])
+    lost = sorted(c for c, p in zip(ordered, adjusted, strict=True) if p > 0.05 >= of_claims[c])
+    return len(ordered), IN_WORDS[len(lost)], *lost
+
+
 BEYOND, FINDINGS = "docs/beyond-the-paper.md", "experiments/findings.yaml"
 SENTENCES = {  # by page; what fills them
     "docs/advice.md": {
@@ -436,7 +466,11 @@ SENTENCES = {  # by page; what fills them
             for environment, n in PANELS
         ),
     },
+    "docs/claims.md": {
+        "{} that have a p-value would leave {} more undecided, {}, {}, {}, {}, {} and {}.": undecided_over_all_claims
+    },
     "README.md": {
+        "Dyna-TD trails PrioritizedER on GridWorld: {:.0f} ({:.0f} to {:.0f})": algorithm_4_as_printed,
         "Dyna-TD shows no lead over PrioritizedER on GridWorld and MountainCar; with n = 5 it trails.": (
             dyna_td_after_a_shown_episode
         ),
@@ -519,6 +553,11 @@ SENTENCES = {  # by page; what fills them
         ],
     },
     FINDINGS: {
+        "behind PrioritizedER there by {:.0f} ({:.0f} to {:.0f}). Over {:.0f}% of its moves": lambda: (
+            *-algorithm_4_as_printed()[[0, 2, 1]],
+            np.floor(restarts_of_algorithm_4()),
+        ),
+        "a domain needs {} without an exception": lambda: [next(n for n in range(1, 999) if 0.95**n < 0.025)],
         "changes them by {} on GridWorld and by {} on MountainCar": lambda: [
             words(minus(f"{environment}/{{}}/n10-lr0.001", "moving_target", "dyna_td")) for environment in (GRID, CAR)
         ],

@@ -18,7 +18,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.sum_tree import build_levels, draw_leaves
 from dyna_td.learning.sums import length, sum_of_features, total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
-from dyna_td.measures.sampling import CELLS, SHOWN, SamplingDistributions
+from dyna_td.measures.sampling import CELLS, SHOWN, SamplingDistributions, cells_of
 from dyna_td.search.rules import LANGEVIN_STEP, RULES, VANISHED, gradient
 from dyna_td.settings import FROZEN_SOURCES
 from dyna_td.theory import densities
@@ -331,17 +331,11 @@ def _flat(rows: tf.Tensor) -> tf.Tensor:
 
 def _add_visits(visits: tf.Tensor, states: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     """The visits [S, SIDE^2] plus one for each state [S, C, 2] that counts (bool [S, C])."""
-    cell = _cells(states, SIDE)
+    cell = cells_of(states, SIDE)
     seed = tf.broadcast_to(tf.range(cell.shape[0])[:, None], cell.shape)
     return tf.tensor_scatter_nd_add(visits, tf.stack([seed, cell], axis=-1), tf.cast(counts, tf.float32))
 
 
-def _cells(states: tf.Tensor, side: int) -> tf.Tensor:
-    """The cell number of each state, as in `sampling.histogram`: [..., 2] -> int32 [...]."""
-    index = tf.clip_by_value(tf.cast(states * side, tf.int32), 0, side - 1)
-    return index[..., 0] * side + index[..., 1]
-
-
 def _outcome(next_state, reward, terminated) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """A model's outcome, discretised: the cell of s', the reward as -1 or 0, and whether s' is terminal."""
-    return _cells(next_state, CELLS), tf.where(reward > -0.5, 0.0, -1.0), tf.cast(terminated, tf.float32) > 0.5
+    return cells_of(next_state, CELLS), tf.where(reward > -0.5, 0.0, -1.0), tf.cast(terminated, tf.float32) > 0.5

@@ -112,8 +112,13 @@ class SamplingDistributions(tf.Module):
 
 def histogram(states: tf.Tensor, cells: int) -> tf.Tensor:
     """The share of states in each of cells x cells squares: [S, N, 2] in the unit square -> [S, cells^2]."""
-    index = tf.clip_by_value(tf.cast(states * cells, tf.int32), 0, cells - 1)
-    return _shares(index[..., 0] * cells + index[..., 1], cells**2)
+    return _shares(cells_of(states, cells), cells**2)
+
+
+def cells_of(states: tf.Tensor, side: int) -> tf.Tensor:
+    """The number of each state's cell, of side x side squares: [..., 2] in the unit square -> int32 [...]."""
+    index = tf.clip_by_value(tf.cast(states * side, tf.int32), 0, side - 1)
+    return index[..., 0] * side + index[..., 1]
 
 
 def coverage(states: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -8,8 +8,6 @@ from dyna_td.evidence.claims import ComputedTest
 from dyna_td.pages import claims_page
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
-from dyna_td.plan.yaml_files import read_checked
-from dyna_td.records.files import ROOT
 from dyna_td.records.sources import docstring
 from dyna_td.runs import registry
 from dyna_td.settings import DQNSettings, as_words
@@ -38,7 +36,7 @@ def page(facts: Facts, agent: str) -> str:
     ]
     if rows := _claims(facts, agent):
         parts += ["## Beside the paper", table(["the paper", "verdict", "here"], rows)]
-    if rows := _deviations(agent):
+    if rows := _deviations(facts, agent):
         parts += ["## Differences from the paper", table(["#", "what", "paper", "here"], rows)]
     parts += ["## Settings", "Those that uniform replay lacks or sets otherwise come first."]
     parts.append(table(["option", "default", "source", "meaning"], _settings(agent)))
@@ -71,12 +69,11 @@ def _settings(agent: str) -> list[list[str]]:
     ]
 
 
-def _deviations(agent: str) -> list[list[str]]:
+def _deviations(facts: Facts, agent: str) -> list[list[str]]:
     """The deviations that name the agent or one of its own settings."""
     words = [f"`{name}`" for name in _own(agent)] + [f"`{agent}`", labels.name_of(agent)]
     pattern = "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in words)
-    rows = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
-    found = [row for row in rows if re.search(pattern, f"{row['what']} {row['here']} {row['other']}")]
+    found = [row for row in facts.deviations if re.search(pattern, f"{row['what']} {row['here']} {row['other']}")]
     return [
         [
             f"[{row['number']}](deviations.md#deviation-{row['number']})",

@@ -16,7 +16,7 @@ THEMES = {  # the claims of each theme, and the figures or the study that show i
     "Prioritizing is a cubic loss": (range(1, 8), (7, 8, 11)),
     "Outdated priorities, few examples": ((*range(8, 15), 19, 20), (1, 10)),
     "Noisy targets": (range(15, 19), (9,)),
-    "Where the states lie": (range(21, 28), (2, 3)),
+    "Where the states lie": ((*range(21, 28), 49), (2, 3)),
     "Returns on benchmarks": ((*range(28, 37), 48), (4, 5, 12)),
     "MuJoCo, roundabout, maze": (range(37, 45), (6, 13, 14)),
     "Theory on a trained Q": (range(45, 48), ("frozen",)),

@@ -54,6 +54,11 @@ class Facts:
         return {finding["claim"]: finding for finding in found}
 
     @cached_property
+    def deviations(self) -> list[dict]:
+        """The rows of deviations.yaml, by hand: where we differ from the paper or from its code."""
+        return read_checked(DIRECTORY / "deviations.yaml", "deviations")["deviations"]
+
+    @cached_property
     def judged(self) -> dict[int, Judged]:
         """The verdicts of claims.csv by claim; a UserError if they are not of the current claims."""
         target = "readme" if self.folder == published.DIRECTORY else f"claims SCALE={self.folder.name}"

@@ -19,7 +19,6 @@ from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
 from dyna_td.plan.planned import Figure, Panel, Plan
-from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records.files import ROOT
 
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
@@ -71,8 +70,10 @@ def scorecard(facts: Facts) -> str:
 def answer(facts: Facts) -> str:
     """Sentences that count verdicts, identities, changes by rewording, and contradictions that depend on a choice."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
-    contradicted = [number for number, verdict in facts.verdicts.items() if verdict == "contradicted"]
-    turned = facts.turned[facts.turned["claim"].isin(contradicted) & (facts.turned["changes"] != "")]
+    of_choices = facts.turned[facts.turned["changes"] != ""]
+    turned, others = (
+        of_choices[of_choices["claim"].map(facts.verdicts) == verdict] for verdict in ("contradicted", "supported")
+    )
     turns: list[str] = []
     ends = {True: "on {} unlike the paper's", False: "on {}"}
     for is_departing, end in ends.items():
@@ -83,11 +84,12 @@ def answer(facts: Facts) -> str:
     depend = in_words(turned["claim"].nunique())
     sentences = [
         f"{len(facts.verdicts)} claims: **{words}**.",
-        f"{in_words(len(facts.identities)).capitalize()} supported ones are mathematical.",
+        f"{in_words(len(facts.identities)).capitalize()} supported are mathematical.",
         f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because we reworded claims after results.",
     ]
     if turns:
         sentences.append(f"{depend.capitalize()} contradictions depend on a choice: {', '.join(turns)}.")
+        sentences.append(f"So do {in_words(others['claim'].nunique())} supported ones.")
     return " ".join(sentences) + "\n"
 
 
@@ -122,7 +124,7 @@ def advice(facts: Facts) -> str:
         f"With swept rates: {_tasks(swept)}; corrected {_tasks(swept_corrected)}.\n"
         "- **Its mean gain** with swept rates, % of the returns' range (95%), then in the last 20 evaluations "
         f"(bold: without 0): {each}.\n"
-        "- **Its loss** on uniform draws, one line of code, brings "
+        "- **Its loss** on uniform draws brings "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings.\n"
         f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} panels. "
         f"Uniform states win {uniform}.\n"
@@ -233,13 +235,12 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     return table(["the paper", "here"], rows).split("\n") if rows else []
 
 
-def deviations(facts: Facts | None = None) -> str:
+def deviations(facts: Facts) -> str:
     """The table of `experiments/deviations.yaml`; a row's number is its anchor."""
-    content = read_checked(ROOT / "experiments" / "deviations.yaml", "deviations")["deviations"]
     keys = ("what", "paper", "code", "here", "other")
     rows = [
         [f'<a id="deviation-{row["number"]}"></a>{row["number"]}', *(escaped(row[key]) or "-" for key in keys)]
-        for row in content
+        for row in facts.deviations
     ]
     return table(DEVIATION_HEADINGS, rows)
 

@@ -75,7 +75,7 @@ def report(plan: Plan) -> Report:
     measured = partial(measured_jobs, measured=partial(costs.finished, plan.scale))
     parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, measured))]
     parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan))]
-    parts += ["## Deviations", markdown.deviations()]
+    parts += ["## Deviations", markdown.deviations(facts or Facts())]
     return Report(_page("\n\n".join(parts), small, folder), missing)
 
 
