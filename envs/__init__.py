@@ -16,6 +16,8 @@ import gymnasium
 import numpy as np
 from dyna_td.envs.grid_world import GRID_WALLS, MAZE_WALLS, Dials, Wall
 
+MAX_EPISODE_STEPS = 4_000  # of an evaluation: some environments have no time limit
+
 
 @dataclass(frozen=True)
 class Known:

@@ -87,6 +87,7 @@ PAPER = Dials()
 _BOUNDS = {"goal": (0.01, 0.9), "corner": (0.1, 1.0), "rewardnoise": (0.0, 1000.0), "stepnoise": (0.0, 1.0)}
 
 _WHITE, _GREY, _BLUE, _GREEN, _RED = (255, 255, 255), (90, 90, 90), (170, 200, 255), (120, 200, 120), (220, 50, 50)
+_SIZE = 400  # edge of a picture in pixels
 _AGENT_RADIUS = 0.015
 
 
@@ -140,39 +141,30 @@ def transition(
     return next_state, 0.0 if terminated else -1.0, terminated
 
 
-def draw(walls: Sequence[Wall], agent: np.ndarray | None = None, size: int = 400, dials: Dials = PAPER) -> np.ndarray:
-    """A picture of the world: walls grey, start blue, goal green and the agent, if given, a red disc.
+def draw(walls: Sequence[Wall], agent: np.ndarray, dials: Dials = PAPER) -> np.ndarray:
+    """A picture of the world: walls grey, start blue, goal green and the agent at its place [2] a red disc.
 
-    Args:
-      walls: the walls of the world.
-      agent: its position [2].
-      size: edge of the picture in pixels.
-      dials: see `Dials`.
-
-    Returns:
-      uint8 [size, size, 3], the first row on top.
+    It is uint8 [_SIZE, _SIZE, 3], the first row on top.
     """
-    picture = _world(tuple(walls), size, dials).copy()
-    if agent is not None:
-        x, y = _centres(size)
-        picture[np.hypot(x - agent[0], y - agent[1]) <= _AGENT_RADIUS] = _RED
+    picture, (x, y) = _world(tuple(walls), dials).copy(), _centres()
+    picture[np.hypot(x - agent[0], y - agent[1]) <= _AGENT_RADIUS] = _RED
     return picture
 
 
 @cache  # a video has thousands of pictures of one world
-def _world(walls: tuple[Wall, ...], size: int, dials: Dials) -> np.ndarray:
+def _world(walls: tuple[Wall, ...], dials: Dials) -> np.ndarray:
     """The picture without an agent."""
-    x, y = np.broadcast_arrays(*_centres(size))
-    picture = np.full((size, size, 3), _WHITE, np.uint8)
+    x, y = np.broadcast_arrays(*_centres())
+    picture = np.full((_SIZE, _SIZE, 3), _WHITE, np.uint8)
     picture[(x <= START_HIGH) & (y <= START_HIGH)] = _BLUE
     picture[in_goal(x, y, dials)] = _GREEN
     picture[in_wall(x, y, walls)] = _GREY
     return picture
 
 
-def _centres(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The pixels' x [1, size] and y [size, 1], the first row on top."""
-    centres = (np.arange(size) + 0.5) / size
+def _centres() -> tuple[np.ndarray, np.ndarray]:
+    """The pixels' x [1, _SIZE] and y [_SIZE, 1], the first row on top."""
+    centres = (np.arange(_SIZE) + 0.5) / _SIZE
     return centres[None], centres[::-1, None]
 
 

@@ -132,7 +132,7 @@ def test_leaving_the_declared_space_is_remarked_even_after_a_kill_and_stops_noth
 
 
 def test_an_evaluation_without_end_is_cut_and_its_return_keeps_all_digits(monkeypatch):
-    monkeypatch.setattr(gym, "MAX_EVALUATION_STEPS", 25)
+    monkeypatch.setattr(gym, "MAX_EPISODE_STEPS", 25)
     metrics = GymProgram(short_run(register(monkeypatch, Counter, unit=1_000_001.0))).evaluate()
     np.testing.assert_array_equal(metrics["episode_length"], [25, 25])
     np.testing.assert_array_equal(metrics["return"], [1_000_001 * 25 * 26 / 2] * 2)

@@ -20,7 +20,7 @@ from dyna_td.training.checkpoint import Checkpoint
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
 RUN = QUICK.runs["GridWorld/dyna_td/n10-lr0.001"]
-DETAILS = {"settings": {}, "versions": {}, "cpu": "a", "source_digest": "c"}
+DETAILS = {"settings": {}, "versions": {}, "arithmetic": "portable", "source_digest": "c"}
 
 
 def test_every_quick_run_is_the_beginning_of_a_published_one():
@@ -39,13 +39,11 @@ def test_a_changed_sweep_is_trained_although_another_one_is_published():
     assert [len(each.seeds) for each in QUICK.selection_runs(changed[0])] == [4, 4]
 
 
-def test_a_cpu_counts_only_where_the_arithmetic_is_its_own():
-    older = DETAILS | {"cpu": "b", "vectors": "AVX2"}
-    assert provenance.differing(DETAILS, older) == "vector instructions AVX-512 there, AVX2 here"
-    assert provenance.differing(older, older) == provenance.differing(DETAILS, DETAILS) == ""
-    here, elsewhere = provenance.machine(), {**provenance.machine(), "cpu": "b", "vectors": "AVX-512"}
-    assert provenance.differing(elsewhere, here) == ""
-    assert provenance.differing(DETAILS, here).startswith("arithmetic the CPU's there, portable here")
+def test_another_cpu_is_no_difference_and_another_arithmetic_is():
+    here = provenance.machine()
+    assert provenance.differing({**here, "cpu": "b"}, here) == ""
+    other = here | {"arithmetic": "the CPU's"}
+    assert provenance.differing(here, other) == "arithmetic portable there, the CPU's here"
 
 
 @pytest.fixture
@@ -81,21 +79,21 @@ def test_later_seeds_of_an_older_arithmetic_are_compared_only_with_themselves(re
 
 
 def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
-    details = DETAILS | {"cpu": "b", "source_digest": "d"}
+    details = DETAILS | {"arithmetic": "the CPU's", "source_digest": "d"}
     here = {(0, 0): 1.0, (0, 500): 2.0, (1, 500): 2.5, (0, 1000): 3.0}
     found = repeat(here, here | {(1, 500): 2.0, (0, 1000): 3.25}, details)
     assert (found.verdict, found.equal_to, found.metric, found.largest) == ("different", 0, "return", 0.5)
-    assert str(found).endswith("(cpu a there, b here; other sources)")
+    assert str(found).endswith("(arithmetic portable there, the CPU's here; other sources)")
 
 
 def test_a_cause_that_all_differing_runs_share_is_said_once_also_after_reading_them_from_a_table(repeat, tmp_path):
-    different = repeat({(0, 0): 1.0}, {(0, 0): 2.0}, DETAILS | {"cpu": "b"})
+    different = repeat({(0, 0): 1.0}, {(0, 0): 2.0}, DETAILS | {"source_digest": "d"})
     unpublished = beginnings.repeat(RUN, pd.DataFrame(columns=results.COLUMNS), DETAILS, tmp_path / "nothing")
     found = [different, different, unpublished]
     assert [each.verdict for each in found] == ["different", "different", beginnings.NOT_PUBLISHED]
     beginnings.as_table(found).to_csv(tmp_path / "repeats.csv", index=False)
     assert beginnings.read(tmp_path / "repeats.csv") == found and beginnings.read(tmp_path / "none.csv") == []
-    assert "".join(beginnings.lines("figure_2", found)).count("cpu a there, b here") == 1
+    assert "".join(beginnings.lines("figure_2", found)).count("other sources") == 1
     assert len(beginnings.lines("figure_2", found, in_full=True)) == 4
 
 

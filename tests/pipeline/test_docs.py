@@ -11,10 +11,11 @@ import pytest
 from files import edit, python, sentence_of
 
 from dyna_td import cli
+from dyna_td.learning import arithmetic
 from dyna_td.pages import agents, facts, markdown, marked_text
 from dyna_td.pages.facts import Facts
 from dyna_td.plan.plans import STUDIES
-from dyna_td.publishing import always_slower, renew, walkers
+from dyna_td.publishing import always_slower, walkers
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.policy import load_policy
@@ -119,9 +120,9 @@ def test_damaged_published_verdicts_come_back_by_a_command_that_exists(tmp_path,
 
 def test_the_page_on_bytes_counts_the_portable_runs():
     details = list(filter(None, map(published.read_details, FACTS.plan.runs)))
-    counts = [(renew.portable_seeds(each), len(each["seeds"])) for each in details]
-    some, whole = sum(first > 0 for first, _ in counts), sum(first == seeds for first, seeds in counts)
-    words = f"So far the first seeds of {some} of {len(counts)} published runs are portable, all seeds of {whole}"
+    assert {each["arithmetic"] for each in details} == {arithmetic.PORTABLE}
+    whole = sum("portable_seeds" not in each for each in details)
+    words = f"The first seeds of all {len(details)} published runs are portable, all seeds of {whole}."
     assert words in read("docs/same_bytes.md")
 
 

@@ -420,10 +420,19 @@ def crashes(after):
     return [each.loc[:, (each.columns > 5_000) == after].sum(axis="columns").mean() for each in tables]
 
 
+def judged(table, query):
+    """A test's effect and the ends of its interval, in claims.csv or readings.csv."""
+    return pd.read_csv(REFERENCE / f"{table}.csv").query(query)[["effect", "low95", "high95"]].to_numpy()[0]
+
+
 def algorithm_4_as_printed():
     """Dyna-TD with Algorithm 4's step minus PrioritizedER on GridWorld, as the reading of claim 28 has it."""
-    found = pd.read_csv(REFERENCE / "readings.csv").query("claim == 28 and plus == 'controls/b/dyna_td_algorithm_4'")
-    return found[["effect", "low95", "high95"]].to_numpy()[0]
+    return judged("readings", "claim == 28 and plus == 'controls/b/dyna_td_algorithm_4'")
+
+
+def with_relu_for_both():
+    """Dyna-Value minus Dyna-Frequency in the maze over the fresh seeds, as the reading of claim 44 has it."""
+    return -judged("readings", "row == 'test' and plus == 'sensitivity/o/dyna_frequency_relu'")[[0, 2, 1]]
 
 
 def restarts_of_algorithm_4():
@@ -548,6 +557,7 @@ SENTENCES = {  # by page; what fills them
         "Cubic is behind Full-PrioritizedL2 in {} of 15 cells": lambda: fresh_priorities_lead()[3:],
         "{:.0f}% lower than fresh ones with b = 32 ({:.0f}% to {:.0f}%)": lambda: outdated_against_fresh(32, -1),
         "With 512 it is {:.0f}% higher ({:.0f}% to {:.0f}%)": lambda: outdated_against_fresh(512, 1),
+        "Dyna-Value leads Dyna-Frequency by {:.0f} ({:.0f} to {:.0f}) over 80 fresh seeds": with_relu_for_both,
         "Dyna-Value then leads Dyna-Frequency by {}": lambda: [
             words(minus("MazeGridWorld/dyna_{}/n30-lrselected-net64x64-m50-queuegoalsTrue", "value", "frequency"))
         ],
@@ -556,6 +566,13 @@ SENTENCES = {  # by page; what fills them
         "behind PrioritizedER there by {:.0f} ({:.0f} to {:.0f}). Over {:.0f}% of its moves": lambda: (
             *-algorithm_4_as_printed()[[0, 2, 1]],
             np.floor(restarts_of_algorithm_4()),
+        ),
+        "fresh seeds have Dyna-Value ahead by {:.0f} ({:.0f} to {:.0f})": with_relu_for_both,
+        "on Walker2d Dyna-TD is {:.0f} behind ER ({:.0f} to {:.0f}).": lambda: (
+            -judged("readings", "row == 'test' and plus == 'sensitivity/n/dyna_td_to_the_end'")[[0, 2, 1]]
+        ),
+        "On Walker2d ER is {:.0f} ahead ({:.0f} to {:+.0f})": lambda: judged(
+            "claims", "claim == 38 and figure == '6' and row == 'test' and test == 'figure_6/b'"
         ),
         "a domain needs {} without an exception": lambda: [next(n for n in range(1, 999) if 0.95**n < 0.025)],
         "changes them by {} on GridWorld and by {} on MountainCar": lambda: [

@@ -19,7 +19,7 @@ from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Plan, selection_runs
 from dyna_td.plan.selection import select_learning_rate
-from dyna_td.records import beginnings, outputs, provenance, published, results
+from dyna_td.records import beginnings, outputs, provenance, results
 from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
 from dyna_td.records.metrics import diverged_seeds
 from dyna_td.records.policy import Policy
@@ -130,8 +130,6 @@ def _run(options: argparse.Namespace) -> None:
     run = plan.run(options.name)
     selection = _selection_of(plan, run) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
-    if plan.scale == "quick":  # beginnings of published runs
-        arithmetic.as_published(published.read_details(run.name))
     csv = results.run_csv(plan.scale, run.name)
     _train_and_write(trained, csv, {"run": run.name, "learning_rate_selection": selection}, options)
     try:
@@ -239,14 +237,13 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
 
 
 def _checkpoint(csv: Path, described: list[dict], machine: dict, options: argparse.Namespace) -> Checkpoint:
-    """The checkpoint of the training of `csv`; it is valid only for these runs, and for this code, versions and CPU."""
+    """The checkpoint of the training of `csv`; it is valid for these runs, this code, versions and arithmetic alone."""
     identity = {
         "settings": [{**run, "source_digest": None} for run in described],
         "source": described[0]["source_digest"],
         "versions": machine["versions"],
-        # Where the arithmetic is portable, another CPU may continue.
-        "arithmetic": machine["arithmetic"],
-        "cpu": "" if machine["arithmetic"] == arithmetic.PORTABLE else machine["cpu"],
+        # Another CPU may continue where the arithmetic is portable.
+        "arithmetic": machine["cpu"] if machine["arithmetic"] != arithmetic.PORTABLE else arithmetic.PORTABLE,
         "format": 4,  # the file's; other formats are not read
     }
     return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, options.checkpoint_every)

@@ -56,11 +56,6 @@ def fix() -> None:
             _is_late = True
 
 
-def is_portable() -> bool:
-    """Whether XLA's sums have one order in this process."""
-    return all(flag in os.environ.get("XLA_FLAGS", "").split() for flag in _XLA)
-
-
 def name() -> str:
     """`PORTABLE`, or "the CPU's": for JSON files of results.
 
@@ -70,16 +65,4 @@ def name() -> str:
     numpy = sys.modules.get("numpy._core._multiarray_umath")
     has_its_own = getattr(numpy, "__cpu_features__", {}).get("X86_V4") or "glibc.cpu" in os.getenv("GLIBC_TUNABLES", "")
     is_x86 = platform.machine() in ("x86_64", "AMD64")
-    return PORTABLE if is_x86 and is_portable() and not (has_its_own or _is_late) else "the CPU's"
-
-
-def as_published(details: dict | None) -> None:
-    """Takes the arithmetic of a published run, of which a beginning is trained; `details` are its JSON file's.
-
-    Older runs have XLA's own arithmetic, which depends on the CPU. After TensorFlow's import nothing can change.
-    """
-    if details is None or details.get("arithmetic") == PORTABLE or "tensorflow" in sys.modules:
-        return
-    os.environ["XLA_FLAGS"] = " ".join(flag for flag in os.environ["XLA_FLAGS"].split() if flag not in _XLA)
-    programs = os.environ.get("TF_XLA_FLAGS", "")  # compiled programs are kept apart
-    os.environ["TF_XLA_FLAGS"] = f"{programs}-older" if "cache_directory" in programs else programs
+    return PORTABLE if is_x86 and not (has_its_own or _is_late) else "the CPU's"

@@ -10,7 +10,6 @@ import itertools
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.python.xla import optimization_barrier
 
-from dyna_td.learning import arithmetic
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import with_tensor_loops
 
@@ -57,10 +56,10 @@ class StackedNetwork(tf.Module):
         """Maps columns [S, in, B], and `joining` columns [S, joining, B], to columns [S, out, B]."""
         *hidden, (kernel, bias) = zip(self.kernels, self.biases, strict=True)
         for layer, (hidden_kernel, hidden_bias) in enumerate(hidden):
-            inputs = self.activation(product(hidden_kernel, inputs) + _columns_of(hidden_bias, inputs.shape[2]))
+            inputs = self.activation(product(hidden_kernel, inputs) + _repeated(hidden_bias, inputs.shape[2]))
             if layer == 0 and joining is not None:
                 inputs = tf.concat([inputs, joining], axis=1)
-        return product(kernel, inputs) + _columns_of(bias, inputs.shape[2])
+        return product(kernel, inputs) + _repeated(bias, inputs.shape[2])
 
     def copy_from(self, other: "StackedNetwork", when: tf.Tensor) -> None:
         """Copies the other network's parameters where the scalar bool `when` holds."""
@@ -140,14 +139,13 @@ def as_rows(columns: tf.Tensor) -> tf.Tensor:
     return tf.linalg.matrix_transpose(columns)
 
 
-def _columns_of(bias: tf.Tensor, count: int) -> tf.Tensor:
-    """A term that adds the bias [S, out, 1] to `count` columns.
+def _repeated(bias: tf.Tensor, count: int) -> tf.Tensor:
+    """The bias [S, out, 1] as `count` equal columns [S, out, count].
 
     The gradient of a broadcast bias is a sum over columns, whose order XLA chooses by the number of seeds. The gradient
     of this product is a product, which adds in order.
     """
-    is_product = arithmetic.is_portable() or bias.shape[1] > 32
-    return bias @ tf.ones([bias.shape[0], 1, count]) if is_product else bias
+    return bias @ tf.ones([bias.shape[0], 1, count])
 
 
 def all_finite(parameters: list[tf.Variable]) -> tf.Tensor:

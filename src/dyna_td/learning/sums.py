@@ -2,8 +2,6 @@
 
 import tensorflow as tf
 
-from dyna_td.learning import arithmetic
-
 
 def total(values: tf.Tensor) -> tf.Tensor:
     """Sums float32 over the last axis, [..., N] -> [...], in float64, rounded once.
@@ -15,8 +13,6 @@ def total(values: tf.Tensor) -> tf.Tensor:
 
 def sum_of_features(values: tf.Tensor) -> tf.Tensor:
     """Sums over the axis of features, [S, d, ...] -> [S, ...]: first half plus second half, until one is left."""
-    if not arithmetic.is_portable():
-        return tf.reduce_sum(values, axis=1)
     d = values.shape[1]
     if d == 1:
         return values[:, 0]
@@ -32,6 +28,4 @@ def length(vectors: tf.Tensor) -> tf.Tensor:
 
 def times(matrix: tf.Tensor, vector: tf.Tensor) -> tf.Tensor:
     """The product of [S, d, d] and [S, d]: [S, d]."""
-    if not arithmetic.is_portable():
-        return tf.reduce_sum(matrix * vector[:, None, :], axis=2)
     return sum_of_features(tf.linalg.matrix_transpose(matrix) * vector[:, :, None])

@@ -60,7 +60,7 @@ class Training:
     def of(cls, plan: Plan, job: str) -> "Training":
         """The job of this name, see `costs.jobs_of`."""
         trained = plan.trained_by(job)
-        total = len(stacks_of(trained[0])) * sum(run.steps for run in trained)
+        total = len(stacks_of(trained[0].seeds)) * sum(run.steps for run in trained)
         return cls(job.removesuffix(results.SWEEP), total, costs.expected(plan, job))
 
     @property

@@ -9,10 +9,10 @@ import gymnasium
 import numpy as np
 
 from dyna_td import envs
+from dyna_td.envs import MAX_EPISODE_STEPS
 from dyna_td.errors import UserError
 from dyna_td.records.policy import Policy
 
-MAX_EPISODE_STEPS = 4_000  # steps: some environments have no time limit
 MIN_FRAME = 0.04  # seconds: most viewers of GIFs show 25 pictures a second
 _WALKERS = ("Hopper-", "Walker2d-", "HalfCheetah-")  # their models have a camera that follows them
 _EPISODES = 1_000_000  # key that separates the episodes' random numbers from those of training

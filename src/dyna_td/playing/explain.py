@@ -12,7 +12,6 @@ import numpy as np
 
 from dyna_td import envs
 from dyna_td.errors import UserError
-from dyna_td.learning import arithmetic
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.own_agents import require_agent
 from dyna_td.plan.plans import make_settings
@@ -75,12 +74,11 @@ def train_again(policy: Policy, seed: int, moments: list[int]) -> Iterator[tuple
     Each look comes with a flag: whether the weights equal those of the policy, to the last bit.
     """
     run = run_of(policy, seed)
-    arithmetic.as_published(policy.about)
     import_tensorflow()
     from dyna_td.programs.program import make_program
     from dyna_td.training.trainer import weights_of
 
-    (stack,) = stacks_of(run)
+    (stack,) = stacks_of(run.seeds)
     program = make_program(replace(run, seeds=stack))
     for before, moment in itertools.pairwise([0, *moments]):
         program.train(np.int32(moment - before))

@@ -10,6 +10,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
+from dyna_td.envs import MAX_EPISODE_STEPS
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
@@ -18,15 +19,13 @@ from dyna_td.programs.program import CannotResume, Program, make_agent
 from dyna_td.runs.registry import ROUNDABOUT
 from dyna_td.runs.run import Run
 
-MAX_EVALUATION_STEPS = 4_000  # steps of an evaluation episode: some environments have no time limit
-
 
 class GymProgram(Program):
     """An agent in its environment. A step is one environment step of every seed.
 
     Args:
-      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes. A repeated seed, which
-        fills up a stack, shares the environments and repeats their data.
+      run: its agent is one of `registry.AGENTS`; its environment is any that `envs.make` makes. The companion of a
+        single seed repeats it: it shares the environments and their data.
     """
 
     def __init__(self, run: Run):
@@ -163,7 +162,7 @@ class GymProgram(Program):
         total, length, speed = np.zeros(running.shape), np.zeros(running.shape), np.zeros(running.shape)
         crashed = np.zeros(running.shape, bool)
         t = 0
-        while running.any() and t < MAX_EVALUATION_STEPS:
+        while running.any() and t < MAX_EPISODE_STEPS:
             action = self._exploit_now(tf.constant(state[self._rows]), now, tf.constant(t)).numpy()[self._firsts]
             self.evaluated.drive_ahead({(s, e): action[s, e] for s, e in zip(*np.nonzero(running), strict=True)})
             for s, e in zip(*np.nonzero(running), strict=True):

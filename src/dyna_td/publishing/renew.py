@@ -4,7 +4,7 @@
 
 A run keeps its published learning rate, and its later seeds until these are trained again, too; its JSON file says
 which seeds are which, under `joined`. Several processes share the work. A killed one continues from its checkpoint.
-This file goes when all published runs are portable.
+This file goes when all seeds of all published runs are portable.
 """
 
 import argparse
@@ -118,7 +118,7 @@ def _joined(new: dict, there: dict) -> dict:
     count, later = len(new["seeds"]), there["seeds"][len(new["seeds"]) :]
     sums: dict = {}
     for key in ("diverged_seeds", "remarks"):
-        sums[key] = new[key] | {seed: fact for seed, fact in there.get(key, {}).items() if int(seed) in later}
+        sums[key] = new[key] | {seed: fact for seed, fact in there[key].items() if int(seed) in later}
     parts = [_part(new, 0, count - 1)]
     for line in there.get("joined", [_part(there, 0, len(there["seeds"]) - 1)]):
         seeds, _, rest = line.partition(": ")
@@ -136,8 +136,8 @@ def _joined(new: dict, there: dict) -> dict:
 
 
 def _part(details: dict, first: int, last: int) -> str:
-    numbers = details.get("arithmetic") or details.get("vectors", "AVX-512")
-    return f"seeds {first} to {last}: {details['date']}, {details['cpu']}, {numbers}, {details['git_commit']}"
+    origin = (details[key] for key in ("date", "cpu", "arithmetic", "git_commit"))
+    return f"seeds {first} to {last}: {', '.join(origin)}"
 
 
 def _with_later_seeds(content: bytes, old: bytes, new: set[int]) -> bytes:

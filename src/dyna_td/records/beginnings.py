@@ -1,8 +1,8 @@
 """Beginnings of published runs: the same settings, the first seeds, the first steps.
 
 Seed k's numbers are independent of its neighbours and of later steps. So a beginning repeats the published rows to the
-last digit. Where a row differs, the JSON files of both runs show why: another version, other sources or settings; for
-an older run, also another CPU.
+last digit. Where a row differs, the JSON files of both runs show why: another version or arithmetic, other
+sources or settings.
 """
 
 from collections.abc import Iterable

@@ -11,9 +11,6 @@ from dyna_td import __version__
 from dyna_td.learning import arithmetic
 from dyna_td.records.files import IS_CHECKOUT, ROOT
 
-# The vector instructions of older published runs whose JSON file does not name them.
-PUBLISHED_VECTORS = "AVX-512"
-
 
 def machine() -> dict:
     """Date (UTC), versions, CPU, commit and whether tracked files differ from it, for a result's JSON file."""
@@ -22,25 +19,17 @@ def machine() -> dict:
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": {"python": platform.python_version(), "dyna_td": __version__, **installed},
-        # Portable arithmetic has the same bytes on every CPU; another depends on the CPU's vector instructions.
+        # Portable arithmetic has the same bytes on every CPU with AVX2.
         "arithmetic": arithmetic.name(),
-        "cpu": _cpu_info("model name") or platform.processor() or platform.machine(),
-        "vectors": _vectors(),
+        "cpu": _cpu_model() or platform.processor() or platform.machine(),
         "git_commit": commit(),
         "git_dirty": None if changes is None else bool(changes),
     }
 
 
 def differing(there: dict, here: dict) -> str:
-    """The differences between the arithmetic, libraries and sources of two JSON files, in words.
-
-    CPUs count where the arithmetic is theirs: first their vector instructions, then their names.
-    """
-    facts: dict[str, list] = {"arithmetic": [details.get("arithmetic", "the CPU's") for details in (there, here)]}
-    if arithmetic.PORTABLE not in facts["arithmetic"]:
-        vectors = [details.get("vectors", PUBLISHED_VECTORS) for details in (there, here)]
-        same = vectors[0] == vectors[1]
-        facts |= {"cpu": [there.get("cpu"), here.get("cpu")]} if same else {"vector instructions": vectors}
+    """The differences between the arithmetic, libraries and sources of two JSON files, in words."""
+    facts = {"arithmetic": [details.get("arithmetic", "the CPU's") for details in (there, here)]}
     libraries = {name: each for name, each in there.get("versions", {}).items() if name != "dyna_td"}
     facts |= {name: [each, here["versions"].get(name)] for name, each in libraries.items()}
     words = [f"{name} {one} there, {other} here" for name, (one, other) in facts.items() if one != other]
@@ -72,18 +61,11 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _vectors() -> str:
-    """The widest vector instructions of the CPU, where they are known."""
-    flags = _cpu_info("flags").split()
-    known = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX"}
-    return next((name for flag, name in known.items() if flag in flags), platform.machine())
-
-
-def _cpu_info(key: str) -> str:
-    """A line of Linux's description of the first CPU; empty elsewhere."""
+def _cpu_model() -> str:
+    """The name in Linux's description of the first CPU; empty elsewhere."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.partition(":")[0].strip() == key), "")
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def _git(*arguments: str) -> str | None:

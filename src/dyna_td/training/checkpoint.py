@@ -72,8 +72,7 @@ class Checkpoint:
             self._refuse("is damaged")
             return None
         if identity != self.identity:
-            names = identity.keys() | self.identity.keys()
-            differing = sorted(name for name in names if identity.get(name) != self.identity.get(name))
+            differing = sorted(name for name, value in self.identity.items() if identity.get(name) != value)
             self._refuse(f"belongs to a training with another {', '.join(differing).replace('_', ' ')}")
             return None
         return arrays, facts

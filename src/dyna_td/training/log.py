@@ -24,7 +24,7 @@ class Outcome:
       records: columns seed, step, metric, value; sorted by seed, step, metric.
       states: columns seed, step, source, x, y: states sampled at the run's moments, empty where they are not measured.
       cost: seconds of training, compilation and evaluation, each alone. Processor seconds of the whole job, in equal
-        shares for the runs of a sweep. Steps, updates and peak memory. Trained seeds, companions included. Training
+        shares for the runs of a sweep. Steps, updates and peak memory. Trained seeds, with a companion. Training
         seconds up to each evaluation. Diverged seeds with their steps. Remarks by seed.
       weights: of the trained policies, arrays [S, ...] by name (`records.policy`); none in a sweep.
     """
@@ -117,7 +117,7 @@ class Log:
         self._seconds_at, self.remarks = dict(kept["seconds_at"]), dict(kept["remarks"])
 
     def outcome(self, core_seconds: float) -> Outcome:
-        """The outcome, without the companions that `stacks_of` may have added."""
+        """The outcome, without the companion that `stacks_of` may have added."""
         records = self._of_run(self._metrics).sort_values(["seed", "step", "metric"], ignore_index=True)
         empty = pd.DataFrame(columns=["seed", "step", "source", "x", "y"])
         states = self._of_run(self._states or [empty]).sort_values(

@@ -71,7 +71,7 @@ class _Training:
         self.progress = progress
         self.checkpoint = checkpoint
         self.measures = measures
-        self.stacks = stacks_of(runs[0])
+        self.stacks = stacks_of(runs[0].seeds)
         self.logs = self._new_logs()
         self.total = len(self.stacks) * sum(run.steps for run in runs)
         self.done = 0  # steps of all stacks and runs
