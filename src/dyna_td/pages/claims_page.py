@@ -106,7 +106,8 @@ def compared(test: MeasuredTest) -> str:
     words = [f"({each})" if len(sides) > 1 < len(side) else each for each, side in zip(words, sides, strict=True)]
     part = labels.WINDOWS.get(test.window, "")
     ending = f", {part}" if part not in test.label else ""
-    return f"{' minus '.join(words)}{ending}".replace("_", " ")
+    text = f"{' minus '.join(words)}{ending}".replace("_exact_uniform", " of the uniform distribution")
+    return text.replace("_", " ")
 
 
 def _task(test: MeasuredTest) -> str:
