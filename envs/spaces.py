@@ -87,7 +87,8 @@ class GymSpace(Space):
         """Raises UserError unless the rule gives a boolean for each of two states."""
         expected = "expected states [..., d] -> bool [...]"
         try:
-            ends = tf.convert_to_tensor(self._rule(tf.constant([self.low, self.high])))
+            # Compiled, as in training.
+            ends = tf.convert_to_tensor(tf.function(self._rule, autograph=False)(tf.constant([self.low, self.high])))
         except Exception as error:  # a user's rule may raise anything
             words = " ".join(str(error).split())
             raise UserError(
