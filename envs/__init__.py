@@ -87,7 +87,7 @@ for _name, _known in KNOWN.items():
 
 
 class UnusableEnvironment(ValueError):
-    """An environment that is unknown, cannot be made, or has spaces that agents cannot handle; in one sentence."""
+    """An environment that is unknown, cannot be made, or has spaces or rules that agents cannot use; one sentence."""
 
 
 def make(environment: str, **kwargs) -> gymnasium.Env:

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import gymnasium
 import numpy as np
 import tensorflow as tf
-
-from dyna_td.errors import UserError
+from dyna_td.envs import UnusableEnvironment
 
 UNBOUNDED = 1.0e6  # a bound beyond this counts as none
 WIDEST = 10.0  # bound of search control on an unbounded coordinate, either side (the released code's for velocities)
@@ -59,6 +58,9 @@ class GymSpace(Space):
     Args:
       name: its id.
       environment: made by `envs.make`.
+
+    Raises:
+      UnusableEnvironment: `is_terminal_state` is no such rule.
     """
 
     def __init__(self, name: str, environment: gymnasium.Env):
@@ -84,19 +86,19 @@ class GymSpace(Space):
         return self._rule(state) if self._rule else tf.zeros(tf.shape(state)[:-1], tf.bool)
 
     def _require_sound_rule(self):
-        """Raises UserError unless the rule gives a boolean for each of two states."""
+        """Raises UnusableEnvironment unless the rule gives a boolean for each of two states."""
         expected = "expected states [..., d] -> bool [...]"
         try:
             # Compiled, as in training.
             ends = tf.convert_to_tensor(tf.function(self._rule, autograph=False)(tf.constant([self.low, self.high])))
         except Exception as error:  # a user's rule may raise anything
             words = " ".join(str(error).split())
-            raise UserError(
+            raise UnusableEnvironment(
                 f"environment {self.name}: is_terminal_state raised {type(error).__name__}: {words}; {expected}."
             ) from error
         if ends.dtype != tf.bool or ends.shape != [2]:
             given = f"{ends.dtype.name} {list(ends.shape)} for states {[2, self.state_dim]}"
-            raise UserError(f"environment {self.name}: is_terminal_state returns {given}; {expected}.")
+            raise UnusableEnvironment(f"environment {self.name}: is_terminal_state returns {given}; {expected}.")
 
     def nearest_observation(self, point):
         """See `Space.nearest_observation`: coordinates without bounds stay as they are."""

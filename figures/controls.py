@@ -37,6 +37,7 @@ GROUPS = {
     "no model": ("er", "prioritized_er", "schaul_prioritized_er", "cubic_dqn"),
 }
 LINEAR = 100  # the axis of differences is linear to here, then logarithmic
+BETWEEN = (-800, -600, -400, -200, -50, 50)  # ticks without numbers
 WORDS = (SCORES, f"Axes of differences are linear from -{LINEAR} to +{LINEAR}, then logarithmic.")
 OPTIONS: dict[str, Look] = {  # by metric
     "return": {"x_label": "return minus Dyna-TD's", "baseline": BASELINE, "notes": WORDS},
@@ -58,6 +59,7 @@ def draw_groups(order: Sequence[str], is_difference: bool, axes: Axes) -> None:
         axes.set_xscale("symlog", linthresh=LINEAR)
         ticks = (-1000, -LINEAR, 0, LINEAR)
         axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
+        axes.set_xticks(BETWEEN, minor=True)
 
 
 def drawings_of(panels: Panels, tables: Tables) -> Drawings:

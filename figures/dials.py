@@ -3,7 +3,7 @@
 import sys
 
 import pandas as pd
-from drawing.forest import Forest, hollow_at_zero, in_rows
+from drawing.forest import Forest, full_and_hollow, hollow_at_zero, in_rows
 from drawing.panels import seeds_words
 from drawing.rendering import draw_figure, save
 from drawing.style import style_of
@@ -26,6 +26,7 @@ def draw() -> None:
     leads, shares = studies.changes_of_the_lead(facts), studies.changes_of_the_share(facts)
     worlds = studies.panels_of(facts, "when")
     names = in_rows(worlds[key].title for key in leads)
+    in_share = [shares[key] for key in leads]
     in_return = [tuple(studies.with_interval(change)) for change in leads.values()]
     forests = [
         Forest(
@@ -36,12 +37,13 @@ def draw() -> None:
             unit,
             line=0.0,
             ticks=5,
+            legend=full_and_hollow("the interval excludes zero", "it does not"),
             notes=(WORDS,),
             facts=(seeds_words(pd.Series([worlds[key].seeds for key in leads])),),
         )
         for letter, title, unit, bars in (
-            ("a", "change of the lead", "change in return", in_return),
-            ("b", "change of its share of the gap", "change in share", [shares[key] for key in leads]),
+            ("a", "change of the lead", "change in return; right is larger", in_return),
+            ("b", "change of its share of the gap", "change in share; right is larger", in_share),
         )
     ]
     save(draw_figure(forests, published.SCALE), published.HERE / "dials.png")

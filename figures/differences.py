@@ -17,13 +17,13 @@ from drawing.rendering import draw_figure, save
 from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
 
 from dyna_td.errors import exit_status
+from dyna_td.evidence.benchmark import FIGURES
 from dyna_td.evidence.claims import MeasuredTest
-from dyna_td.evidence.labels import CURVES, DIFFERENCES, WINDOWS, task
+from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
 from dyna_td.evidence.outcomes import Outcome
 from dyna_td.pages.facts import Facts
 from dyna_td.records import published
 
-FIGURES = {"figure_4", "figure_12"}
 GAP = 0.6  # between the rows of two claims
 MARGIN = CurveStyle("the claim's margin", BLACK, marker="|")
 LOOKS = {
@@ -31,7 +31,10 @@ LOOKS = {
     "contradicted": CurveStyle("contradicted", VERDICTS["contradicted"], marker="s"),
     "undecided": CurveStyle("undecided", GREY, marker="o", is_hollow=True),
 }
-WORDS = "Numbers before rows: claims. Dots and bars: means over learning with 95% intervals{}."
+WORDS = (
+    "Before rows: claims with their verdicts (S: supported, C: contradicted, U: undecided). Colours: single tests{}. "
+    "Dots and bars: means over learning with 95% intervals{}."
+)
 
 
 def comparisons(facts: Facts) -> pd.DataFrame:
@@ -45,13 +48,13 @@ def comparisons(facts: Facts) -> pd.DataFrame:
         test, outcome = tested.test, tested.outcome
         if not isinstance(test, MeasuredTest) or test.unit != "reward" or np.isnan(outcome.effect.low95):
             continue
-        if not {term.figure for term in test.terms} <= FIGURES:
+        if not {term.figure for term in test.terms} <= {*FIGURES}:
             continue
         run = test.terms[0].run
         assert run  # both figures are trained
         environment, n = task(run.environment), 0
         words = test.label.removeprefix(f"{environment}, ")
-        if test.is_within_panel:
+        if test.place:
             words, n = " minus ".join(CURVES[term.curve] for term in test.terms), run.settings.planning_updates
         found.append((number, environment, words, n, test, outcome))
     table = pd.DataFrame(found, columns=["claim", "environment", "words", "n", "test", "outcome"])
@@ -61,15 +64,18 @@ def comparisons(facts: Facts) -> pd.DataFrame:
     return table.sort_values(place, kind="stable")
 
 
-def forests(table: pd.DataFrame) -> list[Forest]:
-    """A panel for each environment. A claim's number stands in its first row, words in the first of each comparison."""
+def forests(table: pd.DataFrame, facts: Facts) -> list[Forest]:
+    """A panel for each environment. A claim stands in its first row, words in the first of each comparison."""
     rows = table.drop_duplicates("height")
-    claims = rows["claim"].map("{}: ".format).mask(rows["claim"].duplicated(), "")
+    claims = rows["claim"].map(lambda number: f"{number} ({LETTERS[facts.verdicts[number]]}): ")
+    claims = claims.mask(rows["claim"].duplicated(), "")
     words = rows["words"].add(", ").mask(rows["comparison"].duplicated(), "")
     updates = rows["n"].map(lambda n: f"n = {n}" if n else "n = 10 to 30")
     names = dict(zip(rows["height"], claims + words + updates, strict=True))
     windows = {claim: WINDOWS.get(test.window) for claim, test in zip(table["claim"], table["test"], strict=True)}
-    note = WORDS.format("".join(f"; claim {claim}: {window}" for claim, window in windows.items() if window))
+    one_suffices = [claim for claim in windows if facts.judged[claim].claim.combine == "any"]
+    suffices = "".join(f"; one suffices for claim {claim}" for claim in one_suffices)
+    note = WORDS.format(suffices, "".join(f"; claim {claim}: {window}" for claim, window in windows.items() if window))
     return [
         Forest(
             letter,
@@ -107,7 +113,7 @@ def main() -> int:
         facts = Facts(path.parent)
         if len(found := comparisons(facts)):
             scale = next(iter(facts.judged.values())).scale
-            save(draw_figure(forests(found), scale), path.with_name(f"{DIFFERENCES}.png"))
+            save(draw_figure(forests(found, facts), scale), path.with_name(f"{DIFFERENCES}.png"))
 
     return exit_status(draw_any)
 

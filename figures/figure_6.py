@@ -8,7 +8,7 @@ from drawing.tables import Tables
 
 def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     """Each panel with a mark where Dyna-TD becomes ER: its model and its search control end."""
-    words = "Dyna-TD's model and\nsearch control end"
+    words = "search control ends"
     for panel in panels.values():
         end = max(getattr(run.settings, "model_stop", 0) for run in panel.curves.values())
         yield lines(panel, tables, decorate=partial(mark_step, end, words) if end else None)

@@ -4,30 +4,30 @@ import pandas as pd
 from drawing.forest import Dot, Forest, in_rows
 from drawing.maps import heatmap
 from drawing.panels import Drawings, Panels, seeds_words
-from drawing.style import BLACK, BLUE, GREEN, GREY, ORANGE, CurveStyle
+from drawing.style import BLACK, BLUE, GREY, ORANGE, CurveStyle
 from drawing.tables import Tables
 
 from dyna_td.plan.planned import Panel
 
 # From top to bottom: the chains, by the end of their metrics' names.
 KINDS = {
-    "ideal": CurveStyle(r"draws from $|\delta|$", GREEN),
-    "langevin": CurveStyle("Langevin rule", ORANGE),
+    "ideal": CurveStyle(r"draws from $|\delta|$", GREY),
+    "langevin": CurveStyle("Langevin rule", GREY),
     "langevin_constant_y": CurveStyle("Langevin, y constant", GREY),
-    "langevin_small_steps": CurveStyle("Langevin, a / 100", ORANGE),
-    "algorithm_4": CurveStyle("Algorithm 4", BLUE),
+    "langevin_small_steps": CurveStyle("Langevin, a / 100", GREY),
+    "algorithm_4": CurveStyle("Algorithm 4", GREY),
     "released": CurveStyle("released rule", BLACK),
 }
 BETAS = {f"beta_{kind}": style for kind, style in KINDS.items()}
 VARIATIONS = {f"variation_{kind}": style for kind, style in KINDS.items()}
-VARIATIONS["variation_uniform"] = CurveStyle("uniform", GREY)
+VARIATIONS["variation_uniform"] = CurveStyle("uniform", ORANGE)
 COSINES = {
-    "cosine_uniform": CurveStyle("mean, uniform", BLACK),
-    "cosine_queue": CurveStyle("mean, queue", BLUE),
-    "cosine_positive_uniform": CurveStyle("share above 0, uniform", BLACK),
-    "cosine_positive_queue": CurveStyle("share above 0, queue", BLUE),
-    "cosine_close_uniform": CurveStyle("share above 0.9, uniform", BLACK),
-    "cosine_close_queue": CurveStyle("share above 0.9, queue", BLUE),
+    "cosine_uniform": CurveStyle("mean, uniform", ORANGE),
+    "cosine_queue": CurveStyle("mean, queue", BLACK),
+    "cosine_positive_uniform": CurveStyle("share above 0, uniform", ORANGE),
+    "cosine_positive_queue": CurveStyle("share above 0, queue", BLACK),
+    "cosine_close_uniform": CurveStyle("share above 0.9, uniform", ORANGE),
+    "cosine_close_queue": CurveStyle("share above 0.9, queue", BLACK),
 }
 WORDS = ("Dots: means over seeds. Bars: one standard error to either side.",)
 SIDES = {"bound_left": CurveStyle(r"change $|p - \hat p|$", BLACK), "bound_right": CurveStyle("bound", BLUE)}

@@ -6,6 +6,8 @@ from drawing.forest import RATES, levels, styles_but_for
 from drawing.panels import Drawings, Panels
 from drawing.tables import Tables
 
+from dyna_td.runs.registry import AGENTS
+
 ROUNDABOUT = "abcdef"  # two rows of panels, on one axis for each metric
 CHOSEN = "def"  # panels of figure 13, whose sweeps chose another rate than 0.001
 
@@ -19,7 +21,8 @@ def drawings_of(panels: Panels, tables: Tables) -> Drawings:
         styles = styles_but_for(panel, "learning_rate")
         fixed = {style for curve, style in styles.items() if not panel.curves[curve].sweep}
         swept = {curve for curve in styles if panel.curves[curve].sweep and (key in CHOSEN or styles[curve] in fixed)}
-        dots = {curve: replace(style, is_hollow=curve in swept) for curve, style in styles.items()}
+        order = sorted(styles, key=lambda curve: list(AGENTS).index(panel.curves[curve].agent))
+        dots = {curve: replace(styles[curve], is_hollow=curve in swept) for curve in order}
         yield levels(
             panel, tables, dots, legend=RATES if swept else (), comparable=panel.metric if key in ROUNDABOUT else ""
         )

@@ -20,6 +20,7 @@ from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.comparison import ENDINGS
 from dyna_td.evidence.labels import name_of
 from dyna_td.records import outputs, results, unfinished
+from dyna_td.records.metrics import MAIN
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,7 +94,7 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     under_way = None if csv.exists() else unfinished.records_of(outputs.files_of(csv)["checkpoint"])
     records, details = under_way or results.read_training(csv)
     found = sorted(set(records["metric"]))
-    metric = metric or ("return" if "return" in found else "test_rmse")
+    metric = metric or next((name for name in MAIN if name in found), MAIN[0])
     require_choice(metric, found, f"metric of {csv}")
     agent = details["agent"] + "_learned" * (details["settings"].get("model") == "learned")
     seeds = records["seed"].nunique()

@@ -36,9 +36,9 @@ def draw(facts: Facts, path: Path) -> None:
             _draw_tile(axes, (column, y), 0.86, facts.verdicts[number], number in turned, str(number))
     y = -len(rows) - 0.95
     key = [(verdict, False, f"{count} {verdict}") for verdict, count in counts(facts).items()]
-    for column, (verdict, is_turned, words) in enumerate([*key, ("undecided", True, "another reading\nturns it")]):
+    for column, (verdict, is_turned, words) in enumerate([*key, ("", True, "another verdict under\nanother choice")]):
         x = 3.45 * column - 4.4
-        _draw_tile(axes, (x, y), 0.6, verdict, is_turned)
+        _draw_tile(axes, (x, y), 0.6, "" if is_turned else verdict, is_turned)
         axes.text(x + 0.75, y + 0.3, words, va="center", fontsize=10, color=INK)
     axes.set(xlim=(-4.6, max(len(numbers) for numbers, _ in rows.values())), ylim=(y - 0.1, 0.1), aspect="equal")
     axes.axis("off")
@@ -59,7 +59,7 @@ def _draw_tile(
     x, y = corner[0] + size / 2, corner[1]
     words: style.Look = {"ha": "center", "va": "center_baseline", "color": ink}
     words["path_effects"] = [withStroke(linewidth=3.5, foreground=colour)]  # keeps stripes off the words
-    axes.text(x, y + size * (0.33 if number else 0.5), LETTERS[verdict], fontsize=13, weight="bold", **words)
+    axes.text(x, y + size * (0.33 if number else 0.5), LETTERS.get(verdict, ""), fontsize=13, weight="bold", **words)
     axes.text(x, y + size * 0.76, number, fontsize=9, **words)
 
 

@@ -45,9 +45,14 @@ def drawings_of(panels: Panels, tables: Tables) -> Drawings:
     base = panels["base"]
     percent = KNOWN[base.run.environment].span / 100
     names = {HEIGHTS[row]: panels[row[1]].title for row in ROWS}
-    for letter, curve in zip(ascii_lowercase, (curve for curve in base.curves if curve != BASELINE), strict=False):
+    rows_of = {
+        curve: [tables.last(world, curve, base.metric + LESS + BASELINE) for _, world in ROWS]
+        for curve in base.curves
+        if curve != BASELINE
+    }
+    ahead_first = sorted(rows_of.items(), key=lambda item: item[1][0]["mean"] <= 0)
+    for letter, (curve, rows) in zip(ascii_lowercase, ahead_first, strict=False):
         look = style_of(curve)
-        rows = [tables.last(world, curve, base.metric + LESS + BASELINE) for _, world in ROWS]
         yield Forest(
             letter,
             f"{look.label} minus ER",

@@ -132,7 +132,9 @@ def levels(
     if is_count:  # up to the end of the shortest curve
         steps = min(of_curve["step"].max() for of_curve in rows.values())
         rows = {curve: of_curve[of_curve["step"] <= steps] for curve, of_curve in rows.items()}
-        x_label, notes = f"{panel.metric} in {steps:,.0f} driving steps", COUNTS
+        x_label, notes = f"{panel.metric} in {steps:,.0f} driving steps\nleft is better", COUNTS
+    elif panel.metric == "test_rmse":
+        x_label += "; left is better"
     if panel.metric.startswith("distance_"):  # small numbers
         options["tick_format"] = lambda value, _: f"{1e4 * value:.3g}"
         x_label = rf"{x_label}, $\times 10^{{-4}}$"

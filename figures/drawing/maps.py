@@ -21,7 +21,7 @@ CELLS = 20  # a side of the histograms: a cell is as wide as a step, and no cell
 COLOURS = "Blues"  # white where no state is
 
 # Second line of a heatmap's title, by the beginning of its metric; {} is the mean with its standard error.
-SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"fits $|\delta|^\beta$, $\beta$ = {}"}
+SUMMARIES = {"entropy_": "entropy {} nats", "beta_": r"$\beta$ = {}"}
 
 
 def draw_world(walls: Sequence[Wall], axes: Axes) -> None:

@@ -38,6 +38,7 @@ METRIC_LABELS = {
 }
 LINES = "Lines: means over seeds. Bands: one standard error to either side."
 CLOCK = "times are this machine's, of jobs side by side, and are not compared"
+CUT = "The evaluation before training is cut off."
 SMOOTHED_METRICS = ("return", "speed")  # evaluations of single episodes, which vary much
 
 
@@ -87,6 +88,7 @@ class Lines(Drawing):
       axes: properties of the axes, by matplotlib's names.
       published: rows of the published curves, whose mean is a faint line behind the fresh one.
       references: thin lines to compare curves with, with their looks.
+      cuts_start: whether the y-axis leaves out what only the evaluation before training reaches.
     """
 
     rows: dict[str, pd.DataFrame]
@@ -94,6 +96,7 @@ class Lines(Drawing):
     axes: dict[str, Any]
     published: dict[str, pd.DataFrame] = field(default_factory=dict)
     references: Sequence[tuple[pd.DataFrame, CurveStyle]] = ()
+    cuts_start: bool = False
 
     def draw(self, axes: Axes) -> None:
         """Each curve as a line of its mean inside a band of one standard error to either side."""
@@ -107,6 +110,10 @@ class Lines(Drawing):
             _draw_thin(axes, rows, self.styles[curve], alpha=0.35, zorder=1.8)
         for rows, style in self.references:
             _draw_thin(axes, rows, style, zorder=1.9)
+        trained = pd.concat(self.rows.values()).query("step > 0") if self.cuts_start else pd.DataFrame()
+        if len(trained):
+            mean, error = trained["mean"], trained["standard_error"]
+            axes.set_ylim((mean - error).min(), (mean + error).max())
         axes.set(**self.axes)
         axes.set_ylim(axes.get_ylim())  # whatever is drawn later
         axes.margins(x=0)
@@ -183,7 +190,8 @@ def _trained(panel: Panel, tables: Tables, rows: dict[str, pd.DataFrame]) -> Loo
         rows = {curve: tables.rows(panel.key, curve, f"{metric}{SMOOTHED}") for curve in rows}
     faint = {} if is_timed else _published(panel, tables, f"{metric}{SMOOTHED}" if varies else metric)
 
-    unit = "mini-batch updates" if is_supervised(panel.run.environment) else "environment steps"
+    is_cut = is_supervised(panel.run.environment)  # one update takes half of what all of training takes
+    unit = "mini-batch updates" if is_cut else "environment steps"
     unit = "evaluation driving steps" if panel.against == "driving_steps" else unit
     every = pd.concat(rows.values())
     facts = [seeds_words(every["n"]), f"{every['step'].max():,.0f} {unit}"]
@@ -200,7 +208,8 @@ def _trained(panel: Panel, tables: Tables, rows: dict[str, pd.DataFrame]) -> Loo
         "rows": rows,
         "published": faint,
         "axes": {"xlabel": metric_label("train_seconds") if is_timed else unit},
-        "notes": (LINES, smoothing_words(SMOOTHING)) if is_smoothed else (LINES,),
+        "notes": (LINES, *([smoothing_words(SMOOTHING)] if is_smoothed else []), *([CUT] if is_cut else [])),
+        "cuts_start": is_cut,
         "facts": tuple(facts),
     }
 

@@ -42,8 +42,8 @@ def adopt(agent: str | type) -> str:
       UserError: it cannot be imported, is no agent, or its source is not found.
     """
     name = agent if isinstance(agent, str) else f"{agent.__module__}:{agent.__qualname__}"
-    if "<locals>" in name:
-        raise UserError(f"agent {name} is made in a function: define its class at the top of a module.")
+    if "." in name.partition(":")[2]:
+        raise UserError(f"agent {name} is made in a function or a class: define its class at the top of a module.")
     registry.look_in_working_directory()
     import_tensorflow()
     from dyna_td.agents.er import ER

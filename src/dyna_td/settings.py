@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from dyna_td.errors import UserError
 
 MAX_INT = 2**31 - 1
+MAX_SEED = 999_999  # the largest seed
 MAX_SEEDS = 1_000  # seeds of one job
 MAX_STEPS = 60_000_000  # the random streams allow a few more
 FROZEN_SOURCES = ("released", "algorithm_4", "langevin", "ideal")  # long chains on a frozen Q sample these states

@@ -13,7 +13,6 @@ from gymnasium.utils.env_checker import check_env
 from helpers import register
 
 from dyna_td import envs
-from dyna_td.errors import UserError
 from dyna_td.runs.registry import has_twin
 
 
@@ -75,7 +74,7 @@ def test_an_own_rule_of_termination_is_used_and_a_wrong_one_refused(monkeypatch,
     assert space.knows_termination
     np.testing.assert_array_equal(space.is_terminal(tf.constant([[0.5], [0.96]])), [False, True])
     monkeypatch.setattr(type(made.unwrapped), "is_terminal_state", staticmethod(rule))
-    with pytest.raises(UserError, match=f"Corridor-v0: is_terminal_state {words}"):
+    with pytest.raises(envs.UnusableEnvironment, match=f"Corridor-v0: is_terminal_state {words}"):
         space_of("corridor:Corridor-v0")
 
 

@@ -171,11 +171,11 @@ def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespa
                 events.add(records)
 
         outcome = execute(run, show, checkpoint, watch)
-    for warning in outcome.warnings():
-        print(warning, file=sys.stderr)
-    trained = Policy(details, outcome.weights) if outcome.weights else None
-    results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
-    checkpoint.remove()
+        for warning in outcome.warnings():
+            print(warning, file=sys.stderr)
+        trained = Policy(details, outcome.weights) if outcome.weights else None
+        results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
+        checkpoint.remove()
 
 
 def _select(options: argparse.Namespace) -> None:
@@ -223,17 +223,17 @@ def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argpar
 
     with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
         outcomes = execute_sweep(candidates, show, checkpoint)
-    sweep = pd.concat(
-        outcome.records.assign(learning_rate=candidate.settings.learning_rate)
-        for candidate, outcome in zip(candidates, outcomes, strict=True)
-    )
-    details = {**results.describe(run), **select_learning_rate(run, sweep)}
-    trainings = [outcome.cost for outcome in outcomes]
-    numbers = [key for key, value in trainings[0].items() if isinstance(value, int | float)]
-    cost = {key: sum(training[key] for training in trainings) for key in numbers}
-    cost["peak_memory_mib"] = max(training["peak_memory_mib"] for training in trainings)
-    results.write(csv, sweep, {**details, **cost, **machine})
-    checkpoint.remove()
+        sweep = pd.concat(
+            outcome.records.assign(learning_rate=candidate.settings.learning_rate)
+            for candidate, outcome in zip(candidates, outcomes, strict=True)
+        )
+        details = {**results.describe(run), **select_learning_rate(run, sweep)}
+        trainings = [outcome.cost for outcome in outcomes]
+        numbers = [key for key, value in trainings[0].items() if isinstance(value, int | float)]
+        cost = {key: sum(training[key] for training in trainings) for key in numbers}
+        cost["peak_memory_mib"] = max(training["peak_memory_mib"] for training in trainings)
+        results.write(csv, sweep, {**details, **cost, **machine})
+        checkpoint.remove()
 
 
 def _checkpoint(csv: Path, described: list[dict], machine: dict, options: argparse.Namespace) -> Checkpoint:

@@ -70,7 +70,10 @@ class Term:
 
 @dataclass(frozen=True)
 class MeasuredTest:
-    """A comparison of runs (see the module); an item of `plus` or `minus` is one curve or a pair."""
+    """A comparison of runs (see the module); an item of `plus` or `minus` is one curve or a pair.
+
+    `place` is the panel of all its curves, as figure_4/a; empty for a test that has a label of its own.
+    """
 
     label: str
     plus: tuple[tuple[Term, ...], ...]
@@ -85,16 +88,12 @@ class MeasuredTest:
     secondary: bool = False
     first_seed: int = 0  # seeds below it are left out
     of_middle_half: bool = False  # whether interquartile means are compared
+    place: str = ""
 
     @property
     def terms(self) -> list[Term]:
         """All curves that are compared."""
         return [term for item in (*self.plus, *self.minus) for term in item]
-
-    @property
-    def is_within_panel(self) -> bool:
-        """Whether the test's label is the panel of its curves."""
-        return self.label == self.terms[0].place
 
     @property
     def metrics(self) -> list[str]:
@@ -208,7 +207,7 @@ def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
         for side in ("plus", "minus")
     )
     given = {key: content[key] for key in _AS_GIVEN if key in content}
-    test = MeasuredTest(content.get("label", panel), plus, minus, **given)
+    test = MeasuredTest(content.get("label", panel), plus, minus, place=panel, **given)
     if test.over:
         for compared in test.terms:
             _require_metrics(test.over, compared.run)

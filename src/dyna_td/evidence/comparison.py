@@ -10,8 +10,7 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import statistics
 from dyna_td.evidence.scorecard import number_words
 from dyna_td.records import results
-from dyna_td.records.metrics import diverged_seeds
-from dyna_td.runs.registry import is_supervised
+from dyna_td.records.metrics import diverged_seeds, main_metric
 
 ENDINGS = (".csv", ".csv.xz")  # endings of files with records, finished here or published
 
@@ -34,7 +33,7 @@ def compare(csvs: Sequence[Path]) -> list[str]:
     names, runs = (tuple(details[key] for _, details in trainings) for key in ("agent", "run"))
     if environment != other:
         raise UserError(f"{csvs[0]} is of {environment}, {csvs[1]} of {other}: compare runs of one environment.")
-    metric = "test_rmse" if is_supervised(environment) else "return"
+    metric = main_metric(environment)
     of_metric = (records[records["metric"] == metric] for records, _ in trainings)
     tables = [records.pivot(index="seed", columns="step", values="value") for records in of_metric]
     begin = max(1, *(details["settings"].get("warm_up_steps", 0) for _, details in trainings))

@@ -36,20 +36,29 @@ class Sample:
     """What was compared.
 
     Attributes:
-      n: number of seeds, of each sample if they are not paired; `fewest` is the smallest of these numbers.
+      counts: number of seeds, of each sample if they are not paired.
       pairing, window: in words.
       distance: from the effect to the nearest bound of the claimed region, negative outside it.
       spread: standard deviation over seeds.
       left_out: how many seeds are not finite.
     """
 
-    n: str = ""
+    counts: tuple[int, ...] = ()
     pairing: str = ""
     window: str = ""
-    fewest: int = 0
     distance: float = np.nan
     spread: float = np.nan
     left_out: int = 0
+
+    @property
+    def n(self) -> str:
+        """The counts in words, as 20 or 20+140."""
+        return "+".join(map(str, self.counts))
+
+    @property
+    def fewest(self) -> int:
+        """The smallest count."""
+        return min(self.counts, default=0)
 
 
 @dataclass(frozen=True)

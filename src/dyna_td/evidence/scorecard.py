@@ -1,6 +1,5 @@
 """The verdicts on claims, as objects and as the table `claims.csv`."""
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -80,7 +79,8 @@ def judged(claims: Iterable[Claim], plan: Plan, read: Read) -> list[Judged]:
     for claim in claims:
         verdict, outcomes = judge(claim, plan, read)
         tests = tuple(
-            Tested(test, outcome, _to_decide(outcome)) for test, outcome in zip(claim.tests, outcomes, strict=True)
+            Tested(test, outcome, _to_decide(test, outcome))
+            for test, outcome in zip(claim.tests, outcomes, strict=True)
         )
         one = Judged(claim, plan.scale, verdict, tests)
         if verdict == "undecided":
@@ -145,7 +145,7 @@ def _outcome(row: dict) -> Outcome:
     return Outcome(
         row["verdict"],
         Effect(row["effect"], **effect),
-        Sample(row["n"], row["pairing"], row["window"], min(map(int, re.findall(r"\d+", row["n"])), default=0)),
+        Sample(tuple(map(int, filter(None, row["n"].split("+")))), row["pairing"], row["window"]),
         p_supported=p_supported,
         p_contradicted=p_contradicted,
         sources=row["sources"],
@@ -213,11 +213,11 @@ def number_words(value: float) -> str:
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
 
 
-def _to_decide(outcome: Outcome) -> str:
+def _to_decide(test: MeasuredTest | ComputedTest, outcome: Outcome) -> str:
     """How many seeds are expected to decide an undecided test, or why none would, in words; "" for other tests."""
     if outcome.verdict != "undecided":
         return ""
-    if outcome.p_supported is None and outcome.sample.window == "exact":
+    if isinstance(test, ComputedTest):
         return "it depends on a choice that the paper leaves open"
     if outcome.seeds_to_decide is None:
         return "longer trainings would, not more seeds"

@@ -155,7 +155,7 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     by_seed = sum(plus) - sum(minus)
     sample = by_seed.dropna()
     left_out = by_seed.index.difference(sample.index)
-    described = Sample(str(len(sample)), "paired", _window(test, measured), len(sample), left_out=len(left_out))
+    described = Sample((len(sample),), "paired", _window(test, measured), left_out=len(left_out))
     remarks = [f"left out, not finite: seed {', '.join(map(str, left_out))}"] if len(left_out) else []
     if sample.empty:
         remarks += [f"no run has seeds from {test.first_seed} on yet"] if test.first_seed else []
@@ -283,11 +283,11 @@ def _proportion_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Out
     difference, low, high = statistics.proportion_difference(*counts)
     shares = (hits / of, others / of_others)
     spread = math.sqrt(sum(share * (1 - share) for share in shares)) or np.nan
-    window, fewest = _window(test, {plus: measured[plus]}), min(of, of_others)
+    window = _window(test, {plus: measured[plus]})
     return Outcome(
         "undecided",
         Effect(difference, low, high),
-        Sample(f"{of}+{of_others}", "unpaired", window, fewest, difference, spread),
+        Sample((of, of_others), "unpaired", window, difference, spread),
         p_supported=p,
         p_contradicted=q,
         note=f"{hits} of {of} against {others} of {of_others} below {bound:.4g}",
@@ -304,7 +304,7 @@ def _share_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
     return Outcome(
         "undecided",
         Effect(share, low, high),
-        Sample(str(of), "one curve", _window(test, measured), of, test.margin - share, spread),
+        Sample((of,), "one curve", _window(test, measured), test.margin - share, spread),
         p_supported=p,
         p_contradicted=q,
         note=f"{hits} of {of} below {bound:.4g}",
@@ -313,7 +313,7 @@ def _share_outcome(test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
 
 def _cost_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     """The outcome by the share of the training seconds that plus needs beyond minus: one job each, so no interval."""
-    jobs = Sample("1+1 jobs", window="whole run")
+    jobs = Sample((1, 1), "jobs", "whole run")
     if min(found.detail("train_seconds") for found in measured.values()) < _MIN_SECONDS:
         return Outcome("undecided", sample=jobs, note="too short a training to be timed")
     plus, minus = (

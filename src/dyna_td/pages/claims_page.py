@@ -98,7 +98,7 @@ def compared(test: MeasuredTest) -> str:
     """The curves that a test compares, and its window."""
 
     def name(term: Term) -> str:
-        place = "" if term.place == test.label else f"{term.place}/"
+        place = "" if term.place == test.place else f"{term.place}/"
         return f"{place}{labels.name_of(term.curve)}"
 
     sides = [side for side in (test.plus, test.minus) if side]
@@ -112,7 +112,7 @@ def compared(test: MeasuredTest) -> str:
 
 def _task(test: MeasuredTest) -> str:
     """The environment of a panel with its number of updates; "" for a test beyond one panel."""
-    panel = test.terms[0].panel if test.is_within_panel else ()
+    panel = test.terms[0].panel if test.place else ()
     updates = {getattr(run.settings, "planning_updates", None) for run in panel} - {None}
     environments = {labels.task(run.environment) for run in panel}
     if len(environments) != 1 or len(updates) != 1:
@@ -139,10 +139,10 @@ def readings_of(facts: Facts, number: int) -> str:
 
 def claims_on(facts: Facts, figure: str) -> list[int]:
     """The claims that are about a figure or a study."""
-    return [number for number in facts.stated if figure in figures_of(facts, number)]
+    return [number for number in facts.stated if figure in figures_about(facts, number)]
 
 
-def figures_of(facts: Facts, number: int) -> list[str]:
+def figures_about(facts: Facts, number: int) -> list[str]:
     """The figures and studies that a claim is about, by name."""
     claim = facts.stated[number]
     return list(dict.fromkeys([*claim.figures, *(term.figure for term in claim.terms)]))
@@ -236,6 +236,6 @@ def _in_short(tested: Tested) -> str:
     if isinstance(test, ComputedTest):
         return test_cells(tested)[1]
     letter = test.terms[0].letter
-    label = f"({letter}) {compared(test)}" if test.is_within_panel else test.label
+    label = f"({letter}) {compared(test)}" if test.place else test.label
     margin = f", margin {signed(test, test.margin).lstrip('+')}" if test.margin else ""
     return f"{label}: {effect_words(tested) or tested.outcome.verdict}{margin}"

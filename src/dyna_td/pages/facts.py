@@ -133,11 +133,7 @@ class Facts:
 
     def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
         """The published jobs of `figures`, see `measured_jobs`."""
-        return measured_jobs(figures, self.cost)
-
-    def cost(self, job: str) -> costs.Cost | None:
-        """The published cost of a job, or None."""
-        return costs.read(published.stored(job, "json"))
+        return measured_jobs(figures, costs.published_cost)
 
     def read(self, run: Run) -> Measured:
         """The published results of a run; a UserError if there are none."""
@@ -156,6 +152,6 @@ def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], costs.Cos
 
     All pages take their core-minutes from here.
     """
-    found = {job: cost for job in costs.jobs_of(figures) if (cost := measured(job))}
+    found = {job: cost for job in costs.jobs_for(figures) if (cost := measured(job))}
     rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
     return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)

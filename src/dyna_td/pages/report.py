@@ -165,7 +165,7 @@ def _shown(name: str, title: str, folder: Path) -> str:
 
 def _pictures_of(facts: Facts, number: int, folder: Path) -> list[str]:
     """The first figures that a claim is about, of those that have a picture."""
-    names = [name for name in claims_page.figures_of(facts, number) if _picture(folder, name).exists()]
+    names = [name for name in claims_page.figures_about(facts, number) if _picture(folder, name).exists()]
     return names[:_MAX_SMALL]
 
 

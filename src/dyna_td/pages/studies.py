@@ -13,6 +13,7 @@ from dyna_td.evidence.scores import Measured, score
 from dyna_td.evidence.statistics import half_width
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
+from dyna_td.plan.costs import published_cost
 from dyna_td.plan.planned import Panel
 from dyna_td.runs.registry import AGENTS
 from dyna_td.runs.run import Run
@@ -270,7 +271,7 @@ def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, 
 
 def _core_seconds(facts: Facts, run: Run) -> float:
     """Processor seconds for each seed of a run."""
-    cost = facts.cost(run.name)
+    cost = published_cost(run.name)
     return cost.core_seconds / len(run.seeds) if cost else np.nan
 
 

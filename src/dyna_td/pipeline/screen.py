@@ -199,4 +199,4 @@ def _in_words(minutes: float) -> str:
     minutes += _DRAWING
     if minutes <= 2:
         return f"{15 * math.ceil(4 * minutes)} seconds"
-    return f"{math.ceil(minutes)} minutes" if minutes < 150 else f"{minutes / 60:.0f} hours"
+    return f"{math.ceil(minutes)} minutes" if minutes < 150 else f"{math.ceil(minutes / 60)} hours"

@@ -80,7 +80,7 @@ def _stacks(seeds: int) -> int:
 UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # a job without a similar one: about the largest cost
 
 
-def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: True) -> list[str]:
+def jobs_for(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: True) -> list[str]:
     """The names of the jobs that train for `figures`, a shared one once: `<run>`, and `<run>.selection` for a sweep."""
     runs = dict.fromkeys(run for figure in figures for run in figure.runs)
     return [job for run in runs for job in results.jobs_of(run, is_swept(run))]
@@ -88,7 +88,7 @@ def jobs_of(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda 
 
 def measured(plan: Plan, job: str) -> Cost | None:
     """The measured cost of `job`, finished or published; None if it was never measured."""
-    stored = read(PUBLISHED / f"{job}.json") if plan.scale == published.SCALE else None
+    stored = published_cost(job) if plan.scale == published.SCALE else None
     found = [
         cost for cost in (finished(plan.scale, job), stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)
     ]
@@ -112,7 +112,7 @@ def estimated(plan: Plan, job: str) -> Cost:
     the same environment, or else any agent there: the largest memory, and the most seconds per step and seed.
     """
     run, seeds, steps = plan.trained_by(job)[0], *_extent(plan, job)
-    if own := read(PUBLISHED / f"{job}.json"):
+    if own := published_cost(job):
         return own.beginning(seeds, steps)
     worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's variants have a "-"
     likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
@@ -141,7 +141,7 @@ def priority(plan: Plan, job: str) -> int:
 
 def minutes(plan: Plan, figures: list[Figure], cores: int, cost: Callable[[Plan, str], Cost] = expected) -> float:
     """The minutes that figures take on idle cores, by the `cost` of each job; shared jobs count once."""
-    costs = {job: cost(plan, job) for job in jobs_of(figures, plan.is_swept)}
+    costs = {job: cost(plan, job) for job in jobs_for(figures, plan.is_swept)}
     return max(sum(each.core_seconds for each in costs.values()) / cores, _longest(costs)) / 60
 
 
@@ -153,7 +153,7 @@ def as_text(plan: Plan, figures: list[Figure], cores: int) -> str:
         f"{'':14}{'jobs':>6}{'core-minutes':>14}{f'minutes on {cores} cores':>21}{'GiB a job':>11}  jobs estimated"
     ]
     for name, shown in rows:
-        jobs = {job: expected(plan, job) for job in jobs_of(shown, plan.is_swept)}
+        jobs = {job: expected(plan, job) for job in jobs_for(shown, plan.is_swept)}
         unmeasured = sum(measured(plan, job) is None for job in jobs)
         seconds = sum(cost.core_seconds for cost in jobs.values())
         memory = max((cost.memory_mib for cost in jobs.values()), default=0.0)
@@ -172,6 +172,11 @@ def _extent(plan: Plan, job: str) -> tuple[int, int]:
     """The number of seeds that a job trains, summed over the rates of a sweep, and the steps of each."""
     trained = plan.trained_by(job)
     return sum(len(run.seeds) for run in trained), trained[0].steps
+
+
+def published_cost(job: str) -> Cost | None:
+    """The cost of a published job, or None."""
+    return read(PUBLISHED / f"{job}.json")
 
 
 @cache

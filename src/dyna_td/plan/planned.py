@@ -16,9 +16,10 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.records import published, results
 from dyna_td.runs.registry import ROUNDABOUT, has_box_actions, is_supervised
 from dyna_td.runs.run import Run
+from dyna_td.settings import MAX_SEED
 
 # Reported seeds are 0, 1, ...; selection seeds begin at 1000. Each sweep has a block of 100.
-FIRST_SELECTION_SEED, SELECTION_BLOCK, LAST_SELECTION_SEED = 1000, 100, 999_999
+FIRST_SELECTION_SEED, SELECTION_BLOCK = 1000, 100
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ def _longest(figures: Iterable[Figure]) -> dict[str, Run]:
 
 def selection_runs(run: Run, count: int, first: int | None = None) -> list[Run]:
     """See `Plan.selection_runs`: with `count` seeds from `first` on, by default from one that the run's name sets."""
-    blocks = (LAST_SELECTION_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
+    blocks = (MAX_SEED + 1 - FIRST_SELECTION_SEED) // SELECTION_BLOCK
     drawn = FIRST_SELECTION_SEED + SELECTION_BLOCK * (crc32(run.name.encode()) % blocks)
     seeds = tuple(range(first or drawn, (first or drawn) + count))
     return [replace(run.with_learning_rate(rate), seeds=seeds) for rate in run.sweep]

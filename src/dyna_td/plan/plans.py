@@ -170,9 +170,12 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
     is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which run at the end of training
-    if is_frozen and (states["moment"] != "late" or not {run.agent for run in curves.values()} <= {*FROZEN_AGENTS}):
-        makers = " and ".join(FROZEN_AGENTS)
-        raise UserError(f"states of source {states['source']} exist only for {makers}, and only at the moment late.")
+    makers = all(run.agent in FROZEN_AGENTS and run.settings.probe == "rules" for run in curves.values())
+    if is_frozen and (states["moment"] != "late" or not makers):
+        raise UserError(
+            f"states of source {states['source']} exist only for {' and '.join(FROZEN_AGENTS)} with probe: rules, "
+            "and only at the moment late."
+        )
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
     named = {key: curve["label"] for key, curve in panel["curves"].items() if curve and "label" in curve}
     labels = {key: _filled(label, [curves[key]]) for key, label in named.items()}
@@ -218,9 +221,9 @@ def make_settings(environment: str, agent: str, numbers: dict):
         require_choice(name, known, f"setting of {agent} on {environment}")
     if "model" in known and not has_twin(environment):
         numbers = {"model": "learned", **numbers}
-        if numbers["model"] == "true":
-            raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
     settings = kind(**{name: checked(known[name], value) for name, value in numbers.items()})
+    if getattr(settings, "model", "") == "true" and not has_twin(environment):
+        raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
     if agent in FROZEN_AGENTS and numbers.get("discount") == 1:
         raise UserError("discount is 1, but the bound that is measured on the last Q needs less: choose another.")
     if isinstance(settings, SearchControlSettings) and (stop := settings.model_stop):

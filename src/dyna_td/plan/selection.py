@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.records.metrics import diverged_seeds
+from dyna_td.records.metrics import diverged_seeds, main_metric
 from dyna_td.runs.registry import is_supervised
 from dyna_td.runs.run import Run
 
@@ -28,7 +28,7 @@ def select_learning_rate(run: Run, sweep: pd.DataFrame) -> dict:
     Raises:
       UserError: if no rate has a finite score.
     """
-    metric, higher = ("test_rmse", False) if is_supervised(run.environment) else ("return", True)
+    metric, higher = main_metric(run.environment), not is_supervised(run.environment)
     values = sweep[sweep["metric"] == metric].groupby("learning_rate")["value"]
     scores = {float(rate): float(np.mean(group.to_numpy())) for rate, group in values}
     finite = {rate: score for rate, score in scores.items() if np.isfinite(score)}

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dyna_td.envs import KNOWN
+from dyna_td.evidence.labels import name_of, task
 from dyna_td.playing.explain import Look, moments_of, run_of, train_again
 from dyna_td.playing.video import Video
 from dyna_td.records.files import write_whole
@@ -52,7 +53,7 @@ def picture(policy: Policy, seen: Look) -> np.ndarray:
     for names, edge in zip(KNOWN[run["environment"]].plane, ("x", "y"), strict=True):
         for axis in axes[3:] if edge == "x" else axes[::3]:
             axis.set(**{f"{edge}label": names})
-    agent = f"{run['agent']} on {run['environment']}"
+    agent = f"{name_of(run['agent'])} on {task(run['environment'])}"
     figure.suptitle(f"{agent}, after {seen.step:,} of {run['steps']:,} environment steps", fontsize=11)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()

@@ -45,11 +45,11 @@ class EnvironmentStack:
         try:
             for made in self._environments:
                 made += [envs.make(environment) for _ in range(copies)]
+            first = self._environments[0][0]
+            self.space = GymSpace(environment, first)
         except envs.UnusableEnvironment as error:
             self.close()
             raise UserError(str(error)) from error
-        first = self._environments[0][0]
-        self.space = GymSpace(environment, first)
         self._observed, self._acted = first.observation_space, first.action_space
         # The released code treats every end of a roundabout's episode as terminal.
         self._ends_are_terminal = getattr(first.unwrapped, "ends_are_terminal", False)

@@ -6,6 +6,7 @@ import pandas as pd
 from dyna_td.evidence import statistics
 from dyna_td.evidence.scores import score
 from dyna_td.pages.facts import Facts
+from dyna_td.plan.costs import published_cost
 from dyna_td.plan.planned import Figure, Panel
 from dyna_td.records import published, results
 from dyna_td.runs.run import Run
@@ -40,7 +41,7 @@ def _row(facts: Facts, panel: Panel, run: Run) -> dict[str, object]:
         **{"mean": scores.mean(), "low95": low, "high95": high},
         "iqm": statistics.interquartile_mean(scores) if len(scores) else np.nan,
         **{"last20": last.mean(), "seeds": len(scores), "steps": run.steps},
-        "core_minutes": sum(cost.core_seconds for job in results.jobs_of(run) if (cost := facts.cost(job))) / 60,
+        "core_minutes": sum(cost.core_seconds for job in results.jobs_of(run) if (cost := published_cost(job))) / 60,
     }
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.records import provenance, published, results
+from dyna_td.records.metrics import MAIN
 from dyna_td.runs.run import Run
 
 EQUAL, DIFFERENT, NOT_PUBLISHED = "equal", "different", "not published"
 _KEYS = ["seed", "step", "metric"]
-_MAIN = ("return", "test_rmse")  # if several metrics differ, one of these is named
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = pub
     if bad.empty:
         return Repeat(run.name, EQUAL, **facts, equal_to=facts["last_step"])
     first = int(bad["step"].min())
-    metric = next((name for name in _MAIN if (bad["metric"] == name).any()), bad["metric"].iloc[0])
+    metric = next((name for name in MAIN if (bad["metric"] == name).any()), bad["metric"].iloc[0])
     own = bad[bad["metric"] == metric]
     return Repeat(
         run.name,

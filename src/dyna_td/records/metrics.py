@@ -148,6 +148,14 @@ METRICS |= FROZEN_METRICS
 ROUNDABOUT_METRICS = ("crashed", "crashes", "speed")
 
 
+MAIN = ("return", "test_rmse")  # of control, where more is better, and of the sine task, where less is
+
+
+def main_metric(environment: str) -> str:
+    """The metric that judges a training: it chooses learning rates and is compared and drawn by default."""
+    return MAIN[is_supervised(environment)]
+
+
 def require_metric(metric: object, environment: str, agents: Iterable[str]) -> str:
     """Returns `metric` if a run of each of `agents` on `environment` has it.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from dyna_td.settings import MAX_STEPS, RegressionSettings, as_words, is_finite, is_whole
+from dyna_td.settings import MAX_SEED, MAX_STEPS, RegressionSettings, as_words, is_finite, is_whole
 
 EARLY = 10_000  # environment steps; ours, because the paper does not say
 
@@ -115,6 +115,6 @@ def describes_run(details: Any) -> bool:
         and all(is_whole(settings.get(name, 0)) for name in ("warm_up_steps", "planning_updates"))
         and is_finite(settings.get("evaluation_exploration", 0))
         and isinstance(seeds, list)
-        and all(type(seed) is int and 0 <= seed < 10**6 for seed in seeds)
+        and all(type(seed) is int and 0 <= seed <= MAX_SEED for seed in seeds)
         and 0 < len(set(seeds)) == len(seeds)
     )

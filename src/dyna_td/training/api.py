@@ -16,7 +16,7 @@ from dyna_td.records import results
 from dyna_td.records.policy import Policy
 from dyna_td.records.provenance import machine
 from dyna_td.runs.run import Run
-from dyna_td.settings import MAX_SEEDS, MAX_STEPS, Settings, is_whole
+from dyna_td.settings import MAX_SEED, MAX_SEEDS, MAX_STEPS, Settings, is_whole
 from dyna_td.training.progress import progress as shown
 
 
@@ -62,10 +62,11 @@ def train(
     """
     agent = own_agents.require_agent(own_agents.adopt(agent) if isinstance(agent, type) else agent, env)
     seeds = tuple(seeds) if isinstance(seeds, Iterable) else (seeds,)
-    is_good = all(is_whole(seed) and 0 <= seed < 10**6 for seed in seeds)
+    is_good = all(is_whole(seed) and 0 <= seed <= MAX_SEED for seed in seeds)
     if not is_good or not 0 < len(set(seeds)) == len(seeds) <= MAX_SEEDS:
         raise UserError(
-            f"seeds are {reprlib.repr(seeds)}, expected 1 to {MAX_SEEDS:,} whole numbers from 0 to 999999, each once."
+            f"seeds are {reprlib.repr(seeds)}, "
+            f"expected 1 to {MAX_SEEDS:,} whole numbers from 0 to {MAX_SEED}, each once."
         )
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
         if not (is_whole(number) and 0 < number <= MAX_STEPS):

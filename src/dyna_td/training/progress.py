@@ -12,6 +12,8 @@ from typing import TypeVar
 import pandas as pd
 from tqdm import tqdm
 
+from dyna_td.records.metrics import MAIN
+
 SECONDS_BETWEEN_LINES = 5.0
 STEPS = "steps"  # the name of the file in a training's workplace
 
@@ -60,7 +62,7 @@ class _Lines:
     def watch(self, records: pd.DataFrame) -> None:
         """Notes the mean of the latest evaluation among `records`: of the return, or of the sine task's error."""
         last = records[records["step"] == records["step"].max()]
-        for metric in ("return", "test_rmse"):
+        for metric in MAIN:
             if (values := last.loc[last["metric"] == metric, "value"]).size:
                 self.latest = f"mean {metric.replace('_', ' ')} {values.mean():,.4g}"
 

@@ -217,8 +217,11 @@ def _space(environment: str) -> Space:
     """The space of an environment; its twin, if it has one."""
     if has_twin(environment):
         return make_twin(environment)
-    with envs.closed_after(envs.make(environment)) as made:
-        return GymSpace(environment, made)
+    try:
+        with envs.closed_after(envs.make(environment)) as made:
+            return GymSpace(environment, made)
+    except envs.UnusableEnvironment as error:
+        raise UserError(str(error)) from error
 
 
 def _transitions(space: Space, seed: int) -> Transition:
