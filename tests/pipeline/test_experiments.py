@@ -45,6 +45,11 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("      er:", "      ../../er:", ["panels.c.curves", "'../../er'", "small letters"]),
         ("      warm_up_steps: 100", "      warmup_steps: 100", ["smoke.control.settings: unknown setting"]),
         ("langevin\n      moment: late", "langevin\n      moment: early", ["panels.b: states of source"]),
+        (
+            "langevin\n      moment: late",
+            "langevin\n      moment: late\n    settings: {<<: *settings, probe: long_chains}",
+            ["probe: rules"],
+        ),
         ("occupied_cells_buffer", "cells_right_buffer", ["panels.b: metric cells_right_buffer counts sampled states"]),
         ("    metric: test_rmse", "    drawn: false\n    metric: test_rmse", ["no panel is drawn"]),
         ("    MountainCar-v0/er/n5-lr0.001: 100", "    x/er/n5: 100", ["more_seeds names 'x/er/n5'"]),
@@ -67,6 +72,12 @@ def test_a_figure_may_be_edited_though_a_scale_names_its_published_runs(experime
     edit(experiments_copy / "figure_6.yaml", "environment: Hopper-v4", "environment: Hopper-v5")
     plan = load_plan(scale, experiments_copy)
     assert "GridWorld/dyna_td_long/n11-lr0.001" in plan.figure_runs and "Hopper-v5/er/n5-lr0.001" in plan.figure_runs
+
+
+@pytest.mark.parametrize("model", ["true", True])  # YAML reads an unquoted true as a boolean
+def test_an_environment_without_a_true_model_refuses_it(model):
+    with pytest.raises(UserError, match="the dynamics of Hopper-v4 are not known: write learned"):
+        plans.make_settings("Hopper-v4", "dyna_td", {"model": model})
 
 
 def test_numbers_may_be_written_as_people_write_them():

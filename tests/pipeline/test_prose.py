@@ -491,7 +491,7 @@ SENTENCES = {  # by page; what fills them
         "Dyna-TD shows no lead over PrioritizedER on GridWorld and MountainCar; with n = 5 it trails.": (
             dyna_td_after_a_shown_episode
         ),
-        "on {}, of four benchmarks; corrected on {}. With swept rates: {}; corrected {}.": prioritizing_pays,
+        "on {}, of four benchmarks (Holm-corrected: {}). With swept rates: {} (corrected: {}).": prioritizing_pays,
         "; ".join(f"{name} {{:+.1f}} ({{:+.1f}} to {{:+.1f}}), {{}}" for name in TASKS): lambda: (
             number
             for environment in RANGES

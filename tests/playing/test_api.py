@@ -111,7 +111,11 @@ class Mixed(DynaTD, PrioritizedER):
     ("agent", "words"),
     [
         (Mixed, "extends a Dyna agent and PrioritizedER: simulated transitions replace some"),
-        (own(DQNSettings, __qualname__="f.<locals>.Own"), "is made in a function: define its class at the top"),
+        (
+            own(DQNSettings, __qualname__="f.<locals>.Own"),
+            "is made in a function or a class: define its class at the top",
+        ),
+        (own(DQNSettings, __qualname__="Outer.Own"), "is made in a function or a class: define its class at the top"),
         (own(type("Bare", (DQNSettings,), {})), "Settings is no frozen dataclass: write @dataclass"),
         (
             own(make_dataclass("Mine", [("mine", int, 3)], bases=(DQNSettings,), frozen=True)),

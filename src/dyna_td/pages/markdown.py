@@ -120,8 +120,8 @@ def advice(facts: Facts) -> str:
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "- **Without a model**, with one learning rate, prioritized replay (PrioritizedER) beats uniform replay on "
-        f"{_tasks(fixed)}, of {in_words(len(means))} benchmarks; corrected on {_tasks(fixed_corrected)}. "
-        f"With swept rates: {_tasks(swept)}; corrected {_tasks(swept_corrected)}.\n"
+        f"{_tasks(fixed)}, of {in_words(len(means))} benchmarks (Holm-corrected: {_tasks(fixed_corrected)}). "
+        f"With swept rates: {_tasks(swept)} (corrected: {_tasks(swept_corrected)}).\n"
         "- **Its mean gain** with swept rates, % of the range (95%), then in the last 20 evaluations: "
         f"{each}. Bold: interval without 0.\n"
         "- **Its loss** on uniform draws brings "
