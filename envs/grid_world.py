@@ -89,6 +89,7 @@ _BOUNDS = {"goal": (0.01, 0.9), "corner": (0.1, 1.0), "rewardnoise": (0.0, 1000.
 _WHITE, _GREY, _BLUE, _GREEN, _RED = (255, 255, 255), (90, 90, 90), (170, 200, 255), (120, 200, 120), (220, 50, 50)
 _SIZE = 400  # edge of a picture in pixels
 _AGENT_RADIUS = 0.015
+_FRAME = 2  # pixels of the line around the world
 
 
 def in_wall(x, y, walls: Sequence[Wall]):
@@ -159,6 +160,8 @@ def _world(walls: tuple[Wall, ...], dials: Dials) -> np.ndarray:
     picture[(x <= START_HIGH) & (y <= START_HIGH)] = _BLUE
     picture[in_goal(x, y, dials)] = _GREEN
     picture[in_wall(x, y, walls)] = _GREY
+    for edge in (picture[:_FRAME], picture[-_FRAME:], picture[:, :_FRAME], picture[:, -_FRAME:]):
+        edge[...] = _GREY
     return picture
 
 
