@@ -14,15 +14,17 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
+
 from dyna_td.commands import train
-from dyna_td.errors import exit_status
+from dyna_td.errors import UserError, exit_status
 from dyna_td.learning import arithmetic
 from dyna_td.pipeline import snakefile
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.publishing import extract, store
 from dyna_td.records import published, results
-from dyna_td.records.policy import load_policy, path_beside
+from dyna_td.records.policy import Policy, load_policy, path_beside
 from dyna_td.runs.run import Run
 
 _SCALE = "renewed"  # the folder of trained seeds below results/
@@ -37,14 +39,18 @@ def portable_seeds(details: dict | None) -> int:
 
 
 def train_again(plan: Plan, run: Run, count: int) -> None:
-    """Trains the first `count` seeds of `run`, or copies them, and joins them with its other published seeds."""
+    """Makes the first `count` seeds of `run` portable: trains the missing ones, or copies all of a twin.
+
+    Same seed, same bytes, whichever seeds share the job: so portable seeds stay as they are published.
+    """
     there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name)
     fixed = run.with_learning_rate(there["settings"]["learning_rate"]) if there else run
     if there and (twin := _twin(plan, run, fixed, count)):
         _copy(plan, run, there, twin, count)
         return
     facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection") if there else None}
-    trained = replace(fixed, seeds=run.seeds[:count])  # another name, if the rate was swept
+    first = portable_seeds(there)
+    trained = replace(fixed, seeds=run.seeds[first:count])  # another name, if the rate was swept
     train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
     _, details = results.read(csv, "the same command")
     contents = {(run.name, "csv"): extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
@@ -52,8 +58,46 @@ def train_again(plan: Plan, run: Run, count: int) -> None:
         content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
         contents[run.name, "states.csv"] = content
     if path_beside(csv).exists() and run.name in plan.figure_runs:
-        contents[run.name, "policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+        policy = load_policy(path_beside(csv))
+        contents[run.name, "policy.npz"] = _policy_with(policy, run, first).as_bytes()
+    if there and first:
+        for kind in [kind for _, kind in contents if kind.endswith("csv")]:
+            contents[run.name, kind] = _with_first_seeds(contents[run.name, kind], run, kind, first)
+        details = _extended(details, there, first)
     _store(run, contents, details, there)
+
+
+def _policy_with(new: Policy, run: Run, first: int) -> Policy:
+    """The policies of the first seeds: those that are published and portable, then new ones."""
+    if not first:
+        return extract.policy(new)
+    old = load_policy(published.stored(run.name, "policy.npz"))
+    kept = min(first, len(old.seeds))
+    if old.seeds[:kept] != run.seeds[:kept] or kept < min(first, extract.POLICY_SEEDS):
+        raise UserError(f"the policy of {run.name} has other seeds than its first {first}.")
+    weights = {name: np.concatenate([old.weights[name][:kept], new.weights[name]]) for name in new.weights}
+    return extract.policy(Policy({**new.about, "seeds": [*run.seeds[:kept], *new.seeds]}, weights))
+
+
+def _with_first_seeds(content: bytes, run: Run, kind: str, first: int) -> bytes:
+    """A table's rows after those of the first seeds of the published table; the first column is the seed."""
+    header, *new = content.splitlines(keepends=True)
+    seeds = {str(seed).encode() for seed in run.seeds[:first]}
+    old = published.read(run.name, kind).splitlines(keepends=True)
+    if old[0] != header:
+        raise UserError(f"the published {kind} of {run.name} has other columns than a new one.")
+    return b"".join([header, *(row for row in old[1:] if row.partition(b",")[0] in seeds), *new])
+
+
+def _extended(new: dict, there: dict, first: int) -> dict:
+    """The JSON file's contents of the first published seeds and of new seeds after them."""
+    last = first + len(new["seeds"]) - 1
+    details = {**new, "seeds": [*there["seeds"][:first], *new["seeds"]], "trained_seeds": last + 1}
+    for key in ("diverged_seeds", "remarks"):
+        earlier = {seed: fact for seed, fact in there[key].items() if int(seed) in there["seeds"][:first]}
+        details[key] = earlier | new[key]
+    portable = [line for line in there["joined"] if arithmetic.PORTABLE in line.split(", ")]
+    return details | {"joined": [*portable, _part(new, first, last)]}
 
 
 def _twin(plan: Plan, run: Run, fixed: Run, count: int) -> dict | None:
@@ -83,7 +127,9 @@ def _policy_of(run: Run, twin: dict) -> str | None:
 def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
     """Stores the first `count` seeds of `twin` as those of `run`."""
     seeds, name = run.seeds[:count], twin["run"]
-    details = {key: value for key, value in twin.items() if key not in ("joined", "portable_seeds", "clock_of")}
+    details = {key: value for key, value in twin.items() if key not in ("portable_seeds", "clock_of")}
+    if count < len(twin["seeds"]):
+        details.pop("joined", None)
     for key in ("diverged_seeds", "remarks"):
         details[key] = {seed: fact for seed, fact in twin[key].items() if int(seed) in seeds}
     details |= {"run": run.name, "seeds": list(seeds), "trained_seeds": count, "copied_from": name}
@@ -119,7 +165,7 @@ def _joined(new: dict, there: dict) -> dict:
     sums: dict = {}
     for key in ("diverged_seeds", "remarks"):
         sums[key] = new[key] | {seed: fact for seed, fact in there[key].items() if int(seed) in later}
-    parts = [_part(new, 0, count - 1)]
+    parts = new.get("joined", [_part(new, 0, count - 1)])
     for line in there.get("joined", [_part(there, 0, len(there["seeds"]) - 1)]):
         seeds, _, rest = line.partition(": ")
         _, first, _, last = seeds.split()  # seeds 20 to 99
