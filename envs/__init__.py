@@ -193,7 +193,10 @@ def _register_dials(environment: str) -> None:
 def _require_supported(environment: str, made: gymnasium.Env) -> None:
     """Raises UnusableEnvironment unless observations are a Box of numbers and actions Discrete or a bounded Box."""
     supported = "supported are Box observations with Discrete actions or bounded Box actions of floating-point numbers"
-    spaces = {name: getattr(made, name, None) for name in ("observation_space", "action_space")}
+    spaces = dict.fromkeys(("observation_space", "action_space"))
+    for name in spaces:
+        with contextlib.suppress(Exception):  # a foreign property may raise anything
+            spaces[name] = getattr(made, name)
     for name, space in spaces.items():
         if space is None:
             raise UnusableEnvironment(f"environment {environment} declares no {name}: {supported}.")

@@ -86,18 +86,19 @@ class GymSpace(Space):
         return self._rule(state) if self._rule else tf.zeros(tf.shape(state)[:-1], tf.bool)
 
     def _require_sound_rule(self):
-        """Raises UnusableEnvironment unless the rule gives a boolean for each of two states."""
-        expected = "expected states [..., d] -> bool [...]"
+        """Raises UnusableEnvironment unless the rule gives a boolean for each state of several seeds."""
+        expected = "expected states [..., d] -> bool [...], as states[..., 0] > 1"
+        shape = [2, self.state_dim + 1, self.state_dim]  # [S, B, d] as in training, all lengths unequal unless d = 1
+        states = tf.broadcast_to(tf.constant(self.low), shape)
         try:
-            # Compiled, as in training.
-            ends = tf.convert_to_tensor(tf.function(self._rule, autograph=False)(tf.constant([self.low, self.high])))
+            ends = tf.convert_to_tensor(tf.function(self._rule, autograph=False)(states))  # compiled, as in training
         except Exception as error:  # a user's rule may raise anything
             words = " ".join(str(error).split())
             raise UnusableEnvironment(
                 f"environment {self.name}: is_terminal_state raised {type(error).__name__}: {words}; {expected}."
             ) from error
-        if ends.dtype != tf.bool or ends.shape != [2]:
-            given = f"{ends.dtype.name} {list(ends.shape)} for states {[2, self.state_dim]}"
+        if ends.dtype != tf.bool or ends.shape != shape[:2]:
+            given = f"{ends.dtype.name} {list(ends.shape)} for states {shape}"
             raise UnusableEnvironment(f"environment {self.name}: is_terminal_state returns {given}; {expected}.")
 
     def nearest_observation(self, point):

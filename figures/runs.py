@@ -31,8 +31,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--metric", help="a metric of the CSVs (default: return; on the supervised task test_rmse)")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
-    options = {"metric": arguments.metric, "window": arguments.window}
-    return exit_status(lambda: draw_runs(arguments.runs, arguments.output, **options))
+    png, pdf = arguments.output, arguments.output.with_suffix(".pdf")
+
+    def draw_own() -> None:
+        if pdf.exists() and not png.exists():
+            raise UserError(f"{pdf} is there, and would be replaced: choose another --output.")
+        draw_runs(arguments.runs, png, metric=arguments.metric, window=arguments.window)
+        print(f"wrote {png}")
+
+    return exit_status(draw_own)
 
 
 def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, title: str = "", window: int = 1) -> None:

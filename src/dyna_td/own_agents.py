@@ -1,6 +1,7 @@
 """Agents of the user's own: how they enter the registry."""
 
 import contextlib
+import difflib
 import reprlib
 from dataclasses import fields
 from typing import Any
@@ -57,6 +58,7 @@ def adopt(agent: str | type) -> str:
     if not (isinstance(own, type) and issubclass(own, ER)):
         raise UserError(f"agent {name} is no agent: expected a class that extends one of dyna_td.agents.")
     by_path = {known.path: known for key, known in reversed(registry.AGENTS.items()) if key != name}
+    _require_known_hooks(name, own)
     bases = [by_path[path] for base in own.__mro__ if (path := f"{base.__module__}:{base.__qualname__}") in by_path]
     others = [registry.load(known.path) for known in bases if not known.dyna]
     hooks = ("draw", "mini_batch", "after_update")  # what an agent with priorities or weights overrides
@@ -75,6 +77,19 @@ def adopt(agent: str | type) -> str:
         )
     registry.AGENTS[name] = entry
     return name
+
+
+def _require_known_hooks(name: str, own: type) -> None:
+    """Raises UserError if a method has nearly the name of one of the package, which nothing would call."""
+    package = [kind for kind in own.__mro__ if kind.__module__.partition(".")[0] == "dyna_td"]
+    hooks = {hook for kind in package for hook in vars(kind) if not hook.startswith("_")}
+    written = {method for kind in own.__mro__ if kind not in package and kind is not object for method in vars(kind)}
+    for method in sorted(written - hooks):
+        if not method.startswith("_") and (nearest := difflib.get_close_matches(method, hooks, 1, 0.85)):
+            raise UserError(
+                f"agent {name}: nothing calls `{method}`, and its name is nearly `{nearest[0]}`: "
+                "correct it, or begin it with _."
+            )
 
 
 def _declared(name: str, agent: type, base: registry.Agent) -> registry.Agent:

@@ -107,9 +107,15 @@ class Mixed(DynaTD, PrioritizedER):
     pass
 
 
+class MisspeltHook(PrioritizedER):
+    def priorty(self, td_error, batch):
+        return tf.abs(td_error)
+
+
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
+        (MisspeltHook, "nothing calls `priorty`, and its name is nearly `priority`: correct it"),
         (Mixed, "extends a Dyna agent and PrioritizedER: simulated transitions replace some"),
         (
             own(DQNSettings, __qualname__="f.<locals>.Own"),
@@ -148,6 +154,11 @@ class Misspelt(PrioritizedER):
         return tf.abs(td_error) ** self.settings.priority_exponant
 
 
+class Replacing(PrioritizedER):
+    def counters(self):
+        return super().counters() | {"return": tf.zeros([self.streams.count])}
+
+
 class Branching(PrioritizedER):
     def draw(self, step, k):
         return super().draw(step, k) if step < 100 else ER.draw(self, step, k)
@@ -160,6 +171,7 @@ class Branching(PrioritizedER):
         (WithoutSeeds, r"`priority` returns shape \[9\], expected \[S, B\]; here \[3, 9\]"),
         (Negative, "`priority` returns -99 for the TD error -100, expected a finite number, at least 0"),
         (Misspelt, r"in `priority`, line \d+ of .*: there is no setting .*; the nearest is 'priority_exponent'"),
+        (Replacing, "`counters` returns 'return', which evaluations measure: give it another name"),
         (Branching, r"in `draw`, line \d+ of .*cannot ask a tensor; write tf.where"),
     ],
 )

@@ -58,7 +58,7 @@ def seeds(text: str) -> tuple[int, ...]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         chosen += range(first, last + 1) if first <= last else [-1]
     if -1 in chosen or len(set(chosen)) < len(chosen):
-        raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, up to 999999, not {text!r}")
     if len(chosen) > MAX_SEEDS:
         raise argparse.ArgumentTypeError(
             f"expected at most {MAX_SEEDS:,} seeds in a job, not {len(chosen):,}: train 0-{MAX_SEEDS - 1} first, and "

@@ -71,7 +71,7 @@ def play(
             if random.random() < epsilon and isinstance(space, gymnasium.spaces.Discrete):
                 action = random.integers(space.n)
             state, reward, terminated, truncated, _ = environment.step(envs.as_declared(action, space))
-            total, length, ended = total + float(reward), length + 1, bool(terminated or truncated)
+            total, length, ended = total + np.asarray(reward).item(), length + 1, bool(terminated or truncated)
             rendered.after_step(ended)
     except UserError:
         raise
@@ -80,7 +80,7 @@ def play(
             f"environment {policy.environment} lacks a method that Gymnasium asks for, perhaps `render`: implement it."
         ) from error
     except Exception as error:  # a foreign environment may raise anything
-        words = " ".join(str(error).split()) or type(error).__name__
+        words = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
         raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error
     return Episode(total, length)
 

@@ -267,7 +267,10 @@ def read(csv: Path, rebuild: str) -> tuple[pd.DataFrame, dict]:
 
 def read_training(csv: Path) -> tuple[pd.DataFrame, dict]:
     """As `read`, of a run that was trained by hand or published; raises UserError for any other file."""
-    with naming_damage(csv, "name a CSV that `python -m dyna_td train` wrote"):
+    remedy = "name a CSV that `python -m dyna_td train` wrote"
+    if not csv.exists():
+        raise UserError(f"there is no {csv}: {remedy}.")
+    with naming_damage(csv, remedy):
         records, details = read(csv, "python -m dyna_td train")
     is_tidy = list(records.columns) == COLUMNS and not records.duplicated(COLUMNS[:3]).any()
     is_tidy = is_tidy and all(records[name].dtype.kind in kinds for name, kinds in _KINDS.items())

@@ -116,7 +116,7 @@ def _imports(name: str, path: Path) -> list[str]:
 
 
 def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return ast.parse(path.read_bytes())
 
 
 @cache

@@ -28,6 +28,7 @@ from dyna_td.learning.streams import Streams
 from dyna_td.programs.program import CannotResume, make_agent
 from dyna_td.programs.twin import make_twin
 from dyna_td.records import sources
+from dyna_td.records.metrics import EVALUATED
 from dyna_td.runs.registry import AGENTS, has_twin, load
 from dyna_td.runs.run import Run
 from dyna_td.settings import ControlSettings
@@ -183,14 +184,16 @@ class _Trial:
                     self._refuse(hook, f"{type(result).__name__}, expected indices and weights")
                 indices = self._require_shape(hook, result[0], "[S, b] of indices", (seeds, None))
                 size = int(self._agent.replay.size)
-                if indices.dtype != np.int32 or not ((indices >= 0) & (indices < size)).all():
-                    self._refuse(
-                        hook, f"indices {indices.min()} to {indices.max()}, expected int32 from 0 to {size - 1}"
-                    )
+                if indices.dtype != np.int32:
+                    self._refuse(hook, f"indices of type {indices.dtype}, expected int32: use tf.cast")
+                if not ((indices >= 0) & (indices < size)).all():
+                    self._refuse(hook, f"indices {indices.min()} to {indices.max()}, expected 0 to {size - 1}")
                 if tf.convert_to_tensor(result[1]).shape.rank:
                     self._require_shape(hook, result[1], "[S, b] of weights, or one number", indices.shape)
             case "counters":
-                for number in result.values():
+                for name, number in result.items():
+                    if name in EVALUATED:
+                        self._refuse(hook, f"{name!r}, which evaluations measure: give it another name")
                     self._require_shape(hook, number, "[S]", (seeds,))
             case "sample_states":
                 self._require_shape(hook, result, "[S, count, d]", (seeds, None, d))
