@@ -8,9 +8,12 @@ import contextlib
 import difflib
 import importlib
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from traceback import walk_tb
 
 import gymnasium
 import numpy as np
@@ -110,7 +113,7 @@ def make(environment: str, **kwargs) -> gymnasium.Env:
             # Training checks every observation itself, with errors of one sentence.
             made = gymnasium.make(_gymnasium_id(environment), disable_env_checker=True, **kwargs)
     except (Exception, SystemExit) as error:  # a foreign environment may raise anything
-        raise UnusableEnvironment(f"environment {environment} cannot be made: {_in_one_line(error)}.") from error
+        raise UnusableEnvironment(f"environment {environment} cannot be made: {in_one_line(error)}.") from error
     try:
         _require_supported(environment, made)
     except UnusableEnvironment:
@@ -168,7 +171,7 @@ def _require_known(environment: object) -> None:
             importlib.import_module(module)
         except (Exception, SystemExit) as error:  # a foreign module may raise anything
             raise UnusableEnvironment(
-                f"environment {environment}: cannot import {module}: {_in_one_line(error)}."
+                f"environment {environment}: cannot import {module}: {in_one_line(error)}."
             ) from error
     if name.startswith("GridWorld-") and _gymnasium_id(name) not in gymnasium.registry:
         _register_dials(name)
@@ -220,8 +223,19 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
         raise UnusableEnvironment(f"environment {environment} has actions in {actions}: {supported}.")
 
 
-def _in_one_line(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
+    """Where a module of the user's own raised an error, as " (line 12 of mine.py)"; empty elsewhere."""
+    place = ""
+    for frame, line in walk_tb(error.__traceback__):
+        top, path = frame.f_globals.get("__name__", "").partition(".")[0], Path(frame.f_code.co_filename)
+        if path.is_file() and top not in {"dyna_td", *sys.stdlib_module_names} and "site-packages" not in path.parts:
+            place = f" (line {line} of {path.name})"
+    return place
+
+
+def in_one_line(error: BaseException) -> str:
+    """The words of an error in a foreign module, with the place."""
     words = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, SystemExit):  # its text is only a number
-        return f"SystemExit {words}"
-    return words or type(error).__name__
+    if isinstance(error, SystemExit | LookupError):  # its text is only a number, or only a key
+        words = f"{type(error).__name__} {words}".rstrip()
+    return (words or type(error).__name__) + place_of(error)

@@ -6,6 +6,7 @@ import reprlib
 from dataclasses import fields
 from typing import Any
 
+from dyna_td import envs
 from dyna_td.errors import UserError, require_choice
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.records import sources
@@ -53,7 +54,7 @@ def adopt(agent: str | type) -> str:
         with contextlib.chdir("."):  # a foreign module may change the folder; this returns to it
             own = agent if isinstance(agent, type) else registry.load(agent)
     except (Exception, SystemExit) as error:  # a foreign module may raise anything
-        words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        words = envs.in_one_line(error)
         raise UserError(f"agent {name} cannot be imported: {words}; the working directory is searched, too.") from error
     if not (isinstance(own, type) and issubclass(own, ER)):
         raise UserError(f"agent {name} is no agent: expected a class that extends one of dyna_td.agents.")

@@ -266,7 +266,7 @@ def test_the_supervised_task_is_drawn_by_its_own_metric_and_a_training_under_way
     [
         (["--metric", "retrun", "--output", "x.png"], "did you mean 'return'?"),
         (["--output", "x.jpg"], "--output is 'x.jpg', expected a name that ends in .png."),
-        (["foreign.csv", "--output", "x.png"], "cannot read foreign."),
+        (["foreign.csv", "--output", "x.png"], "there is no foreign.csv"),
         ([".", "--output", "x.png"], ". is no CSV: name one that"),
     ],
 )

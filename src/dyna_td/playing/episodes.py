@@ -80,7 +80,7 @@ def play(
             f"environment {policy.environment} lacks a method that Gymnasium asks for, perhaps `render`: implement it."
         ) from error
     except Exception as error:  # a foreign environment may raise anything
-        words = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+        words = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ") + envs.place_of(error)
         raise UserError(f"environment {policy.environment}, seed {seed}, step {length}: {words}.") from error
     return Episode(total, length)
 

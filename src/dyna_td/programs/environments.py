@@ -165,9 +165,9 @@ class EnvironmentStack:
         try:
             return call(self._environments[s][c])
         except (Exception, SystemExit) as error:  # a foreign environment may raise anything
-            message = " ".join(str(error).split())
+            message, place = " ".join(str(error).split()), envs.place_of(error)
             raise UserError(
-                f"{self._where(s, step)}: {what} raised {type(error).__name__}: {message}; training stops."
+                f"{self._where(s, step)}: {what} raised {type(error).__name__}: {message}{place}; training stops."
             ) from error
 
     def _parts(self, answer, parts: tuple[str, ...], what: str, s: int, step: int) -> tuple:
