@@ -41,6 +41,7 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--learning-rate", "0.1,zero"), "learning_rate is 'zero', expected a number"),
         (train("--chain-steps", "5", env="GridWorld", agent="er"), "--chain-steps does not apply to er"),
         (train("--seeds", "0-5000"), "at most 1,000"),
+        (train("--gamma", "0.9"), "no option --gamma: did you mean --discount?"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--discount", "1", env="GridWorld", agent="dyna_td_frozen"), "discount is 1"),
         (train("--model-stop", "9000", env="GridWorld", agent="dyna_td"), "model_stop is 9,000: it ends a learned"),

@@ -15,6 +15,16 @@ from dyna_td.plan import plans
 from dyna_td.runs import registry
 from dyna_td.settings import MAX_SEEDS, MAX_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, as_words, checked
 
+# What others call our options; the paper's symbols among them.
+_OTHER_NAMES = {
+    "--lr": "--learning-rate",
+    "--n": "--planning-updates",
+    "--gamma": "--discount",
+    "--epsilon": "--exploration",
+    "--rho": "--mixing-rate",
+    "--timesteps": "--steps",
+}
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises a UserError of one sentence for each mistake."""
@@ -23,7 +33,8 @@ class Parser(argparse.ArgumentParser):
         parsed, unknown = super().parse_known_args(args, namespace)
         options = [option for action in self._actions for option in action.option_strings]
         for option in (word.partition("=")[0] for word in unknown):
-            if nearest := difflib.get_close_matches(option, options, n=1):
+            known = [name for name in (_OTHER_NAMES.get(option),) if name in options]
+            if nearest := known or difflib.get_close_matches(option, options, n=1):
                 raise UserError(f"there is no option {option}: did you mean {nearest[0]}? See `{self.prog} --help`.")
         return parsed, unknown
 
