@@ -223,14 +223,20 @@ def _require_supported(environment: str, made: gymnasium.Env) -> None:
         raise UnusableEnvironment(f"environment {environment} has actions in {actions}: {supported}.")
 
 
-def place_of(error: BaseException) -> str:
-    """Where a module of the user's own raised an error, as " (line 12 of mine.py)"; empty elsewhere."""
-    place = ""
+def origin_of(error: BaseException) -> tuple[str, int, Path] | None:
+    """The function, line and file of the user's own in which an error was raised; None if there is none."""
+    found = None
     for frame, line in walk_tb(error.__traceback__):
         top, path = frame.f_globals.get("__name__", "").partition(".")[0], Path(frame.f_code.co_filename)
         if path.is_file() and top not in {"dyna_td", *sys.stdlib_module_names} and "site-packages" not in path.parts:
-            place = f" (line {line} of {path.name})"
-    return place
+            found = frame.f_code.co_name, line, path
+    return found
+
+
+def place_of(error: BaseException) -> str:
+    """`origin_of`, as " (line 12 of mine.py)"; empty without one."""
+    origin = origin_of(error)
+    return f" (line {origin[1]} of {origin[2].name})" if origin else ""
 
 
 def in_one_line(error: BaseException) -> str:

@@ -31,13 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--metric", help="a metric of the CSVs (default: return; on the supervised task test_rmse)")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
     arguments = parser.parse_args(argv)
-    png, pdf = arguments.output, arguments.output.with_suffix(".pdf")
 
     def draw_own() -> None:
-        if pdf.exists() and not png.exists():
-            raise UserError(f"{pdf} is there, and would be replaced: choose another --output.")
-        draw_runs(arguments.runs, png, metric=arguments.metric, window=arguments.window)
-        print(f"wrote {png}")
+        draw_runs(arguments.runs, arguments.output, metric=arguments.metric, window=arguments.window)
+        print(f"wrote {arguments.output}")
 
     return exit_status(draw_own)
 
@@ -50,6 +47,8 @@ def draw_runs(csvs: Sequence[Path], output: Path, metric: str | None = None, tit
     """
     if window < 1:
         raise UserError(f"--window is {window}, expected at least 1.")
+    if (pdf := output.with_suffix(".pdf")).exists() and not output.exists():
+        raise UserError(f"{pdf} is there, and would be replaced: choose another --output.")
     runs: dict[str, OwnRun] = {}
     for csv in csvs:
         run = read(csv, metric)

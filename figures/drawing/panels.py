@@ -190,8 +190,8 @@ def _trained(panel: Panel, tables: Tables, rows: dict[str, pd.DataFrame]) -> Loo
         rows = {curve: tables.rows(panel.key, curve, f"{metric}{SMOOTHED}") for curve in rows}
     faint = {} if is_timed else _published(panel, tables, f"{metric}{SMOOTHED}" if varies else metric)
 
-    is_cut = is_supervised(panel.run.environment)  # one update takes half of what all of training takes
-    unit = "mini-batch updates" if is_cut else "environment steps"
+    is_sine = is_supervised(panel.run.environment)
+    unit = "mini-batch updates" if is_sine else "environment steps"
     unit = "evaluation driving steps" if panel.against == "driving_steps" else unit
     every = pd.concat(rows.values())
     facts = [seeds_words(every["n"]), f"{every['step'].max():,.0f} {unit}"]
@@ -208,8 +208,8 @@ def _trained(panel: Panel, tables: Tables, rows: dict[str, pd.DataFrame]) -> Loo
         "rows": rows,
         "published": faint,
         "axes": {"xlabel": metric_label("train_seconds") if is_timed else unit},
-        "notes": (LINES, *([smoothing_words(SMOOTHING)] if is_smoothed else []), *([CUT] if is_cut else [])),
-        "cuts_start": is_cut,
+        "notes": (LINES, *[smoothing_words(SMOOTHING)] * is_smoothed, *[CUT] * is_sine),
+        "cuts_start": is_sine,  # the first evaluations fall as far as all later ones
         "facts": tuple(facts),
     }
 

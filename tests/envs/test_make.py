@@ -123,6 +123,7 @@ def fail(self):
         ({"observation_space": gymnasium.spaces.Discrete(3)}, "has Discrete observations: supported are Box"),
         ({"observation_space": gymnasium.spaces.Box(0, 255, (96, 96, 3), np.uint8)}, "has pictures as observations"),
         ({"action_space": gymnasium.spaces.Box(0, 3, (1,), np.int64)}, "has actions in Box(0, 3, (1,), int64): supp"),
+        ({"observation_space": property(fail)}, "declares no observation_space: supported are Box"),
         ({"__init__": fail}, "environment Odd-v0 cannot be made: no licence (line "),
     ],
 )

@@ -268,10 +268,12 @@ def test_the_supervised_task_is_drawn_by_its_own_metric_and_a_training_under_way
         (["--output", "x.jpg"], "--output is 'x.jpg', expected a name that ends in .png."),
         (["foreign.csv", "--output", "x.png"], "there is no foreign.csv"),
         ([".", "--output", "x.png"], ". is no CSV: name one that"),
+        (["--output", "paper.png"], "paper.pdf is there, and would be replaced: choose another --output."),
     ],
 )
 def test_a_mistake_in_drawing_ones_own_runs_is_one_sentence(csv, monkeypatch, tmp_path, capsys, arguments, words):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "paper.pdf").touch()
     with open("foreign.checkpoint", "wb") as file:
         np.savez(file, facts=np.frombuffer(b"{}", np.uint8))
     assert words in error_of(runs.main, [str(csv), *arguments], capsys)

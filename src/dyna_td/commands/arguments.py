@@ -13,7 +13,16 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import labels
 from dyna_td.plan import plans
 from dyna_td.runs import registry
-from dyna_td.settings import MAX_SEEDS, MAX_STEPS, DDPGDynaSettings, DynaSettings, RegressionSettings, as_words, checked
+from dyna_td.settings import (
+    MAX_SEED,
+    MAX_SEEDS,
+    MAX_STEPS,
+    DDPGDynaSettings,
+    DynaSettings,
+    RegressionSettings,
+    as_words,
+    checked,
+)
 
 # What others call our options; the paper's symbols among them.
 _OTHER_NAMES = {
@@ -69,7 +78,9 @@ def seeds(text: str) -> tuple[int, ...]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         chosen += range(first, last + 1) if first <= last else [-1]
     if -1 in chosen or len(set(chosen)) < len(chosen):
-        raise argparse.ArgumentTypeError(f"expected seeds such as 0-19 or 0,3,7, each once, up to 999999, not {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected seeds such as 0-19 or 0,3,7, each once, up to {MAX_SEED}, not {text!r}"
+        )
     if len(chosen) > MAX_SEEDS:
         raise argparse.ArgumentTypeError(
             f"expected at most {MAX_SEEDS:,} seeds in a job, not {len(chosen):,}: train 0-{MAX_SEEDS - 1} first, and "

@@ -1,10 +1,10 @@
-"""Trains published runs again with portable arithmetic, the first seeds first, and stores them in `reference/`.
+"""Trains the later seeds of published runs again with portable arithmetic, and stores them in `reference/`.
 
-    python -m dyna_td.publishing.renew [--seeds 20] [FIGURE ...]
+    python -m dyna_td.publishing.renew [FIGURE ...]
 
-A run keeps its published learning rate, and its later seeds until these are trained again, too; its JSON file says
-which seeds are which, under `joined`. Several processes share the work. A killed one continues from its checkpoint.
-This file goes when all seeds of all published runs are portable.
+The first seeds of all published runs are portable, and stay: same seed, same bytes, whichever seeds share the job. A
+run keeps its learning rate. Its JSON file says under `joined` which CPU and commit made which seeds. Several processes
+share the work. A killed one continues from its checkpoint. This file goes when all seeds are portable.
 """
 
 import argparse
@@ -38,39 +38,29 @@ def portable_seeds(details: dict | None) -> int:
     return int(details.get("portable_seeds", len(details["seeds"])))
 
 
-def train_again(plan: Plan, run: Run, count: int) -> None:
-    """Makes the first `count` seeds of `run` portable: trains the missing ones, or copies all of a twin.
-
-    Same seed, same bytes, whichever seeds share the job: so portable seeds stay as they are published.
-    """
+def train_again(plan: Plan, run: Run) -> None:
+    """Makes all seeds of a published `run` portable: trains the missing ones, or copies a twin."""
     there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name)
-    fixed = run.with_learning_rate(there["settings"]["learning_rate"]) if there else run
-    if there and (twin := _twin(plan, run, fixed, count)):
-        _copy(plan, run, there, twin, count)
+    assert there  # see `main`
+    fixed, first = run.with_learning_rate(there["settings"]["learning_rate"]), portable_seeds(there)
+    if twin := _twin(plan, run, fixed):
+        _copy(plan, run, there, twin)
         return
-    facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection") if there else None}
-    first = portable_seeds(there)
-    trained = replace(fixed, seeds=run.seeds[first:count])  # another name, if the rate was swept
+    trained = replace(fixed, seeds=run.seeds[first:])  # another name, if the rate was swept
+    facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection")}
     train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
     _, details = results.read(csv, "the same command")
-    contents = {(run.name, "csv"): extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
+    tables = {"csv": extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
     if run.name in plan.sampled_runs:
-        content = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
-        contents[run.name, "states.csv"] = content
+        tables["states.csv"] = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
+    contents = {(run.name, kind): _with_first_seeds(table, run, kind, first) for kind, table in tables.items()}
     if path_beside(csv).exists() and run.name in plan.figure_runs:
-        policy = load_policy(path_beside(csv))
-        contents[run.name, "policy.npz"] = _policy_with(policy, run, first).as_bytes()
-    if there and first:
-        for kind in [kind for _, kind in contents if kind.endswith("csv")]:
-            contents[run.name, kind] = _with_first_seeds(contents[run.name, kind], run, kind, first)
-        details = _extended(details, there, first)
-    _store(run, contents, details, there)
+        contents[run.name, "policy.npz"] = _policy_with(load_policy(path_beside(csv)), run, first).as_bytes()
+    _store(run, contents, _extended(details, there, first), there)
 
 
 def _policy_with(new: Policy, run: Run, first: int) -> Policy:
     """The policies of the first seeds: those that are published and portable, then new ones."""
-    if not first:
-        return extract.policy(new)
     old = load_policy(published.stored(run.name, "policy.npz"))
     kept = min(first, len(old.seeds))
     if old.seeds[:kept] != run.seeds[:kept] or kept < min(first, extract.POLICY_SEEDS):
@@ -97,18 +87,19 @@ def _extended(new: dict, there: dict, first: int) -> dict:
         earlier = {seed: fact for seed, fact in there[key].items() if int(seed) in there["seeds"][:first]}
         details[key] = earlier | new[key]
     portable = [line for line in there["joined"] if arithmetic.PORTABLE in line.split(", ")]
-    return details | {"joined": [*portable, _part(new, first, last)]}
+    origin = (new[key] for key in ("date", "cpu", "arithmetic", "git_commit"))
+    return details | {"joined": [*portable, f"seeds {first} to {last}: {', '.join(origin)}"]}
 
 
-def _twin(plan: Plan, run: Run, fixed: Run, count: int) -> dict | None:
-    """The details of the training of `fixed` under another name, if its first `count` seeds are portable.
+def _twin(plan: Plan, run: Run, fixed: Run) -> dict | None:
+    """The details of the training of `fixed` under another name, if it has all seeds, and they are portable.
 
     A sweep that chooses a rate and a run with this rate are the same training.
     """
     left_out = extract.left_out(plan)
     for name in plan.runs:
         details = published.read_details(name)
-        if not details or name == run.name or portable_seeds(details) < count:
+        if not details or name == run.name or portable_seeds(details) < len(run.seeds):
             continue
         is_same = {*results.differing(fixed, details)} <= {"seeds", "run"}
         has_all = left_out[name] <= left_out[run.name] and run.name not in plan.sampled_runs
@@ -124,15 +115,15 @@ def _policy_of(run: Run, twin: dict) -> str | None:
     return next((each["run"] for each in found if portable_seeds(each) >= extract.POLICY_SEEDS), None)
 
 
-def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
-    """Stores the first `count` seeds of `twin` as those of `run`."""
-    seeds, name = run.seeds[:count], twin["run"]
+def _copy(plan: Plan, run: Run, there: dict, twin: dict) -> None:
+    """Stores the seeds of `twin` as those of `run`."""
+    seeds, name = run.seeds, twin["run"]
     details = {key: value for key, value in twin.items() if key not in ("portable_seeds", "clock_of")}
-    if count < len(twin["seeds"]):
+    if len(seeds) < len(twin["seeds"]):
         details.pop("joined", None)
     for key in ("diverged_seeds", "remarks"):
         details[key] = {seed: fact for seed, fact in twin[key].items() if int(seed) in seeds}
-    details |= {"run": run.name, "seeds": list(seeds), "trained_seeds": count, "copied_from": name}
+    details |= {"run": run.name, "seeds": list(seeds), "trained_seeds": len(seeds), "copied_from": name}
     details["learning_rate_selection"] = there.get("learning_rate_selection")
     header, *rows = published.read(name, "csv").splitlines(keepends=True)
     csv = header + b"".join(row for row in rows if int(row.partition(b",")[0]) in seeds)
@@ -142,72 +133,31 @@ def _copy(plan: Plan, run: Run, there: dict, twin: dict, count: int) -> None:
     _store(run, contents, details, there)
 
 
-def _store(run: Run, contents: dict[tuple[str, str], bytes], details: dict, there: dict | None) -> None:
-    """Stores a run's tables, policy and `details`, with the later seeds that are published."""
-    if there and len(there["seeds"]) >= len(details["seeds"]):
-        # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
-        details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")} | {
-            "clock_of": there.get("clock_of", there["git_commit"])
-        }
-    if there and len(there["seeds"]) > len(details["seeds"]):
-        new = set(details["seeds"])
-        details = _joined(details, there)
-        for job, kind in [key for key in contents if key[1].endswith("csv")]:
-            contents[job, kind] = _with_later_seeds(contents[job, kind], published.read(job, kind), new)
+def _store(run: Run, contents: dict[tuple[str, str], bytes], details: dict, there: dict) -> None:
+    """Stores a run's tables, policy and `details`."""
+    # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
+    details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")}
+    details["clock_of"] = there.get("clock_of", there["git_commit"])
     details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
     contents[run.name, "json"] = json.dumps(details).encode()
     store._store(contents, published.HERE)
-
-
-def _joined(new: dict, there: dict) -> dict:
-    """The JSON file's contents of new first seeds and of the later seeds that are published."""
-    count, later = len(new["seeds"]), there["seeds"][len(new["seeds"]) :]
-    sums: dict = {}
-    for key in ("diverged_seeds", "remarks"):
-        sums[key] = new[key] | {seed: fact for seed, fact in there[key].items() if int(seed) in later}
-    parts = new.get("joined", [_part(new, 0, count - 1)])
-    for line in there.get("joined", [_part(there, 0, len(there["seeds"]) - 1)]):
-        seeds, _, rest = line.partition(": ")
-        _, first, _, last = seeds.split()  # seeds 20 to 99
-        if int(last) >= count:
-            parts.append(f"seeds {max(int(first), count)} to {last}: {rest}")
-    return {
-        **new,
-        **sums,
-        "seeds": [*new["seeds"], *later],
-        "trained_seeds": count + len(later),
-        "portable_seeds": count,
-        "joined": parts,
-    }
-
-
-def _part(details: dict, first: int, last: int) -> str:
-    origin = (details[key] for key in ("date", "cpu", "arithmetic", "git_commit"))
-    return f"seeds {first} to {last}: {', '.join(origin)}"
-
-
-def _with_later_seeds(content: bytes, old: bytes, new: set[int]) -> bytes:
-    """A table's rows, and those of other seeds in an older table; the first column is the seed."""
-    rows = old.splitlines(keepends=True)[1:]
-    return content + b"".join(row for row in rows if int(row.partition(b",")[0]) not in new)
 
 
 def main() -> int:
     """Trains what is due, one process a run, which another process may take at the same time."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("figures", nargs="*")
-    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--run", help="one run, in this process")
     options = parser.parse_args()
     plan = plans.load_plan(published.SCALE)
     if options.run:
         run = plan.run(options.run)
-        return exit_status(lambda: train_again(plan, run, min(options.seeds, len(run.seeds))))
+        return exit_status(lambda: train_again(plan, run))
     figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
     failed = 0
     for run in dict.fromkeys(run for figure in figures for run in figure.runs):
-        if portable_seeds(published.read_details(run.name)) < min(options.seeds, len(run.seeds)):
-            words = ["-m", "dyna_td.publishing.renew", "--run", run.name, "--seeds", str(options.seeds)]
+        if 0 < portable_seeds(published.read_details(run.name)) < len(run.seeds):
+            words = ["-m", "dyna_td.publishing.renew", "--run", run.name]
             failed += subprocess.run([sys.executable, *words], env=os.environ | snakefile.environment()).returncode != 0
     return min(failed, 1)
 

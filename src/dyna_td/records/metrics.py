@@ -146,9 +146,7 @@ FROZEN_METRICS |= {
 }
 METRICS |= FROZEN_METRICS
 ROUNDABOUT_METRICS = ("crashed", "crashes", "speed")
-
-
-EVALUATED = ("return", "episode_length", "crashed", "speed")  # what evaluations of control measure
+EVALUATED = ("return", "episode_length", *ROUNDABOUT_METRICS)  # what evaluations of control measure
 MAIN = ("return", "test_rmse")  # of control, where more is better, and of the sine task, where less is
 
 

@@ -13,7 +13,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from traceback import walk_tb
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,7 +26,6 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.programs.program import CannotResume, make_agent
 from dyna_td.programs.twin import make_twin
-from dyna_td.records import sources
 from dyna_td.records.metrics import EVALUATED
 from dyna_td.runs.registry import AGENTS, has_twin, load
 from dyna_td.runs.run import Run
@@ -71,13 +69,10 @@ def in_one_sentence(agent: str) -> Iterator[None]:
     except (UserError, CannotResume):
         raise
     except Exception as error:
-        own = _own_classes(agent)
-        if not own:
+        if not _own_classes(agent):
             raise
-        files = {str(sources.file_of(kind.__module__)) for kind in own}
-        passed = [(frame.f_code, line) for frame, line in walk_tb(error.__traceback__)]
-        lines = [(code.co_name, line, code.co_filename) for code, line in passed if code.co_filename in files]
-        place = " in `{}`, line {} of {}".format(*lines[-1]) if lines else ""
+        origin = envs.origin_of(error)
+        place = " in `{}`, line {} of {}".format(*origin) if origin else ""
         raise UserError(f"agent {agent}{place}: {_fault(error)}.") from error
 
 
