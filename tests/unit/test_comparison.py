@@ -31,7 +31,7 @@ def write(tmp_path):
 def test_few_seeds_are_compared_as_independent_samples_and_of_errors_the_smaller_one_leads(write):
     sides = write("a", {0: 1.0, 1: 2.0, 2: 3.0}), write("b", {0: 0.0, 5: 0.5, 6: 1.0, 7: 2.0})
     *_, plus, minus, difference = compare(sides)
-    assert "a: 2 ± 2.48, 3 seeds" in plus and "b: 0.875 ± " in minus  # Student's t(0.975, 2) / sqrt(3)
+    assert "a: 2 ± 2.48 (95%), 3 seeds" in plus and "b: 0.875 ± " in minus  # Student's t(0.975, 2) / sqrt(3)
     assert "+1.12" in difference and "3 and 4 seeds, not paired" in difference and "no lead" in difference
     assert difference.endswith("0.83")  # 9 wins and 2 ties of 12
     errors = [write(f"e{of}", {s: of + s / 100 for s in range(4)}, "sin", "test_rmse") for of in (1, 2)]

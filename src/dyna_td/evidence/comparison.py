@@ -49,7 +49,7 @@ def compare(csvs: Sequence[Path]) -> list[str]:
         names = tuple(map(str, csvs))
     scores = [table[steps].where(np.isfinite(table[steps])).mean(axis="columns", skipna=False) for table in tables]
     extent = f"evaluations from step {steps[0]:,} to {steps[-1]:,}"
-    lines = [f"mean {metric} on {environment} ± half of its 95% interval, {extent}:"]
+    lines = [f"mean {metric} on {environment}, {extent}:"]
     diverged = [len(diverged_seeds(records)) for records, _ in trainings]
     for name, each, run, count in zip(names, scores, runs, diverged, strict=True):
         warning = f"; {count} of {len(each)} seeds diverged" if count else ""
@@ -64,7 +64,7 @@ def _one(scores: pd.Series) -> str:
     seeds = f"{len(known)} seed{'s' if len(known) != 1 else ''}{left_out}"
     if len(known) < 2:
         return f"{number_words(known.mean())}, {seeds}"
-    return f"{number_words(known.mean())} ± {number_words(statistics.half_width(known))}, {seeds}"
+    return f"{number_words(known.mean())} ± {number_words(statistics.half_width(known))} (95%), {seeds}"
 
 
 def _difference(names: Sequence[str], scores: list[pd.Series], is_error: bool) -> str:

@@ -114,15 +114,15 @@ class Facts:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, `changes`, `departs`.
+        """The verdicts of other readings: claim, reading, verdict, `changes`, `printed`.
 
-        A reading of other curves `changes` a number; it `departs` if the paper states another one.
+        A reading of other curves `changes` a number; `printed` says whether the paper prints this one or another.
         """
         table = pd.read_csv(self.folder / "readings.csv", usecols=["claim", "row", "reading", "verdict"])
         declared = read_checked(DIRECTORY / "readings.yaml", "readings")["readings"]
         rows = table[table["row"] == "claim"].drop(columns="row")
-        for key, default in (("changes", ""), ("departs", False)):
-            rows[key] = rows["reading"].map({reading["name"]: reading.get(key, default) for reading in declared})
+        for key in ("changes", "printed"):
+            rows[key] = rows["reading"].map({reading["name"]: reading.get(key, "") for reading in declared})
         return rows
 
     @cached_property

@@ -68,28 +68,23 @@ def scorecard(facts: Facts) -> str:
 
 
 def answer(facts: Facts) -> str:
-    """Sentences that count verdicts, identities, changes by rewording, and contradictions that depend on a choice."""
+    """Sentences that count verdicts, identities, changes by rewording, and verdicts that depend on a choice."""
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
-    of_choices = facts.turned[facts.turned["changes"] != ""]
-    turned, others = (
-        of_choices[of_choices["claim"].map(facts.verdicts) == verdict] for verdict in ("contradicted", "supported")
+    turned = facts.turned[facts.turned["changes"] != ""]
+    contradicted, supported = (
+        in_words(turned[turned["claim"].map(facts.verdicts) == verdict]["claim"].nunique())
+        for verdict in ("contradicted", "supported")
     )
-    turns: list[str] = []
-    ends = {True: "on {} unlike the paper's", False: "on {}"}
-    for is_departing, end in ends.items():
-        rows = turned[turned["departs"] == is_departing]
-        if number := rows["claim"].nunique():
-            numbers = " or ".join(dict.fromkeys(rows["changes"]))
-            turns.append(f"{in_words(number)} {end.format(numbers)}")
-    depend = in_words(turned["claim"].nunique())
     sentences = [
         f"{len(facts.verdicts)} claims: **{words}**.",
         f"{in_words(len(facts.identities)).capitalize()} supported are mathematical.",
-        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed because we reworded claims after results.",
+        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed by rewording after results.",
+        f"{contradicted.capitalize()} contradicted and {supported} supported turn with another number, such as a rate.",
     ]
-    if turns:
-        sentences.append(f"{depend.capitalize()} contradictions depend on a choice: {', '.join(turns)}.")
-        sentences.append(f"So do {in_words(others['claim'].nunique())} supported ones.")
+    printed = turned[turned["printed"] == "this one"]
+    for (changes, verdict), rows in printed.groupby(["changes", "verdict"]):
+        numbers = _listed([str(number) for number in rows["claim"].unique()])
+        sentences.append(f"{changes.capitalize()} that the paper prints makes {numbers} {verdict}.")
     return " ".join(sentences) + "\n"
 
 
@@ -135,8 +130,12 @@ def advice(facts: Facts) -> str:
 
 
 def _tasks(environments: list[str]) -> str:
-    """The names of tasks: A, B and C."""
-    *first, last = map(labels.task, environments or ["none"])
+    return _listed([labels.task(environment) for environment in environments] or ["none"])
+
+
+def _listed(words: list[str]) -> str:
+    """The words in a row: A, B and C."""
+    *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 
 
