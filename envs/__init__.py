@@ -153,7 +153,7 @@ def as_declared(action: np.ndarray, space: gymnasium.Space):
     assert isinstance(space, gymnasium.spaces.Box)  # `make` allows no other
     low, high = (bound.astype(np.float64) for bound in (space.low, space.high))
     share = (np.nan_to_num(np.asarray(action, np.float64)).reshape(space.shape) + 1.0) / 2.0
-    return (low + share * (high - low)).astype(space.dtype)
+    return np.clip(low + share * (high - low), low, high).astype(space.dtype)  # the sum may round beyond a bound
 
 
 def _require_known(environment: object) -> None:

@@ -88,18 +88,17 @@ class GymSpace(Space):
     def _require_sound_rule(self):
         """Raises UnusableEnvironment unless the rule gives a boolean for each state of several seeds."""
         expected = "expected states [..., d] -> bool [...], as states[..., 0] > 1"
-        shape = [2, self.state_dim + 1, self.state_dim]  # [S, B, d] as in training, all lengths unequal unless d = 1
-        states = tf.broadcast_to(tf.constant(self.low), shape)
-        try:
-            ends = tf.convert_to_tensor(tf.function(self._rule, autograph=False)(states))  # compiled, as in training
-        except Exception as error:  # a user's rule may raise anything
-            words = " ".join(str(error).split())
-            raise UnusableEnvironment(
-                f"environment {self.name}: is_terminal_state raised {type(error).__name__}: {words}; {expected}."
-            ) from error
-        if ends.dtype != tf.bool or ends.shape != shape[:2]:
-            given = f"{ends.dtype.name} {list(ends.shape)} for states {shape}"
-            raise UnusableEnvironment(f"environment {self.name}: is_terminal_state returns {given}; {expected}.")
+        # [S, B, d] as in mini-batches, all lengths unequal unless d = 1; and [S, d] as in chains.
+        for shape in [2, self.state_dim + 1, self.state_dim], [self.state_dim + 1, self.state_dim]:
+            states = tf.broadcast_to(tf.constant(self.low), shape)
+            try:
+                ends = tf.convert_to_tensor(tf.function(self._rule, autograph=False)(states))  # as in training
+            except Exception as error:  # a user's rule may raise anything
+                words = f"raised {type(error).__name__} for states {shape}: {' '.join(str(error).split())}"
+                raise UnusableEnvironment(f"environment {self.name}: is_terminal_state {words}; {expected}.") from error
+            if ends.dtype != tf.bool or ends.shape != shape[:-1]:
+                given = f"{ends.dtype.name} {list(ends.shape)} for states {shape}"
+                raise UnusableEnvironment(f"environment {self.name}: is_terminal_state returns {given}; {expected}.")
 
     def nearest_observation(self, point):
         """See `Space.nearest_observation`: coordinates without bounds stay as they are."""

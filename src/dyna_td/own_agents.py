@@ -74,7 +74,8 @@ def adopt(agent: str | type) -> str:
     entry = _declared(name, own, bases[0])
     if registry.with_source(name) and not sources.file_of(own.__module__):
         raise UserError(
-            f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__} in a .py file."
+            f"the source of agent {name} is not found: expected {own.__module__}:{own.__qualname__} in a .py file "
+            "here, or in a package that pip installed with --editable."
         )
     registry.AGENTS[name] = entry
     return name

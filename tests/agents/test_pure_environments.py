@@ -68,15 +68,15 @@ def test_episodes_go_on_only_where_they_were(monkeypatch, kind):
                 ended = stack.step(1, 0, np.int32(1), episode)[3]
         return stack
 
-    snapshot = played(EnvironmentStack(name, (3, 4)), 9).snapshot("x")
+    snapshot = played(EnvironmentStack(name, (3, 4)), 9).snapshot()
     fresh = EnvironmentStack(name, (3, 4))
     if not kind:
-        observed = fresh.resume(snapshot, "x")
-        assert observed.shape == (2, 1, 2) and fresh.snapshot("x").keys() == snapshot.keys()
-        np.testing.assert_equal(fresh.snapshot("x"), snapshot)
+        observed = fresh.resume(snapshot)
+        assert observed.shape == (2, 1, 2) and fresh.snapshot().keys() == snapshot.keys()
+        np.testing.assert_equal(fresh.snapshot(), snapshot)
         return
     with pytest.raises(CannotResume, match=rf"^environment {name}, seed \d: its last episode, repeated, gave other"):
-        fresh.resume(snapshot, "x")
+        fresh.resume(snapshot)
 
 
 def test_a_training_that_cannot_go_on_says_so_and_restarts(monkeypatch, tmp_path, capsys):

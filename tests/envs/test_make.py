@@ -28,6 +28,8 @@ def test_an_action_is_scaled_to_its_bounds_or_counted_from_its_start_and_what_is
     space = gymnasium.spaces.Box(np.float32([-2, 10, 0, 1]), np.float32([2, 30, 1, 1]))  # the last part is constant
     np.testing.assert_allclose(envs.as_declared(np.float32([np.nan, 0.5, -1.0, 0.3]), space), [0, 25, 0, 1])
     assert envs.as_declared(np.float32([1.0] * 4), space) in space
+    tenths = gymnasium.spaces.Box(-0.1, 0.3, (1,), np.float64)  # 0.1 + 0.3 - 0.1 > 0.3
+    assert envs.as_declared(np.float32([1.0]), tenths) in tenths
     assert envs.as_declared(np.int64(2), gymnasium.spaces.Discrete(3, start=-1)) == 1
 
 
@@ -66,6 +68,7 @@ def test_the_known_termination_rules_are_mujocos(environment):
         (lambda states: states >= 0.95, r"returns bool \[2, 2, 1\] for states \[2, 2, 1\]"),
         (lambda states: states[:, 0] >= 0.95, r"returns bool \[2, 1\] for states \[2, 2, 1\]"),
         (lambda states: states[0] >= 0.95, r"returns bool \[2, 1\] for states \[2, 2, 1\]"),
+        (lambda states: states[:, :, 0] >= 0.95, r"raised ValueError for states \[2, 1\]"),
         (lambda states: states[..., 0], r"returns float32 \[2, 2\]"),
         (lambda states: 1 / 0, "raised ZeroDivisionError"),
         (lambda states: np.abs(states[..., 0]) > 1, "raised NotImplementedError"),

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import types
-from dataclasses import make_dataclass
+from dataclasses import dataclass, make_dataclass
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from dyna_td.records.files import IMPORTS, ROOT
 from dyna_td.records.metrics import require_metric
 from dyna_td.records.policy import load_policy
 from dyna_td.runs import registry
-from dyna_td.settings import DQNSettings
+from dyna_td.settings import DQNSettings, number
 from dyna_td.training import trainer, trial
 
 USING = ROOT / "docs" / "using.md"
@@ -186,6 +186,22 @@ def test_an_agent_whose_source_is_not_found_is_a_mistake(monkeypatch):
     with pytest.raises(UserError, match=r"^the source of agent made_up:Mine is not found: expected "):
         own_agents.adopt("made_up:Mine")
     assert "made_up:Mine" not in registry.AGENTS
+
+
+class Child(PrioritizedER):
+    @dataclass(frozen=True)
+    class Settings:
+        power: float = number(2.0, "the exponent of the error", "ours")
+
+
+class Grandchild(Child):
+    pass
+
+
+def test_an_agent_may_extend_one_with_settings_of_its_own():
+    names = [own_agents.adopt(agent) for agent in (Child, Grandchild)]
+    kinds = [registry.AGENTS[name].settings for name in names]
+    assert all(kind().power == 2.0 for kind in kinds)
 
 
 class Flat(Dyna):

@@ -183,3 +183,7 @@ def test_a_training_says_what_went_wrong():
     wrong = {"diverged_seeds": {}, "remarks": {0: "a", 1: "b"}, "seed_updates": 1}
     (remark,) = Outcome(records(), records(), wrong, {}).warnings()
     assert remark == "warning: a (and other seeds: 1); training continued."
+    queued = pd.DataFrame({"seed": [0, 1], "step": 60, "metric": "queue_size", "value": [0.0, 0.0]})
+    empty = Outcome(queued, records(), wrong | {"remarks": {}}, {}).warnings()
+    some = Outcome(queued.replace({"value": {0.0: 1.0}}), records(), wrong | {"remarks": {}}, {}).warnings()
+    assert some == [] and len(empty) == 1 and "the training has 60 steps" in empty[0]

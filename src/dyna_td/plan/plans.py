@@ -86,12 +86,13 @@ def _require_runs(scope: Scale, figures: dict[str, Figure]) -> None:
 
     A published run may be missing: an edited figure asks for another one in its place.
     """
-    runs = {run.name for figure in figures.values() for run in figure.runs}
-    for key in ("more_seeds", "fewer_steps"):
-        for name in getattr(scope, key):
-            known = runs if any(fnmatchcase(run, name) for run in runs) else published.runs()
-            if name not in figures and not any(fnmatchcase(run, name) for run in known):
-                raise UserError(f"{key} names {name!r}, which is no figure, study or run: correct or remove it.")
+    runs = {*published.runs(), *(run.name for figure in figures.values() for run in figure.runs if not run.apart)}
+    for name in scope.more_seeds:
+        if name not in runs:
+            raise UserError(f"more_seeds names {name!r}, which is no run: correct or remove it.")
+    for name in scope.fewer_steps:
+        if name not in figures and not any(fnmatchcase(run, name) for run in runs):
+            raise UserError(f"fewer_steps names {name!r}, which is no figure, study or run: correct or remove it.")
 
 
 @contextmanager
@@ -244,8 +245,9 @@ def make_settings(environment: str, agent: str, numbers: dict):
 def _share_runs(figures: Iterable[Figure]) -> None:
     """Lets curves with equal settings share the longest run that any of them asks for; others show its beginning.
 
-    A published figure comes before others, so a study of one's own never changes what a published one trains. A curve
-    that the shared run does not contain gets a run of its own, whose name says why, such as `-steps100000`.
+    A published figure comes before others. So a study of one's own may lengthen a published run's beginning, and
+    changes nothing else of it. A curve that the shared run does not contain gets a run of its own, whose name says why,
+    such as `-steps100000`.
     """
     curves = [
         ((not published.curves_csv(figure.name).exists(), -run.length, -len(run.seeds), run.evaluate_every), panel, key)

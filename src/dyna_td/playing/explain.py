@@ -36,7 +36,7 @@ class Look:
       buffer: states drawn uniformly from B_er, from which ER learns.
       ideal: states drawn from p*.
       queue: states drawn uniformly from B_sc, from which the agent's simulated transitions start.
-      chain: the states of the next fill's chain, in order, restarts included.
+      chain: the states of a chain that search control could make now, in order, restarts included.
       accepted: those of them that the queue takes.
     """
 
@@ -138,7 +138,7 @@ def _maps(program, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray,
 
 
 def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """The chain of the next fill: its states [N, 2], with NaN before each restart, and the accepted ones."""
+    """A chain that search control could make now: its states [N, 2], NaN before each restart, and the accepted ones."""
     import tensorflow as tf
 
     control = agent.search_control

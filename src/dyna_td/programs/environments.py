@@ -53,10 +53,11 @@ class EnvironmentStack:
         self._observed, self._acted = first.observation_space, first.action_space
         # The released code treats every end of a roundabout's episode as terminal.
         self._ends_are_terminal = getattr(first.unwrapped, "ends_are_terminal", False)
-        self._low, self._high = (
-            np.asarray(bound, np.float32).ravel()
-            for bound in (first.observation_space.low, first.observation_space.high)
-        )
+        with np.errstate(over="ignore"):  # a bound beyond float32 is none
+            self._low, self._high = (
+                np.asarray(bound, np.float32).ravel()
+                for bound in (first.observation_space.low, first.observation_space.high)
+            )
 
     def reset(self, purpose: int, step: int) -> np.ndarray:
         """Starts an episode in every copy: float32 [S, C, d].
@@ -120,16 +121,16 @@ class EnvironmentStack:
         """A digest of all that copy c of the s-th seed answered since its last reset."""
         return self._answers[s, c].hexdigest()
 
-    def snapshot(self, name: str) -> dict[str, np.ndarray]:
-        """Every copy's last reset, the actions since, and a digest of the answers; the keys begin with `name`."""
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Every copy's last reset, the actions since, and a digest of the answers."""
         arrays = {}
         for s, c in self._resets:
-            arrays[f"{name}.reset.{s}.{c}"] = np.array(self._resets[s, c])
-            arrays[f"{name}.actions.{s}.{c}"] = np.array(self._actions[s, c])
-            arrays[f"{name}.answers.{s}.{c}"] = np.array(self.answers(s, c))
+            arrays[f"reset.{s}.{c}"] = np.array(self._resets[s, c])
+            arrays[f"actions.{s}.{c}"] = np.array(self._actions[s, c])
+            arrays[f"answers.{s}.{c}"] = np.array(self.answers(s, c))
         return arrays
 
-    def resume(self, snapshot: dict[str, np.ndarray], name: str) -> np.ndarray:
+    def resume(self, snapshot: dict[str, np.ndarray]) -> np.ndarray:
         """Repeats the resets and actions of a snapshot; returns the observations, float32 [S, C, d].
 
         Raises:
@@ -139,12 +140,12 @@ class EnvironmentStack:
         for s, copies in enumerate(self._environments):
             for c in range(len(copies)):
                 copy = f"{s}.{c}"
-                purpose, step = map(int, snapshot[f"{name}.reset.{copy}"])
+                purpose, step = map(int, snapshot[f"reset.{copy}"])
                 try:
                     observation = self.reset_one(s, c, purpose, step)
-                    for action in snapshot[f"{name}.actions.{copy}"]:
+                    for action in snapshot[f"actions.{copy}"]:
                         observation = self.step(s, c, action, step)[0]
-                    is_same = self.answers(s, c) == str(snapshot[f"{name}.answers.{copy}"])
+                    is_same = self.answers(s, c) == str(snapshot[f"answers.{copy}"])
                 except UserError:
                     is_same = False
                 if not is_same:

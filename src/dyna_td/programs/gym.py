@@ -82,8 +82,7 @@ class GymProgram(Program):
         """See `Program.snapshot`; the current episodes are added as resets and actions."""
         chosen = {} if self._action is None else {"action": self._action}
         left_space = np.array(json.dumps([stack.left_space for stack in self._both()]))
-        episodes = self.environments.snapshot("trained") | self.evaluated.snapshot("evaluated")
-        return {**super().snapshot(), **chosen, **episodes, "left_space": left_space}
+        return {**super().snapshot(), **chosen, **self.environments.snapshot(), "left_space": left_space}
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
         """See `Program.resume`."""
@@ -93,9 +92,7 @@ class GymProgram(Program):
         self._action = snapshot.get("action")
         for stack, left_space in zip(self._both(), json.loads(str(snapshot["left_space"])), strict=True):
             stack.left_space = {int(seed): sentence for seed, sentence in left_space.items()}
-        self._observed = self.environments.resume(snapshot, "trained")[:, 0]
-        if any(name.startswith("evaluated.") for name in snapshot):
-            self.evaluated.resume(snapshot, "evaluated")
+        self._observed = self.environments.resume(snapshot)[:, 0]
 
     def close(self) -> None:
         """Closes the environments."""

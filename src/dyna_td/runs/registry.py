@@ -86,9 +86,11 @@ class Agent:
 
 
 def _composed(own: Any, kind: type[ControlSettings]) -> type[ControlSettings]:
-    """The dataclass of all settings of `kind` and of `own`, unless that has them already."""
-    if own is None or issubclass(own, kind):
-        return own or kind
+    """The dataclass of all settings of `kind` and of `own`, unless one has them already."""
+    if own is None or issubclass(kind, own):
+        return kind
+    if issubclass(own, kind):
+        return own
     return dataclass(frozen=True)(type(own.__name__, (own, kind), {"__doc__": own.__doc__}))
 
 

@@ -35,7 +35,7 @@ class Outcome:
     weights: dict[str, np.ndarray]
 
     def warnings(self) -> list[str]:
-        """Sentences on diverged seeds, on what an environment did wrong, and on a training without an update."""
+        """Sentences on diverged seeds, an environment's slips, a training without updates, and an empty queue."""
         found = [
             f"warning: seed {seed} diverged, first seen at step {step}; the others continue."
             for seed, step in self.cost["diverged_seeds"].items()
@@ -45,6 +45,13 @@ class Outcome:
             found.append(f"warning: {remarks[0]}{others}; training continued.")
         if not self.cost["seed_updates"]:
             found.append("warning: nothing was learned: the training is no longer than its warm_up_steps.")
+            return found
+        queued = self.records[self.records["metric"] == "queue_size"]["value"]
+        if len(queued) and not queued.any():
+            found.append(
+                "warning: search control queued no state, so the agent learned as ER: with a learned model it begins "
+                f"at model_start, and the training has {self.records['step'].max():,} steps."
+            )
         return found
 
 

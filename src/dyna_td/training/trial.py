@@ -26,7 +26,7 @@ from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
 from dyna_td.programs.program import CannotResume, make_agent
 from dyna_td.programs.twin import make_twin
-from dyna_td.records.metrics import EVALUATED
+from dyna_td.records.metrics import EVALUATED, SAMPLING_METRICS
 from dyna_td.runs.registry import AGENTS, has_twin, load
 from dyna_td.runs.run import Run
 from dyna_td.settings import ControlSettings
@@ -187,7 +187,7 @@ class _Trial:
                     self._require_shape(hook, result[1], "[S, b] of weights, or one number", indices.shape)
             case "counters":
                 for name, number in result.items():
-                    if name in EVALUATED:
+                    if name in EVALUATED or name in SAMPLING_METRICS:
                         self._refuse(hook, f"{name!r}, which evaluations measure: give it another name")
                     self._require_shape(hook, number, "[S]", (seeds,))
             case "sample_states":
