@@ -607,6 +607,7 @@ SENTENCES = {  # by page; what fills them
         "on GridWorld it gains {}, and PrioritizedER {}": lambda: (
             words(minus(f"{GRID}/{agent}/{{}}-lrselected", "n30", "n10")) for agent in ("er", "prioritized_er")
         ),
+        "On MountainCar ER gains {}.": lambda: [words(minus(f"{CAR}/er/{{}}-lrselected", "n30", "n10", seeds=100))],
         "it returns {:.0f} with 0.0001, against {:.0f} with 0.001, over 20 seeds": lambda: (
             returns(f"Acrobot-v1/prioritized_er/n10-{rate}").mean() for rate in ("lrselected", "lr0.001")
         ),
