@@ -303,6 +303,8 @@ def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(s
     (tmp_path / "claims.csv").write_text(as_csv(as_table(verdicts)))
     back = scorecard.read(tmp_path / "claims.csv", chosen)
     assert as_csv(as_table(back)) == as_csv(as_table(verdicts))
+    counts = [[tested.outcome.sample.counts for tested in one.tests] for one in verdicts]
+    assert [[tested.outcome.sample.counts for tested in one.tests] for one in back] == counts
     assert [one.verdict for one in back] == [one.verdict for one in verdicts]
     rows = as_table(verdicts).set_index(["claim", "row"])
     assert list(rows.loc[[(43, "claim")], "evidence"]) == ["no"]

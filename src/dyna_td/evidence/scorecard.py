@@ -247,6 +247,7 @@ def _test_row(one: Judged, tested: Tested) -> dict:
         **{"plus": "", "minus": "", "metric": "", "unit": test.unit, "to_decide": tested.to_decide, "scale": one.scale},
         **{name: value for name, value in asdict(outcome).items() if not name.startswith("p_") or ran},
         **asdict(outcome.sample),
+        "n": outcome.sample.n,
         **asdict(outcome.effect),
         "effect": outcome.effect.estimate,
         "figure": _numbers(figures_of(one.claim, test)),
