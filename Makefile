@@ -8,11 +8,13 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 # The checksum of the files from which .venv was installed.
 INSTALLED := $(VENV)/.installed
-STUDIES := $(filter-out figure_%,$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
+COMMANDS := help setup install test test-thorough smoke all-figures claims report reference restore \
+	readme gallery docs compare estimate benchmark benchmark-peers lint archive
+# A study of your own may have a command's name: `snakemake test` draws it.
+STUDIES := $(filter-out figure_% $(COMMANDS),$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install test test-thorough smoke all-figures $(STUDIES) claims report reference restore \
-	readme gallery docs compare estimate benchmark benchmark-peers lint archive
+.PHONY: $(COMMANDS) $(STUDIES)
 
 help:  ## show this list
 	@grep -hE '^[a-z_%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
