@@ -224,7 +224,8 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     rows = []
     for claim in claims_page.claims_on(facts, figure.name):
         judged = facts.judged[claim]
-        tests = [tested for tested in judged.counted if figure.name in figures_of(judged.claim, tested.test)]
+        here = [tested for tested in judged.tests if figure.name in figures_of(judged.claim, tested.test)]
+        tests = [tested for tested in here if not tested.test.secondary] or here
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
         rows.append([text, escaped(claims_page.measured(tests))])
     for number in figure.paper:
