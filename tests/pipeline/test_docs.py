@@ -128,7 +128,15 @@ def test_the_page_on_bytes_counts_the_portable_runs():
         for figure in FACTS.plan.drawn.values()
         if figure.runs and not any("portable_seeds" in published.read_details(run.name) for run in figure.runs)
     ]
-    assert f"{words} So figures {', '.join(figures[:-1])} and {figures[-1]} repeat at the" in read("docs/same_bytes.md")
+    assert f"{words} So figures {', '.join(figures[:-1])} and {figures[-1]} repeat at" in " ".join(
+        read("docs/same_bytes.md").split()
+    )
+
+
+def test_each_published_figure_has_its_tables_and_pictures():
+    kinds = ("curves.csv", "scores.csv", "{}.png", "{}.pdf")
+    paths = [published.DIRECTORY / name / kind.format(name) for name in FACTS.plan.drawn for kind in kinds]
+    assert not [path for path in paths if not path.exists()]
 
 
 @pytest.mark.thorough

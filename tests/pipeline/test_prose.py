@@ -500,7 +500,7 @@ SENTENCES = {  # by page; what fills them
         ),
     },
     "docs/claims.md": {
-        "{} that have a p-value would leave {} more undecided, {}, {}, {}, {} and {}.": undecided_over_all_claims
+        "{} that have a p-value would leave {} more undecided, {}, {}, {}, {}, {} and {}.": undecided_over_all_claims
     },
     "README.md": {
         "Dyna-TD trails PrioritizedER on GridWorld with n = 10: {:.0f} ({:.0f} to {:.0f})": algorithm_4_as_printed,
@@ -627,7 +627,7 @@ SENTENCES = {  # by page; what fills them
         "Two seeds carry it. The other 18 average {:.0f}": lambda: [
             minus("Acrobot-v1/{}/n10-lr0.001", "dyna_td", "prioritized_er").sort_values()[:-2].mean()
         ],
-        "The first 30 seeds had {}, so 70 were added. These 70 have {:.0f}": shown_and_added_seeds,
+        "The first 30 seeds have {}, the 70 that were added {:.0f}": shown_and_added_seeds,
         "by {:.1f}e-5 ({:.1f}e-5 to {:.1f}e-5)": farther_with_long_chains,
         "of {:.2f}, with steps a / 10 {:.2f}, with a / 100 {:.2f}. Their distances are {:.3f}, {:.3f} and {:.3f}; "
         "uniform states have {:.3f}. Two starts differ by {:.3f}, {:.3f} and {:.3f}": lambda: of_frozen_q(

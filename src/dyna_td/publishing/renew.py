@@ -40,6 +40,8 @@ def portable_seeds(details: dict | None) -> int:
 
 def train_again(plan: Plan, run: Run) -> None:
     """Makes all seeds of a published `run` portable: trains the missing ones, or copies a twin."""
+    if arithmetic.name() != arithmetic.PORTABLE:
+        raise UserError("NumPy has the CPU's own arithmetic here: name a figure instead of a run.")
     there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name)
     assert there  # see `main`
     fixed, first = run.with_learning_rate(there["settings"]["learning_rate"]), portable_seeds(there)
