@@ -41,6 +41,12 @@ def test_what_was_never_measured_has_the_largest_cost_and_can_be_forecast(publis
     assert costs.measured(PAPER, SWEPT.name) is None
 
 
+def test_an_unknown_environment_is_expected_to_be_as_slow_as_the_slowest(published):
+    write(published / "roundabout-paper-v0" / "er" / "n10.json", replace(SWEPT, seeds=(0, 1), steps=1_000), 400.0)
+    found = costs.expected(PAPER, SWEPT.name)
+    assert found.core_seconds == pytest.approx(costs.START + 0.2 * len(SWEPT.seeds) * SWEPT.steps)
+
+
 def test_published_costs_are_those_of_the_papers_scale_alone(published):
     write(published / f"{SWEPT.name}.json", SWEPT, 7.0)
     write(published / f"{SWEEP}.json", PAPER.selection_runs(SWEPT)[0], 3.0, sweep=SWEPT.sweep)

@@ -77,7 +77,8 @@ def _stacks(seeds: int) -> int:
     return math.ceil(seeds / MAX_STACK)
 
 
-UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # a job without a similar one: about the largest cost
+UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # a job in a checkout without published ones: about the largest cost
+_SLOWEST = "roundabout-paper-v0/*/*.json"  # the published jobs with the slowest steps
 
 
 def jobs_for(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: True) -> list[str]:
@@ -109,13 +110,14 @@ def estimated(plan: Plan, job: str) -> Cost:
     """The cost of `job` in proportion to published jobs like it, or else `UNMEASURED`.
 
     A published job of the same name has the seconds up to each step. Otherwise jobs count that train the same agent on
-    the same environment, or else any agent there: the largest memory, and the most seconds per step and seed.
+    the same environment, or else any agent there, or on the slowest environment: the largest memory, and the most
+    seconds per step and seed.
     """
     run, seeds, steps = plan.trained_by(job)[0], *_extent(plan, job)
     if own := published_cost(job):
         return own.beginning(seeds, steps)
     worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's variants have a "-"
-    likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds]
+    likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds] + [_SLOWEST]
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
     known = next(filter(None, found), None)
     if not known:
