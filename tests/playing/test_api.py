@@ -154,6 +154,11 @@ class Misspelt(PrioritizedER):
         return tf.abs(td_error) ** self.settings.priority_exponant
 
 
+class WithoutTheField(PrioritizedER):
+    def priority(self, td_error, batch):
+        return tf.abs(td_error) + tf.abs(batch.rewards)
+
+
 class Replacing(PrioritizedER):
     def counters(self):
         return super().counters() | {"return": tf.zeros([self.streams.count])}
@@ -171,6 +176,7 @@ class Branching(PrioritizedER):
         (WithoutSeeds, r"`priority` returns shape \[9\], expected \[S, B\]; here \[3, 9\]"),
         (Negative, "`priority` returns -99 for the TD error -100, expected a finite number, at least 0"),
         (Misspelt, r"in `priority`, line \d+ of .*: there is no setting .*; the nearest is 'priority_exponent'"),
+        (WithoutTheField, r"in `priority`, line \d+ of .*: there is no attribute 'rewards'; the nearest is 'reward'"),
         (Replacing, "`counters` returns 'return', which evaluations measure: give it another name"),
         (Branching, r"in `draw`, line \d+ of .*cannot ask a tensor; write tf.where"),
     ],

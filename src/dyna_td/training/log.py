@@ -49,8 +49,9 @@ class Outcome:
         queued = self.records[self.records["metric"] == "queue_size"]["value"]
         if len(queued) and not queued.any():
             found.append(
-                "warning: search control queued no state, so the agent learned as ER: with a learned model it begins "
-                f"at model_start, and the training has {self.records['step'].max():,} steps."
+                "warning: search control queued no state, so the agent learned as ER. Either a learned model begins "
+                f"too late, at model_start: the training has {self.records['step'].max():,} steps. Or chains reached "
+                "no state that counts, for example because their gradient is not finite."
             )
         return found
 

@@ -92,7 +92,7 @@ def _fault(error: Exception) -> str:
             "Python's if, while, and, or, not cannot ask a tensor; write tf.where(condition, a, b) for values, and "
             "call_where of dyna_td.learning.xla for what changes variables"
         )
-    if isinstance(error, AttributeError) and isinstance(error.obj, ControlSettings | tf.Module):
+    if isinstance(error, AttributeError) and isinstance(error.obj, ControlSettings | tf.Module | tuple):
         kind = "setting" if isinstance(error.obj, ControlSettings) else "attribute"
         nearest = difflib.get_close_matches(error.name, dir(error.obj), n=1)
         return f"there is no {kind} {error.name!r}{f'; the nearest is {nearest[0]!r}' if nearest else ''}"
