@@ -16,13 +16,14 @@ from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.records import published
 
+CHANGES = ("best", "above", "first_seed")  # how a test changes the scores that it compares; see `claims`
 COLUMNS = [
-    *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", "expect", "margin", "unit"),
+    *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", *CHANGES, "expect", "margin", "unit"),
     *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
     *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
     *("seeds_to_decide", "to_decide"),
 ]
-_NUMBERS = ["margin", "p_supported", "p_contradicted", "seeds_to_decide"]
+_NUMBERS = [*CHANGES, "margin", "p_supported", "p_contradicted", "seeds_to_decide"]
 _NUMBERS += ["effect", *(field.name for field in fields(Effect)[1:])]
 _TEXTS = [name for name in COLUMNS if name not in ("claim", *_NUMBERS)]
 
@@ -260,7 +261,7 @@ def _test_row(one: Judged, tested: Tested) -> dict:
         "plus": side_words(test, test.plus),
         "minus": side_words(test, test.minus),
         "metric": f"({metric}) / {test.over}" if test.over else metric,
-        **{"expect": test.expect, "margin": test.margin},
+        **{name: getattr(test, name) for name in (*CHANGES, "expect", "margin")},
     }
 
 
