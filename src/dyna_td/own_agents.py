@@ -28,6 +28,8 @@ def require_agent(agent: object, environment: str) -> str:
     """
     if isinstance(agent, str) and ":" in agent and agent not in registry.AGENTS:
         adopt(agent)
+    if ":" in str(environment):  # its module may import TensorFlow, which would print messages
+        import_tensorflow()
     here = registry.agents_on(environment)
     if isinstance(agent, str) and agent in registry.LEARNERS | registry.AGENTS and agent not in here:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
