@@ -115,6 +115,7 @@ class MisspeltHook(PrioritizedER):
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
+        (type("Own", (Dyna,), {"__module__": __name__}), "has no criterion: write `criterion_gradient`, or `search`"),
         (MisspeltHook, "nothing calls `priorty`, and its name is nearly `priority`: correct it"),
         (Mixed, "extends a Dyna agent and PrioritizedER: simulated transitions replace some"),
         (
