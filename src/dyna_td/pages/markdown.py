@@ -6,6 +6,7 @@ texts from here, too.
 
 import re
 from collections.abc import Callable
+from string import ascii_lowercase
 
 import pandas as pd
 
@@ -216,8 +217,13 @@ def more_seeds(facts: Facts, figure: Figure) -> str:
             if panel.is_drawn and panel.seeds and count > panel.seeds:
                 label = panel.labels.get(curve, labels.name_of(curve))
                 letters.setdefault((count, label), []).append(letter)
-    parts = [f"{count:,} seeds of {label} ({', '.join(where)})" for (count, label), where in letters.items()]
-    return f"Claims judge {', '.join(parts)}." if parts else ""
+    by_count: dict[int, list[str]] = {}
+    for (count, label), where in letters.items():
+        is_range = len(where) > 3 and "".join(where) in ascii_lowercase
+        panels = f"{where[0]} to {where[-1]}" if is_range else ", ".join(where)
+        by_count.setdefault(count, []).append(f"{label} ({panels})")
+    parts = [f"{count:,} seeds of {_listed(curves)}" for count, curves in sorted(by_count.items())]
+    return f"Claims judge {'; '.join(parts)}." if parts else ""
 
 
 def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
