@@ -180,12 +180,10 @@ class GymProgram(Program):
     def remarks(self) -> dict[int, str]:
         """See `Program.remarks`: an impure environment, a wrong rule of termination, states outside the space."""
         evaluated, trained = (stack.left_space for stack in self._both())
-        always = dict.fromkeys(self.environments.seeds, self._impurity)
-        found = [
-            (seed, [part.get(seed, "") for part in (always, self._contradictions(), evaluated | trained)])
-            for seed in self.environments.seeds
-        ]
-        return {seed: "; ".join(filter(None, parts)) for seed, parts in found if any(parts)}
+        seeds = self.environments.seeds
+        parts = dict.fromkeys(seeds, self._impurity), self._contradictions(), evaluated | trained
+        joined = {seed: "; ".join(filter(None, (part.get(seed) for part in parts))) for seed in seeds}
+        return {seed: words for seed, words in joined.items() if words}
 
     def _contradictions(self) -> dict[int, str]:
         """By seed, a sentence if a user's rule of termination is not that of the stored transitions."""
