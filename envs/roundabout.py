@@ -5,7 +5,8 @@ Given (row 60 of docs/deviations.md):
 - The observation is highway-env's TimeToCollision with a horizon of 10 s, flattened: 3 speeds x 3 lanes x 10 seconds.
 - The ego vehicle tracks one of the speeds 0, 5, 10, 15 m/s.
 - The reward is -1 for a crash + 0.2 * speed_index / 3 - 0.05 for a lane change, mapped from [-1.05, 0.2] to [0, 1].
-- 11 decisions an episode, one a second. `info` has `crashed` (bool) and `speed` (m/s) of the ego vehicle.
+- 11 decisions an episode, one a second. `info` has `crashed` (bool) and `speed` (m/s) of the ego vehicle; in a step
+  also highway-env's `action` and `rewards`.
 - The released code treats the end of an episode as terminal. Here the 11th decision is truncated, as Gymnasium
   requires. The attribute `ends_are_terminal` asks a training loop to cut the bootstrap there too.
 
@@ -203,13 +204,6 @@ class Roundabout(RoundaboutEnv):
         if self._driven_ahead is None:
             _drive([self], [action])
         self._driven_ahead = None
-
-    def _rewards(self, action: int) -> dict[str, float]:
-        return {
-            "collision_reward": self.vehicle.crashed,
-            "high_speed_reward": self.vehicle.speed_index / (len(TARGET_SPEEDS) - 1),
-            "lane_change_reward": action in LANE_CHANGES,
-        }
 
     def _reward(self, action: int) -> float:
         return reward(self.vehicle.crashed, self.vehicle.speed_index, action in LANE_CHANGES)

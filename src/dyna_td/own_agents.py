@@ -28,6 +28,8 @@ def require_agent(agent: object, environment: str) -> str:
     """
     if isinstance(agent, str) and ":" in agent and agent not in registry.AGENTS:
         adopt(agent)
+    if ":" in str(environment):  # its module may import TensorFlow, which would print messages
+        import_tensorflow()
     here = registry.agents_on(environment)
     if isinstance(agent, str) and agent in registry.LEARNERS | registry.AGENTS and agent not in here:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
@@ -71,6 +73,9 @@ def adopt(agent: str | type) -> str:
             f"agent {name} extends a Dyna agent and {prioritized[0]}: simulated transitions replace some that it drew, "
             "so its priorities or weights would be those of other transitions; extend one of them."
         )
+    dyna = registry.load("dyna_td.agents.dyna:Dyna")
+    if issubclass(own, dyna) and (own.criterion_gradient, own.search) == (dyna.criterion_gradient, dyna.search):
+        raise UserError(f"agent {name} has no criterion: write `criterion_gradient`, or `search` for other states.")
     entry = _declared(name, own, bases[0])
     if registry.with_source(name) and not sources.file_of(own.__module__):
         raise UserError(

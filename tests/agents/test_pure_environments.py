@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow as tf
 from helpers import register, run_of
 
 from dyna_td.learning.streams import Purpose
@@ -106,3 +107,13 @@ def test_an_impure_environment_is_remarked_and_never_resumed(monkeypatch):
     assert program.remarks() == dict.fromkeys((0, 1), impurity(program.environments.name, 0))
     with pytest.raises(CannotResume, match="after two resets with one seed"):
         program.resume(program.snapshot())
+
+
+@pytest.mark.parametrize(("bound", "words"), [(8, ""), (0, "is_terminal_state is True in the state [")])
+def test_a_rule_of_termination_that_contradicts_the_environment_is_remarked(monkeypatch, bound, words):
+    name = register(monkeypatch, Pure, limit=20, is_terminal_state=staticmethod(lambda states: states[..., 1] > bound))
+    program = GymProgram(run_of(name, "dyna_td", (0, 1), 60, 20, model="learned", **SMALL))
+    program.train(tf.constant(30))
+    remarks = program.remarks()
+    assert sorted(remarks) == ([0, 1] if words else [])
+    assert all(f"seed {seed}: {words}" in text and "of 30 transitions" in text for seed, text in remarks.items())

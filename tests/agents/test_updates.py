@@ -41,14 +41,13 @@ def td_errors(online, target, batch, discount=0.99):
     return batch.reward + discount * (1 - batch.terminated) * bootstrap - chosen
 
 
-@pytest.mark.parametrize("online", [True, False])
-def test_action_values_are_those_of_q_or_of_its_target_network(online):
+def test_action_values_are_those_of_q():
     agent = agent_of("er")
     agent.update(STEP, FIRST)
     batch = stored(agent)
-    values = agent.learner.q_value(batch.state, batch.action, online)
+    values = agent.learner.q_value(batch.state, batch.action)
     for seed in range(SEEDS):
-        parameters, own = networks_of(agent, seed)[0 if online else 1], of_seed(agent, seed)
+        parameters, own = networks_of(agent, seed)[0], of_seed(agent, seed)
         expected = perceptron(parameters, own.state)[np.arange(len(own.state)), own.action.astype(int)]
         np.testing.assert_allclose(values[seed], expected, rtol=1e-4, atol=1e-6)
 

@@ -39,6 +39,8 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
         ("metric: test_rmse", "metric: test_rms", ["panels.a", "'test_rms'", "'test_rmse'"]),
         ("      l2:", "      er:", ["panels.a", "'er' does not train on sin"]),
         ("seeds: 50", "seeds: 0", ["panels.a.seeds is 0", "minimum of 1"]),
+        ("seeds: 50", "seeds: many", ["panels.a.seeds is 'many': expected a whole number."]),
+        ("    environment: sin\n", "", ["panels.a lacks 'environment': add it."]),
         ("seeds: 50", "seed: 50", ["unknown key 'seed' in panels.a", "'seeds'"]),
         ("panels:", "scene: GridWorld\npanels:", ["panels.a is the scene's place", "b, c"]),
         ("[1.0e-3, 1.0e-4]", "[1.0e-3]", ["learning_rate is [0.001]", "one number"]),

@@ -193,6 +193,21 @@ def test_below_ten_seeds_welch_and_the_exact_test_of_ranks_decide_together():
     assert found.effect.low95 > 0 and found.verdict == "undecided"  # 20 orders of 3 + 3 ranks are too few
 
 
+def test_a_curve_that_is_named_twice_is_one_sample_of_twice_its_scores():
+    (a, b, twice), read = in_memory([21.0, 22.0, 23.0, 25.0], [1.0, 2.0, 4.0, 8.0], [2.0, 4.0, 8.0, 16.0])
+    tests = [MeasuredTest("x", ((a,),), minus, "greater") for minus in (((b,), (b,)), ((twice,),))]
+    named_twice, doubled = (outcome.effect for outcome in outcomes_of(tests, read))
+    assert (named_twice.low95, named_twice.high95) == pytest.approx((doubled.low95, doubled.high95))
+
+
+def test_of_pairs_of_curves_the_improvement_is_the_share_of_seeds_whose_comparison_is_positive():
+    (a, b), read = in_memory(np.where(BASE > 8, BASE, 0.1), BASE * 0.0)
+    (found,) = outcomes_of([MeasuredTest("x", ((a, b),), ((b, a), (b, b)), "greater")], read)
+    assert found.effect.improvement == 0.5  # |a - b| less |b - a| and 0 is a tie for all seeds
+    (found,) = outcomes_of([MeasuredTest("x", ((a, b),), ((b, b),), "greater")], read)
+    assert found.effect.improvement == 1.0
+
+
 def test_a_relative_effect_is_a_ratio_less_one_and_equivalence_is_tested_by_the_90_percent_interval():
     (a, b), read = in_memory(1.1 * BASE + 0.05 * LEAD, BASE)
     (found,) = outcomes_of([compare(a, b, "equivalent", relative=True, margin=0.2)], read)

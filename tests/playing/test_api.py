@@ -115,6 +115,7 @@ class MisspeltHook(PrioritizedER):
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
+        (type("Own", (Dyna,), {"__module__": __name__}), "has no criterion: write `criterion_gradient`, or `search`"),
         (MisspeltHook, "nothing calls `priorty`, and its name is nearly `priority`: correct it"),
         (Mixed, "extends a Dyna agent and PrioritizedER: simulated transitions replace some"),
         (
@@ -149,6 +150,26 @@ class Negative(PrioritizedER):
         return 1.0 - tf.abs(td_error)
 
 
+class Double(PrioritizedER):
+    def priority(self, td_error, batch):
+        return tf.cast(tf.abs(td_error), tf.float64)
+
+
+class Hidden(PrioritizedER):
+    def priorities(self, td_error, batch):
+        return tf.abs(td_error)
+
+
+class WithNumPy(PrioritizedER):
+    def priority(self, td_error, batch):
+        return np.abs(td_error)
+
+
+class WithoutDirection(DynaTD):
+    def criterion_gradient(self, state, step, i):
+        return state / 0.0
+
+
 class Misspelt(PrioritizedER):
     def priority(self, td_error, batch):
         return tf.abs(td_error) ** self.settings.priority_exponant
@@ -175,6 +196,10 @@ class Branching(PrioritizedER):
         (MixingSeeds, "mixes seeds in `after_update`: seed 0 depends on its neighbours"),
         (WithoutSeeds, r"`priority` returns shape \[9\], expected \[S, B\]; here \[3, 9\]"),
         (Negative, "`priority` returns -99 for the TD error -100, expected a finite number, at least 0"),
+        (Double, "`priority` returns numbers of type float64, expected float32: use tf.cast"),
+        (Hidden, "which hides the method `priorities`: rename it; the nearest hook is `priority`"),
+        (WithNumPy, r"in `priority`, line \d+ of .*: the method is compiled, and NumPy cannot read its tensors"),
+        (WithoutDirection, "`criterion_gradient` returns -?(inf|nan), expected finite numbers"),
         (Misspelt, r"in `priority`, line \d+ of .*: there is no setting .*; the nearest is 'priority_exponent'"),
         (WithoutTheField, r"in `priority`, line \d+ of .*: there is no attribute 'rewards'; the nearest is 'reward'"),
         (Replacing, "`counters` returns 'return', which evaluations measure: give it another name"),

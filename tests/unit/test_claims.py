@@ -70,6 +70,10 @@ def test_the_region_of_a_claim(tmp_path, content, region):
         (reading(BATCHES | {"curves": {"figure_1/a/l2": "rates/l2"}}), ["'rates/l2' stands in place of a curve"]),
         (reading(BATCHES | {"curves": {"figure_1/a/l2": "figure_9/a/l"}}), ["unknown curve of figure_9/a 'l'"]),
         (claim([measured(expect="more_often", margin=1, why="w", minus=["l2"])]), ["write `window: final`"]),
+        (
+            claim([measured(expect="more_often", margin=1, why="w", window="final", first_seed=20)]),
+            ["`more_often` counts all seeds: leave out `first_seed`"],
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_the_file(tmp_path, content, words):

@@ -95,6 +95,7 @@ def test_facts_of_a_wrong_type_are_no_training(tmp_path, wrong):
     results.write(csv, records(), details)
     assert "is not the results of one run" in sentence_of(results.read_training, csv)
     policy = Policy(details, {"q.kernel0": np.zeros([1, 2, 2]), "q.bias0": np.zeros([1, 2])})
+    assert "it is a folder; choose another place" in sentence_of(policy.save, tmp_path)
     policy.save(tmp_path / "x.npz")
     assert "is damaged or no policy file" in sentence_of(load_policy, tmp_path / "x.npz")
 

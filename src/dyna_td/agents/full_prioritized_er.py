@@ -24,7 +24,7 @@ class FullPrioritizedER(PrioritizedER):
         self.targets = tf.Variable(targets, trainable=False)  # y of every stored transition
 
     def observe(self, transition: Transition) -> tf.Tensor:
-        index = super().observe(transition)
+        index = self.replay.add(transition)
         seeds = tf.range(self.streams.count)
         entries = tf.stack([seeds, tf.fill([self.streams.count], index)], axis=-1)
         target = self.learner.td_target(transition)[:, 0]

@@ -14,7 +14,9 @@ MAX_EXPONENT = 2  # a priority's: with a larger one, priorities overflow float32
 class PrioritizedSettings:
     """Settings of PrioritizedER and FullPrioritizedER."""
 
-    priority_exponent: float = number(1.0, "exponent of the priorities |delta|", "paper", 0, MAX_EXPONENT)
+    priority_exponent: float = number(
+        1.0, "alpha, exponent of the priorities |delta|; of LAP and PAL, of max(|delta|, 1)", "paper", 0, MAX_EXPONENT
+    )
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class LaBERSettings:
 
 @dataclass(frozen=True)
 class LongChainSettings:
-    """Settings of Dyna-TD-Long, whose chains become stationary before their states count (paper, Section 4.2)."""
+    """Settings of Dyna-TD with: chains of 1,000 steps, of which the last m accepted states count (Section 4.2)."""
 
     chain_steps: int = other_default(DynaSettings, "chain_steps", 1_000)
     full_chains: bool = other_default(DynaSettings, "full_chains", True)

@@ -29,7 +29,9 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     compared = add("compare", _compare, text, parents=[scaled])
     text = "two CSVs of trainings; or figures, figure_1, ... (default: all finished figures)"
     compared.add_argument("names", nargs="*", metavar="CSV or FIGURE", help=text)
-    text = "the picture of two trainings (default: their names joined, beside the first of your own, or in results/)"
+    text = (
+        "where the picture of two trainings goes (default: both names joined, beside the first that is not published)"
+    )
     compared.add_argument("--output", type=Path, metavar="PNG", help=text)
 
 

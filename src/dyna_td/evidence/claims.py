@@ -13,10 +13,10 @@ seed where the runs have the same seeds. It is positive where the claim is true.
     share_below   minus saves less than the share `margin` of the training seconds of plus
 
 A pair of curves stands for the absolute difference of their scores. With `relative`, means over seeds are compared by
-their ratio, and margins are shares. With `first_seed`, seeds below it do not count. With `above`, a score becomes 1 if
-it exceeds that number, else 0. With `best`, a score becomes that number minus the score. A test that is `secondary` is
-shown and judged alone, but the claim's verdict does not depend on it. A test with `compute` is an identity (see
-`identities`).
+their ratio (with few seeds geometric means), and margins are shares. With `first_seed`, seeds below it do not count.
+With `above`, a score becomes 1 if it exceeds that number, else 0. With `best`, a score becomes that number minus the
+score. A test that is `secondary` is shown and judged alone, but the claim's verdict does not depend on it. A test with
+`compute` is an identity (see `identities`).
 
 The `history` of a claim has its earlier wordings and verdicts, the reason of each change, and whether results were
 known; docs/claims.md shows it.
@@ -94,6 +94,11 @@ class MeasuredTest:
     def terms(self) -> list[Term]:
         """All curves that are compared."""
         return [term for item in (*self.plus, *self.minus) for term in item]
+
+    @property
+    def is_of_two_curves(self) -> bool:
+        """Whether one curve is compared with another."""
+        return len(self.plus) == len(self.minus) == 1 and len(self.terms) == 2
 
     @property
     def metrics(self) -> list[str]:
@@ -193,6 +198,8 @@ def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
         raise UserError(f"`{expect}` counts ends of trainings: write `window: final`.")
     if expect == "share_below" and content.keys() & {"window", "first_seed"}:
         raise UserError("`share_below` compares whole trainings: leave out `window` and `first_seed`.")
+    if expect in COUNTING and "first_seed" in content:
+        raise UserError(f"`{expect}` counts all seeds: leave out `first_seed`.")
     if ("panels" in content) == ("label" in content):
         raise UserError("a test needs either panels, or a label and curves with their panels, as figure_4/a/dyna_td.")
     return [_test(content, panel, plan) for panel in content.get("panels", [""])]

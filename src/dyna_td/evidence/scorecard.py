@@ -16,13 +16,14 @@ from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.records import published
 
+CHANGES = ("best", "above", "first_seed")  # how a test changes the scores that it compares; see `claims`
 COLUMNS = [
-    *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", "expect", "margin", "unit"),
+    *("claim", "row", "figure", "test", "plus", "minus", "metric", "window", *CHANGES, "expect", "margin", "unit"),
     *("verdict", "effect", "low95", "high95", "iqm", "p_supported", "p_contradicted", "n", "pairing"),
     *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
     *("seeds_to_decide", "to_decide"),
 ]
-_NUMBERS = ["margin", "p_supported", "p_contradicted", "seeds_to_decide"]
+_NUMBERS = [*CHANGES, "margin", "p_supported", "p_contradicted", "seeds_to_decide"]
 _NUMBERS += ["effect", *(field.name for field in fields(Effect)[1:])]
 _TEXTS = [name for name in COLUMNS if name not in ("claim", *_NUMBERS)]
 
@@ -240,19 +241,28 @@ def figures_of(claim: Claim, test: MeasuredTest | ComputedTest) -> tuple[str, ..
 
 def _test_row(one: Judged, tested: Tested) -> dict:
     """A test's comparison and outcome; a test that is not run has no numbers."""
-    test, outcome = tested.test, tested.outcome
-    ran = outcome.verdict != "not run"
+    test, outcome, sample = tested.test, tested.outcome, tested.outcome.sample
     row = {
-        **{"claim": one.claim.number, "row": "secondary" if test.secondary else "test", "test": test.label},
-        **{"plus": "", "minus": "", "metric": "", "unit": test.unit, "to_decide": tested.to_decide, "scale": one.scale},
-        **{name: value for name, value in asdict(outcome).items() if not name.startswith("p_") or ran},
-        **asdict(outcome.sample),
-        "n": outcome.sample.n,
+        "claim": one.claim.number,
+        "row": "secondary" if test.secondary else "test",
+        "figure": _numbers(figures_of(one.claim, test)),
+        "test": test.label,
+        "window": sample.window,
+        "unit": test.unit,
+        "verdict": outcome.verdict,
         **asdict(outcome.effect),
         "effect": outcome.effect.estimate,
-        "figure": _numbers(figures_of(one.claim, test)),
-        "evidence": ("yes" if one.is_evidence_of(tested) else "no") if ran else "",
+        "n": sample.n,
+        "pairing": sample.pairing,
+        "scale": one.scale,
+        "sources": outcome.sources,
+        "note": outcome.note,
+        "seeds_to_decide": outcome.seeds_to_decide,
+        "to_decide": tested.to_decide,
     }
+    if outcome.verdict != "not run":
+        row["p_supported"], row["p_contradicted"] = outcome.p_supported, outcome.p_contradicted
+        row["evidence"] = "yes" if one.is_evidence_of(tested) else "no"
     if isinstance(test, ComputedTest):
         return row | {"expect": "computed"}
     metric = " against ".join(test.metrics)
@@ -260,7 +270,7 @@ def _test_row(one: Judged, tested: Tested) -> dict:
         "plus": side_words(test, test.plus),
         "minus": side_words(test, test.minus),
         "metric": f"({metric}) / {test.over}" if test.over else metric,
-        **{"expect": test.expect, "margin": test.margin},
+        **{name: getattr(test, name) for name in (*CHANGES, "expect", "margin")},
     }
 
 

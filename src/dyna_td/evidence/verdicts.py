@@ -149,7 +149,10 @@ def _absent(test: MeasuredTest, read: Read) -> str:
 
 
 def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
-    """The outcome by where the mean of the comparison lies, or the ratio of the means if it is relative."""
+    """The outcome by where the mean of the comparison lies, or the ratio of the means if it is relative.
+
+    With few seeds, these are geometric means.
+    """
     values = _scores(test, measured)
     plus, minus = ([np.log(each) for each in side] for side in values) if test.relative else values
     by_seed = sum(plus) - sum(minus)
@@ -162,7 +165,8 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
         return Outcome("undecided", Effect(), described, 1.0, 1.0, note="; ".join(remarks))
     found: statistics.FewSeeds | statistics.Estimate | statistics.MiddleHalf
     if len(sample) < statistics.FEW:
-        found = statistics.estimate_few(*([each[sample.index].to_numpy() for each in side] for side in (plus, minus)))
+        sides = (_distinct(test.plus, plus), _distinct(test.minus, minus))
+        found = statistics.estimate_few(*([each[sample.index].to_numpy() for each in side] for side in sides))
         described = replace(described, pairing="few, unpaired" if minus else "few")
     elif test.of_middle_half:
         found = statistics.estimate_middle_half(sample.to_numpy())
@@ -182,12 +186,17 @@ def _mean_outcome(test: MeasuredTest, measured: _Found) -> Outcome:
     spread = float(found.standard_error) * len(sample) ** 0.5 or np.nan
     return Outcome(
         "undecided",
-        Effect(effect, iqm=iqm, improvement=_improvement(plus, minus, sample), **bounds),
+        Effect(effect, iqm=iqm, improvement=_improvement(test, plus, minus, sample), **bounds),
         replace(described, distance=float(min(found.effect - low, high - found.effect)), spread=spread),
         p_supported=float(inside) if test.expect == "equivalent" else _doubled(inside),
         p_contradicted=_doubled(statistics.p_outside(found, low, high)),
         note="; ".join(filter(None, [*remarks, _disagreement(test, found, len(sample))])),
     )
+
+
+def _distinct(items: tuple[tuple[Term, ...], ...], values: list[pd.Series]) -> list[pd.Series]:
+    """The scores of each item once, times its count: a curve that is named twice is no independent sample."""
+    return [items.count(item) * value for item, value in dict(zip(items, values, strict=True)).items()]
 
 
 def _disagreement(test: MeasuredTest, found: Any, seeds: int) -> str:
@@ -239,9 +248,9 @@ def _seeds(test: MeasuredTest, measured: _Found) -> set[int]:
     return {seed for seed in used if seed >= test.first_seed}
 
 
-def _improvement(plus: list[pd.Series], minus: list[pd.Series], sample: pd.Series) -> float:
+def _improvement(test: MeasuredTest, plus: list[pd.Series], minus: list[pd.Series], sample: pd.Series) -> float:
     """See `Effect.improvement`; NaN for a single curve."""
-    if len(plus) == len(minus) == 1:
+    if test.is_of_two_curves:
         return statistics.probability_of_improvement(plus[0].dropna(), minus[0].dropna())
     return statistics.probability_of_improvement(sample, [0.0]) if minus else np.nan
 
@@ -259,11 +268,7 @@ def _stuck(
 
 def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, read: Read) -> Outcome:
     """The outcome with the share of stuck seeds, if the test compares the returns of two curves."""
-    if (
-        np.isnan(outcome.effect.estimate)
-        or test.metrics != ["return"]
-        or [len(item) for side in (test.plus, test.minus) for item in side] != [1, 1]
-    ):
+    if np.isnan(outcome.effect.estimate) or test.metrics != ["return"] or not test.is_of_two_curves:
         return outcome
     (((plus,),), ((minus,),)) = test.plus, test.minus
     seeds = _seeds(test, measured)

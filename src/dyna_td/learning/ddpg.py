@@ -78,10 +78,9 @@ class DDPG(tf.Module):
         """Q(s, pi(s)): columns [S, d, B] -> [S, B]; search control takes gradients through Q and pi."""
         return self.critic(columns, _policy(self.actor, columns))[:, 0]
 
-    def q_value(self, state: tf.Tensor, action: tf.Tensor, online: bool = True) -> tf.Tensor:
-        """Q(s, a): [S, B, d] and [S, B, a] -> [S, B]; Q'(s, a) if not `online`."""
-        critic = self.critic if online else self.critic_target
-        return critic(as_columns(state), as_columns(action))[:, 0]
+    def q_value(self, state: tf.Tensor, action: tf.Tensor) -> tf.Tensor:
+        """Q(s, a): [S, B, d] and [S, B, a] -> [S, B]."""
+        return self.critic(as_columns(state), as_columns(action))[:, 0]
 
     def td_target(self, batch: Transition, online: bool = False) -> tf.Tensor:
         """y = r + gamma Q'(s', pi'(s')), or r at a terminal s': [S, B]; Q', pi' are the targets, if not `online`."""

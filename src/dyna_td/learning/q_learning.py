@@ -82,10 +82,9 @@ class DQN(tf.Module):
         """V(s) = max_a Q(s, a): columns [S, d, B] -> [S, B]; search control takes its gradients."""
         return tf.reduce_max(self.q(columns), axis=1)
 
-    def q_value(self, state: tf.Tensor, action: tf.Tensor, online: bool = True) -> tf.Tensor:
-        """Q(s, a): [S, B, d] and int32 [S, B] -> [S, B]; Q_target(s, a) if not `online`."""
-        network = self.q if online else self.q_target
-        q = network(as_columns(state))  # [S, A, B]
+    def q_value(self, state: tf.Tensor, action: tf.Tensor) -> tf.Tensor:
+        """Q(s, a): [S, B, d] and int32 [S, B] -> [S, B]."""
+        q = self.q(as_columns(state))  # [S, A, B]
         return tf.reduce_sum(q * tf.one_hot(action, self.actions, axis=1), axis=1)
 
     def td_target(self, batch: Transition, online: bool = False) -> tf.Tensor:

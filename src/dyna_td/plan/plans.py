@@ -259,10 +259,13 @@ def _share_runs(figures: Iterable[Figure]) -> None:
     shared: dict[str, Run] = {}
     for _, panel, key in curves:
         run = panel.curves[key]
-        while lacks := _lacks(first := shared.setdefault(run.name, run), run, panel):
-            run = panel.curves[key] = replace(run, apart="-".join(filter(None, (run.apart, *lacks))))
-        if run.steps > first.steps:  # the longer one of two beginnings
-            shared[run.name] = first.beginning(run.steps)
+        whole = shared.setdefault(run.name, run)
+        while lacks := _lacks(whole, run, panel):
+            run = replace(run, apart="-".join(filter(None, (run.apart, *lacks))))
+            whole = shared.setdefault(run.name, run)
+        panel.curves[key] = run
+        if run.steps > whole.steps:  # the longer one of two beginnings
+            shared[run.name] = whole.beginning(run.steps)
     for _, panel, key in curves:
         own = panel.curves[key]
         whole = shared[own.name]

@@ -75,6 +75,10 @@ def _order(error: jsonschema.ValidationError) -> tuple:
     return len(error.absolute_path), error.validator != "additionalProperties", str(error.absolute_path)
 
 
+_KINDS = {"integer": "a whole number", "number": "a number", "string": "a text", "array": "a list"}
+_KINDS |= {"object": "keys with values, as `key: value`", "boolean": "true or false"}
+
+
 def _sentence(error: jsonschema.ValidationError) -> str:
     place = ".".join(str(part) for part in error.absolute_path) or "the file"
     schema: Any = error.schema
@@ -85,7 +89,9 @@ def _sentence(error: jsonschema.ValidationError) -> str:
         nearest = difflib.get_close_matches(str(unknown), allowed, n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
         return f"unknown key {unknown!r} in {place}: {hint}allowed are {', '.join(allowed)}."
+    if error.validator == "required":
+        return f"{place} lacks {next(key for key in schema['required'] if key not in instance)!r}: add it."
     found = reprlib.repr(instance)
-    description = schema.get("description")
+    description = schema.get("description") or (_KINDS.get(str(schema["type"])) if error.validator == "type" else None)
     problem = f"expected {description}" if description else error.message.replace(repr(instance), "it")
     return f"{place} is {found}: {problem}."

@@ -10,7 +10,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from dyna_td.envs import MAX_EPISODE_STEPS
+from dyna_td.envs import KNOWN, MAX_EPISODE_STEPS
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.xla import xla_function
@@ -178,13 +178,31 @@ class GymProgram(Program):
         return {**means, **self._counters()}
 
     def remarks(self) -> dict[int, str]:
-        """See `Program.remarks`: an impure environment, and observations outside its declared space."""
+        """See `Program.remarks`: an impure environment, a wrong rule of termination, states outside the space."""
         evaluated, trained = (stack.left_space for stack in self._both())
-        remarks = evaluated | trained
-        if not self._impurity:
-            return remarks
         seeds = self.environments.seeds
-        return {seed: "; ".join([self._impurity, *([remarks[seed]] if seed in remarks else [])]) for seed in seeds}
+        parts = dict.fromkeys(seeds, self._impurity), self._contradictions(), evaluated | trained
+        joined = {seed: "; ".join(filter(None, (part.get(seed) for part in parts))) for seed in seeds}
+        return {seed: words for seed, words in joined.items() if words}
+
+    def _contradictions(self) -> dict[int, str]:
+        """By seed, a sentence if a user's rule of termination is not that of the stored transitions."""
+        if self.space.name in KNOWN or not (self.space.knows_termination and hasattr(self.agent, "model")):
+            return {}
+        stored = self.agent.replay.block(0, int(self.agent.replay.size))
+        rule = self.space.is_terminal(stored.next_state).numpy()
+        differs = rule != (stored.terminated.numpy() > 0)
+        sentences = {}
+        for seed, row in zip(self.environments.seeds, self._firsts, strict=True):
+            if differs[row].any():
+                first = np.flatnonzero(differs[row])[0]
+                state = np.array2string(stored.next_state[row, first].numpy(), precision=4, threshold=6)
+                sentences[seed] = (
+                    f"environment {self.space.name}, seed {seed}: is_terminal_state is {rule[row, first]} in the state "
+                    f"{state}, step says {not rule[row, first]}; they differ in {differs[row].sum():,} of "
+                    f"{rule.shape[1]:,} transitions"
+                )
+        return sentences
 
     def _both(self) -> tuple[EnvironmentStack, EnvironmentStack]:
         return self.evaluated, self.environments

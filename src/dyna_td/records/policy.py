@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dyna_td.errors import UserError
-from dyna_td.records.files import write
+from dyna_td.records.files import require_writable, write
 from dyna_td.runs.run import describes_run
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
@@ -86,7 +86,8 @@ class Policy:
         return outputs.argmax(axis=1) if "q.kernel0" in self.weights else np.tanh(outputs)
 
     def save(self, path: str | Path) -> None:
-        """Writes a policy file, for `load_policy` and `python -m dyna_td play`."""
+        """Writes a policy file, for `load_policy` and `python -m dyna_td play`; a UserError if it cannot."""
+        require_writable(Path(path))
         write(Path(path), self.as_bytes())
 
     def as_bytes(self) -> bytes:

@@ -174,17 +174,14 @@ def differing(run: Run, details: dict) -> dict[str, tuple[Any, Any]]:
     defaults = {setting.name: setting.default for setting in fields(run.settings)}
     settings: Any = details.get("settings")
     settings = {**json.loads(json.dumps(defaults)), **settings} if isinstance(settings, dict) else settings
-    if run.sweep and isinstance(settings, dict) and not details.get("sweep"):
-        asked = {**asdict(run.with_learning_rate(settings["learning_rate"])), "run": run.name}
-    else:
-        asked = {**asdict(run), "run": run.name}
-    asked = json.loads(json.dumps(asked))
-    written = {**details, "settings": settings, "apart": run.apart}
+    is_chosen = run.sweep and isinstance(settings, dict) and not details.get("sweep")
+    chosen = run.with_learning_rate(settings["learning_rate"]) if is_chosen else run
+    asked = json.loads(json.dumps({**asdict(chosen), "run": run.name}))
+    written = {"of_steps": 0, **details, "settings": settings, "apart": run.apart}
     length = written.get("of_steps") or written.get("steps")
     if run.of_steps and length == run.length and written["steps"] >= run.steps:
         written |= {"steps": run.steps, "of_steps": run.of_steps}
-    there = {key: written.get(key, 0 if key == "of_steps" else None) for key in asked}
-    return {key: (there[key], asked[key]) for key in asked if there[key] != asked[key]}
+    return {key: (written.get(key), fact) for key, fact in asked.items() if written.get(key) != fact}
 
 
 def in_words(differing: dict[str, tuple[Any, Any]]) -> str:

@@ -92,6 +92,8 @@ def _fault(error: Exception) -> str:
             "Python's if, while, and, or, not cannot ask a tensor; write tf.where(condition, a, b) for values, and "
             "call_where of dyna_td.learning.xla for what changes variables"
         )
+    if "numpy array" in words or getattr(error, "name", "") == "numpy":
+        return "the method is compiled, and NumPy cannot read its tensors; write TensorFlow's functions, such as tf.abs"
     if isinstance(error, AttributeError) and isinstance(error.obj, ControlSettings | tf.Module | tuple):
         kind = "setting" if isinstance(error.obj, ControlSettings) else "attribute"
         nearest = difflib.get_close_matches(error.name, dir(error.obj), n=1)
@@ -124,6 +126,10 @@ class _Trial:
         self._agent: Any = make_agent(small, Streams(seeds), self._space)
         own = {name: method for kind in _own_classes(run.agent) for name, method in vars(kind).items()}
         for name in (name for name, method in own.items() if inspect.isfunction(method) and name != "__init__"):
+            if name in vars(self._agent):
+                hint = "".join(f"; the nearest hook is `{hook}`" for hook in difflib.get_close_matches(name, _HOOKS, 1))
+                words = f"`self.{name}` is a part of the agent, which hides the method `{name}`: rename it{hint}"
+                raise UserError(f"agent {run.agent}: {words}.")
             setattr(self._agent, name, self._watched(name, getattr(self._agent, name)))
         self.end = self._learn("priority" in own)
 
@@ -174,6 +180,7 @@ class _Trial:
                 if hook == "priority" and bad.any():
                     words = f"{numbers[bad][0]:g} for the TD error {np.asarray(given[0])[bad][0]:g}"
                     self._refuse(hook, f"{words}, expected a finite number, at least 0")
+                self._require_float32(hook, numbers)
             case "draw":
                 if not isinstance(result, tuple) or len(result) != 2:
                     self._refuse(hook, f"{type(result).__name__}, expected indices and weights")
@@ -191,11 +198,18 @@ class _Trial:
                         self._refuse(hook, f"{name!r}, which evaluations measure: give it another name")
                     self._require_shape(hook, number, "[S]", (seeds,))
             case "sample_states":
-                self._require_shape(hook, result, "[S, count, d]", (seeds, None, d))
+                self._require_float32(hook, self._require_shape(hook, result, "[S, count, d]", (seeds, None, d)))
             case "criterion_gradient" | "start":
-                self._require_shape(hook, result, "[S, d]", (seeds, d))
+                numbers = self._require_shape(hook, result, "[S, d]", (seeds, d))
+                self._require_float32(hook, numbers)
+                if not np.isfinite(numbers).all():
+                    self._refuse(hook, f"{numbers[~np.isfinite(numbers)][0]}, expected finite numbers")
             case "observe":
                 self._require_shape(hook, result, "[], the index of the transition", ())
+
+    def _require_float32(self, hook: str, numbers: np.ndarray) -> None:
+        if numbers.dtype != np.float32:
+            self._refuse(hook, f"numbers of type {numbers.dtype}, expected float32: use tf.cast")
 
     def _require_shape(self, hook: str, result: Any, expected: str, shape: tuple) -> np.ndarray:
         """The numbers that a hook returns, of this shape; None stands for any length."""
