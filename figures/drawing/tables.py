@@ -70,7 +70,7 @@ def read_tables(figure: Figure, path: Path, scale: str, remedy: str = REMEDY) ->
         packed = path.with_name("states.csv.xz")
         states = read_table(packed if packed.exists() else path.with_name("states.csv"), remedy)
     behind = published.curves_csv(figure.name)
-    faint = read_table(behind) if scale != published.SCALE and behind.exists() else None
+    faint = read_table(behind, published.remedy(behind)) if scale != published.SCALE and behind.exists() else None
     return Tables(curves, states, scale, faint, path, remedy)
 
 

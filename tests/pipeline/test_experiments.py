@@ -1,6 +1,8 @@
 """The YAML files say what the paper says, and each mistake in them gets one sentence."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -122,6 +124,13 @@ def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(experiments_copy, mon
     assert set(plan.drawn) == set(load_plan("paper").drawn)
     with pytest.raises(UserError, match=rf"{study}\.yaml"):
         plan.figure(study)
+
+
+def test_no_study_has_the_name_of_a_rule(experiments_copy, monkeypatch):
+    rules = re.findall("^(?:use )?rule .*?(\\w+)(?: with)?:$", Path("Snakefile").read_text(), re.MULTILINE)
+    assert len(rules) > 5 and all(rule.startswith(plans.RULES) for rule in rules)
+    monkeypatch.setattr(plans, "STUDIES", (*plans.STUDIES, "draw_figure_3"))
+    assert "draw_figure_3.yaml: names with draw_ are" in sentence_of(load_plan, "quick", experiments_copy)
 
 
 def test_two_curves_with_other_sweeps_have_two_runs(experiments_copy):

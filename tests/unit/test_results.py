@@ -188,3 +188,7 @@ def test_a_training_says_what_went_wrong():
     empty = Outcome(queued, records(), wrong | {"remarks": {}}, {}).warnings()
     some = Outcome(queued.replace({"value": {0.0: 1.0}}), records(), wrong | {"remarks": {}}, {}).warnings()
     assert some == [] and len(empty) == 1 and "the training has 60 steps" in empty[0]
+
+
+def test_a_setting_that_an_agent_no_longer_has_is_named():
+    assert results.in_words({"settings": ({"steps": 1, "offset": 2}, {"steps": 1})}) == "offset: 2, not null"

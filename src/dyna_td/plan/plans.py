@@ -40,6 +40,7 @@ STUDIES = tuple(
     for path in sorted(DIRECTORY.glob("*.yaml"))
     if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # an editor's lock is a broken link
 )
+RULES = ("all_", "select_", "train_", "aggregate_", "draw_", "refuse_")  # how rules of the Snakefile begin
 MAX_RUN_NAME = 200  # characters; file systems allow 255 bytes, and suffixes need some of them
 
 
@@ -69,6 +70,9 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
                 refused[name] = str(error)
         return found
 
+    for name in STUDIES:
+        if (begin := name[: name.find("_") + 1]) in RULES:
+            raise UserError(f"{name}.yaml: names with {begin} are those of the Snakefile's rules: rename the file.")
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
     if not refused and {*published.require_published(published.DIRECTORY)} <= {*figures, *studies}:

@@ -189,7 +189,7 @@ def in_words(differing: dict[str, tuple[Any, Any]]) -> str:
     facts = {key: pair for key, pair in differing.items() if key != "run"}
     there, asked = facts.pop("settings", ({}, {}))
     found = there if isinstance(there, dict) else {}
-    facts |= {key: (found.get(key), asked[key]) for key in asked if found.get(key) != asked[key]}
+    facts |= {key: (found.get(key), asked.get(key)) for key in {**asked, **found} if found.get(key) != asked.get(key)}
     return "; ".join(f"{key}: {json.dumps(old)}, not {json.dumps(new)}" for key, (old, new) in facts.items())
 
 
