@@ -14,7 +14,6 @@ from dyna_td.evidence.statistics import (
     estimate_middle_half,
     estimate_ratio,
     fisher_exact,
-    half_width,
     holm,
     interquartile_mean,
     p_inside,
@@ -24,7 +23,7 @@ from dyna_td.evidence.statistics import (
 from dyna_td.plan.plans import load_plan
 from dyna_td.records import published
 
-DATASETS = 4000
+DATASETS = 1000
 SAMPLING_ERROR = 3.5 * np.sqrt(0.05 * 0.95 / DATASETS)  # for a rate of 5%
 
 
@@ -67,9 +66,9 @@ def test_the_ends_of_the_interval_are_where_the_tests_begin_to_reject():
 
 
 def test_the_interval_of_the_interquartile_mean_covers_it_and_ends_where_the_tests_begin_to_reject():
-    samples = np.random.default_rng(3).exponential(size=(400, 30))  # skewed: mean 1, interquartile mean 0.71
+    samples = np.random.default_rng(3).exponential(size=(200, 30))  # skewed: mean 1, interquartile mean 0.71
     truth = np.quantile(np.random.default_rng(4).exponential(size=10**6), np.linspace(0.25, 0.75, 10_001)).mean()
-    found = [estimate_middle_half(sample, 999) for sample in samples]
+    found = [estimate_middle_half(sample) for sample in samples]
     covered = np.mean([low <= truth <= high for low, high in (each.interval() for each in found)])
     assert 0.91 < covered < 0.98
     assert_the_tests_begin_to_reject_at_its_ends(found[0])
@@ -100,24 +99,22 @@ def test_a_sample_without_spread_or_of_less_than_four_says_nothing(sample):
 
 @pytest.mark.parametrize("n", [5, 10, 20])
 def test_a_95_percent_interval_covers_95_percent(n):
-    low, high = estimate(normal(n, n) + 7.0, resamples=1999).interval()
+    low, high = estimate(normal(n, n) + 7.0).interval()
     assert np.mean((low <= 7.0) & (high >= 7.0)) == pytest.approx(0.95, abs=SAMPLING_ERROR + 0.005)
 
 
 def test_equivalence_is_claimed_at_the_nominal_rate_by_an_effect_at_the_margin():
-    found = estimate(normal(5, 20, spread=0.3) + 1.0, resamples=1999)
+    found = estimate(normal(5, 20, spread=0.3) + 1.0)
     assert np.mean(p_inside(found, -1.0, 1.0) <= 0.025) == pytest.approx(0.025, abs=SAMPLING_ERROR / np.sqrt(2))
 
 
 @pytest.mark.parametrize(
     ("function", "arguments", "expected"),
     [
-        (interquartile_mean, [[-1e9, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1e9]], 4.5),  # the mean without the outer quarters
         (fisher_exact, [3, 4, 1, 4], (17 / 70, 69 / 70)),  # the lady tasting tea
         # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; the last is raised to the one before.
         (holm, [[0.01, 0.04, 0.03, 0.005]], [0.03, 0.06, 0.06, 0.02]),
         (holm, [[]], []),
-        (half_width, [pd.Series([1.0, 2.0, np.nan, 3.0])], 4.302652730 / 3**0.5),  # Student's t, two degrees of freedom
     ],
 )
 def test_by_hand(function, arguments, expected):

@@ -75,8 +75,8 @@ class Estimate:
         return np.where(self.standard_error > 0, p, 1.0)
 
 
-def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
-    """The mean of a sample of finite values, shape [..., n]; `resamples` is one less than a multiple of 40.
+def estimate(sample: ArrayLike) -> Estimate:
+    """The mean of a sample of finite values, shape [..., n].
 
     Raises:
       UserError: n is 0, for example because two runs have no seed in common.
@@ -84,7 +84,7 @@ def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
     sample = np.asarray(sample, np.float64)
     if not sample.size:
         raise UserError("the sample is empty, expected a value of one seed or more: compare runs that share seeds.")
-    shares, is_constant = _resamples(sample.shape[-1], resamples)
+    shares, is_constant = _resamples(sample.shape[-1])
     freedom = max(sample.shape[-1] - 1, 1)  # a single value has no spread
     mean = sample.mean(axis=-1)
     centred = sample - mean[..., None]
@@ -101,7 +101,7 @@ def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike]) -> Est
     """
     samples = np.array([*plus, *minus], np.float64)  # [k, n]
     sign = np.array([1.0] * len(plus) + [-1.0] * len(minus))
-    shares, is_constant = _resamples(samples.shape[1], RESAMPLES)
+    shares, is_constant = _resamples(samples.shape[1])
     freedom = max(samples.shape[1] - 1, 1)
     means, drawn = samples.mean(axis=1), samples @ shares  # [k], [k, B]
     effect = sign @ np.log(means)
@@ -114,13 +114,13 @@ def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike]) -> Est
 
 
 @lru_cache(maxsize=4)  # drawn anew for each test they take most of the time of all verdicts
-def _resamples(n: int, resamples: int) -> tuple[np.ndarray, np.ndarray]:
+def _resamples(n: int) -> tuple[np.ndarray, np.ndarray]:
     """The share of each of n values in each resample, [n, B]; whether a resample has one value only, [B].
 
     A constant resample must have a variance of exactly 0, which a difference of rounded sums does not give.
     """
     rng = np.random.default_rng([_SEED, 0])
-    shares = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples).T / n
+    shares = rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES).T / n
     return shares, np.max(shares, axis=0) == 1.0
 
 
@@ -163,10 +163,10 @@ class MiddleHalf:
         return float(1 + np.sum(self.resampled >= bound)) / (1 + len(self.resampled))
 
 
-def estimate_middle_half(sample: ArrayLike, resamples: int = RESAMPLES) -> MiddleHalf:
+def estimate_middle_half(sample: ArrayLike) -> MiddleHalf:
     """The interquartile mean of a sample of finite values, [n]; see `interquartile_mean`."""
     sample = np.asarray(sample, np.float64)
-    drawn = np.random.default_rng([_SEED, 1]).integers(len(sample), size=(resamples, len(sample)))
+    drawn = np.random.default_rng([_SEED, 1]).integers(len(sample), size=(RESAMPLES, len(sample)))
     return MiddleHalf(interquartile_mean(sample), np.sort(scipy.stats.trim_mean(sample[drawn], 0.25, axis=1)))
 
 
