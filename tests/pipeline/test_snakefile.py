@@ -79,12 +79,13 @@ def test_a_file_in_the_place_of_a_folder_of_results_is_refused(tmp_path, place):
 def test_each_start_of_a_machine_has_a_folder_of_programs_and_a_persons_flags_stay(tmp_path, monkeypatch):
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     option, folder, boot = "--tf_xla_persistent_cache_directory=", tmp_path / "programs", tmp_path / "boot_id"
+    monkeypatch.setattr(snakefile, "_BOOT", boot)
     cases = [("1", ""), ("2", ""), ("1", f"{option}{folder}/elsewhere"), ("1", "--debug"), ("1", f"{option}/my/own")]
     found = []
     for boot_id, given in cases:
         boot.write_text(boot_id)
         monkeypatch.setenv("TF_XLA_FLAGS", given)
-        found.append(snakefile.xla_flags(folder, boot))
+        found.append(snakefile.xla_flags(folder))
     first, second, moved, debugging, own = found
     assert first.startswith(f"{option}{folder}/") and second != first == moved
     assert debugging.startswith(f"--debug {option}{folder}/") and own == f"{option}/my/own"
