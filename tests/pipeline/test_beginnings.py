@@ -14,7 +14,7 @@ import pytest
 from dyna_td.pipeline.lock import workplace
 from dyna_td.pipeline.screen import Screen
 from dyna_td.plan import plans
-from dyna_td.records import beginnings, provenance, published, results
+from dyna_td.records import beginnings, published, results
 from dyna_td.training import progress
 from dyna_td.training.checkpoint import Checkpoint
 
@@ -37,13 +37,6 @@ def test_a_changed_sweep_is_trained_although_another_one_is_published():
     changed = [replace(run, sweep=(1e-3, 3e-4)), replace(run, settings=replace(run.settings, batch_size=16))]
     assert not QUICK.is_swept(run) and all(map(QUICK.is_swept, changed))
     assert [len(each.seeds) for each in QUICK.selection_runs(changed[0])] == [4, 4]
-
-
-def test_another_cpu_is_no_difference_and_another_arithmetic_is():
-    here = provenance.machine()
-    assert provenance.differing({**here, "cpu": "b"}, here) == ""
-    other = here | {"arithmetic": "the CPU's"}
-    assert provenance.differing(here, other) == "arithmetic portable there, the CPU's here"
 
 
 @pytest.fixture
@@ -79,7 +72,7 @@ def test_later_seeds_of_an_older_arithmetic_are_compared_only_with_themselves(re
 
 
 def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
-    details = DETAILS | {"arithmetic": "the CPU's", "source_digest": "d"}
+    details = DETAILS | {"arithmetic": "the CPU's", "source_digest": "d", "cpu": "another, which is no difference"}
     here = {(0, 0): 1.0, (0, 500): 2.0, (1, 500): 2.5, (0, 1000): 3.0}
     found = repeat(here, here | {(1, 500): 2.0, (0, 1000): 3.25}, details)
     assert (found.verdict, found.equal_to, found.metric, found.largest) == ("different", 0, "return", 0.5)
