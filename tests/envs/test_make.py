@@ -41,6 +41,17 @@ def test_gymnasium_accepts_each_environment_without_a_warning(environment):
         check_env(gymnasium.make(f"dyna_td/{environment}", render_mode="rgb_array").unwrapped)
 
 
+@pytest.mark.parametrize(("environment", "actions"), [("GridWorld", 4), ("roundabout-paper-v0", 5)])
+def test_an_unknown_action_and_an_unknown_render_mode_are_refused(environment, actions):
+    made = envs.make(environment).unwrapped
+    made.reset(seed=0)
+    assert made.render() is None
+    with pytest.raises(ValueError, match=f"unknown action {actions} of {type(made).__name__}: choose 0"):
+        made.step(actions)
+    with pytest.raises(ValueError, match=f"unknown render mode 'ansi' of {type(made).__name__}: "):
+        type(made)(render_mode="ansi")
+
+
 def space_of(environment):
     made = envs.make(environment)
     return GymSpace(environment, made), made
