@@ -177,17 +177,19 @@ def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(tmp_path, 
     assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training restarts.\n"
 
 
+def warnings_of(frame, **facts):
+    cost = {"diverged_seeds": {}, "remarks": {}, "seed_updates": 1}
+    return Outcome(frame, frame, cost | facts, {}).warnings()
+
+
 def test_a_training_says_what_went_wrong():
-    cost = {"diverged_seeds": {"3": 80}, "remarks": {}, "seed_updates": 0}
-    diverged, untrained = Outcome(records(), records(), cost, {}).warnings()
+    diverged, untrained = warnings_of(records(), diverged_seeds={"3": 80}, seed_updates=0)
     assert "seed 3 diverged, first seen at step 80" in diverged and "no longer than its warm_up_steps" in untrained
-    wrong = {"diverged_seeds": {}, "remarks": {0: "a", 1: "b"}, "seed_updates": 1}
-    (remark,) = Outcome(records(), records(), wrong, {}).warnings()
+    (remark,) = warnings_of(records(), remarks={0: "a", 1: "b"})
     assert remark == "warning: a (and other seeds: 1); training continued."
-    queued = pd.DataFrame({"seed": [0, 1], "step": 60, "metric": "queue_size", "value": [0.0, 0.0]})
-    empty = Outcome(queued, records(), wrong | {"remarks": {}}, {}).warnings()
-    some = Outcome(queued.replace({"value": {0.0: 1.0}}), records(), wrong | {"remarks": {}}, {}).warnings()
-    assert some == [] and len(empty) == 1 and "the training has 60 steps" in empty[0]
+    queued = pd.DataFrame({"seed": [0, 1], "step": 60, "metric": "queue_size", "value": 0.0})
+    (empty,) = warnings_of(queued)
+    assert "the training has 60 steps" in empty and warnings_of(queued.assign(value=1.0)) == []
 
 
 def test_a_setting_that_an_agent_no_longer_has_is_named():
