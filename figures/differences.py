@@ -17,10 +17,10 @@ from drawing.rendering import draw_figure, save
 from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
 
 from dyna_td.errors import exit_status
-from dyna_td.evidence.benchmark import FIGURES
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
 from dyna_td.evidence.outcomes import Outcome
+from dyna_td.evidence.profiles import FIGURES
 from dyna_td.pages.facts import Facts
 from dyna_td.records import published
 
