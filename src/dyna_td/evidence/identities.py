@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import scipy  # loads its parts when they are used
 
+from dyna_td.evidence.profiles import FIGURES
 from dyna_td.settings import SearchControlSettings
 from dyna_td.theory import hitting_times
 
@@ -118,7 +119,7 @@ def flat_frequency_of_relu(plan) -> Check:
 
 def one_set_of_constants(plan) -> Check:
     """Dyna-TD's runs in figures 4 and 12 share all numbers of search control but the model."""
-    runs = [run for name in ("figure_4", "figure_12") for run in plan.figure(name).runs if run.agent == "dyna_td"]
+    runs = [run for name in FIGURES for run in plan.figure(name).runs if run.agent == "dyna_td"]
     sets = {tuple(getattr(run.settings, name) for name in _OF_SEARCH) for run in runs}
     note = f"sets of search-control constants on {len({run.environment for run in runs})} environments"
     return Check(len(sets) == 1, float(len(sets)), note)

@@ -1,6 +1,6 @@
 """Tables of docs/beyond-the-paper.md, in Markdown: returns, and the test errors of the sine task."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from scipy import stats
 
 from dyna_td.envs import KNOWN
 from dyna_td.evidence import aggregate, labels, statistics
+from dyna_td.evidence.profiles import FIGURES
 from dyna_td.evidence.scores import Measured, score
 from dyna_td.evidence.statistics import half_width
 from dyna_td.pages.facts import Facts
@@ -18,10 +19,8 @@ from dyna_td.plan.planned import Panel
 from dyna_td.runs.registry import AGENTS
 from dyna_td.runs.run import Run
 
-# The panels of GridWorld's benchmark, by n.
-_BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
 _OF_THE_PAPER = ("er", "prioritized_er", "dyna_td")
-_STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
+_STRATA = ["n", "agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _OVER_LEARNING, _LESS = "return" + aggregate.OVER_LEARNING, "return" + aggregate.LESS
 _MEAN_AND_95 = ("mean", "low95", "high95")
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
@@ -30,13 +29,24 @@ _COIN_MARGIN = 0.05  # a share of the span of returns; the caption of the study 
 
 def by_warm_up(facts: Facts) -> str:
     """GridWorld's returns by whether the random warm-up reached the goal, for each n; see `warm_up_goals`."""
-    rows = []
-    for n, (figure, key) in _BENCHMARK.items():
-        curves = facts.plan.figures[figure].panels[key].curves
-        rows += [
-            [str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _OF_THE_PAPER})
-        ]
-    return table(["n", *_STRATA], rows)
+    panels = {
+        panel.run.settings.planning_updates: panel
+        for figure in FIGURES
+        for panel in facts.plan.figures[figure].panels.values()
+        if panel.run.environment == "GridWorld"
+    }
+    goals, rows = facts.warm_up_goals["GridWorld"], []
+    for n, panel in sorted(panels.items()):
+        scores = {curve: mean_returns(facts, panel.curves[curve]) for curve in _OF_THE_PAPER}
+        for curve, returns in scores.items():
+            cells = []
+            for is_met in (True, False):
+                chosen = [seed for seed in returns.index if (goals[seed] > 0) == is_met]
+                difference = (returns - scores["dyna_td"])[chosen]
+                minus = "0" if curve == "dyna_td" else _interval(difference, sign=True)
+                cells += [str(len(chosen)), _interval(returns[chosen]), minus]
+            rows.append([str(n), labels.CURVES[curve], *cells])
+    return table(_STRATA, rows)
 
 
 def controls(facts: Facts) -> str:
@@ -273,18 +283,6 @@ def _core_seconds(facts: Facts, run: Run) -> float:
     """Processor seconds for each seed of a run."""
     cost = published_cost(run.name)
     return cost.core_seconds / len(run.seeds) if cost else np.nan
-
-
-def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
-    scores = {name: mean_returns(facts, run) for name, run in runs.items()}
-    own, goals = scores["Dyna-TD"], facts.warm_up_goals["GridWorld"]
-    for name, returns in scores.items():
-        cells = []
-        for is_met in (True, False):
-            chosen = [seed for seed in returns.index if (goals[seed] > 0) == is_met]
-            cells += [str(len(chosen)), _interval(returns[chosen])]
-            cells.append("0" if returns is own else _interval((returns - own)[chosen], sign=True))
-        yield [name, *cells]
 
 
 def mean_returns(facts: Facts, run: Run, window: str = "auc") -> pd.Series:
