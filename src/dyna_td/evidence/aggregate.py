@@ -172,9 +172,7 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     """
     finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
     table = finite.pivot(index="seed", columns=["metric", "step"], values="value").sort_index(axis="columns")
-    count = table.count()
-    mean = table.mean()
-    error = table.std(ddof=1) / np.sqrt(count)
+    count, mean, error = table.count(), table.mean(), table.sem()
     half = student(error, (count - 1).where(count > 1))
     columns = {
         "mean": mean,
@@ -184,7 +182,7 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
         "iqm": table.apply(lambda values: interquartile_mean(values.dropna()) if values.notna().any() else np.nan),
         "n": count,
     }
-    return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})
+    return pd.DataFrame(columns).reset_index()
 
 
 def _comparisons(panel: Panel, scores: pd.DataFrame) -> Iterator[pd.DataFrame]:
