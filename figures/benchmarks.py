@@ -31,7 +31,7 @@ def draw_profiles(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     thresholds = np.linspace(0, 1, 201)
     for curve, of_curve in scores.items():
         look, found = style_of(curve), profiles.profile(of_curve, thresholds)
-        axes.plot(thresholds, found.value, color=look.colour, linestyle=look.linestyle, label=look.label)
+        axes.plot(thresholds, found.mean, color=look.colour, linestyle=look.linestyle, label=look.label)
         axes.fill_between(thresholds, found.low, found.high, color=look.colour, alpha=0.15, linewidth=0)
     axes.set(xlabel="score", ylabel="share of trainings with a higher score", xlim=(0, 1), ylim=(0, 1))
     axes.set_title("(a) performance profile")
@@ -42,8 +42,7 @@ def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     """A dot for each agent: the chance that one of its trainings has a higher score than one of ER's."""
     agents = [curve for curve in scores if curve != BASELINE]
     for row, curve in enumerate(agents):
-        found = profiles.improvement(scores[curve], scores[BASELINE])
-        draw_dot(axes, Dot(-row, (float(found.value), float(found.low), float(found.high)), style_of(curve)))
+        draw_dot(axes, Dot(-row, profiles.improvement(scores[curve], scores[BASELINE]), style_of(curve)))
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle=":")
     axes.set_yticks(-np.arange(len(agents)), [style_of(curve).label for curve in agents])
     axes.tick_params(axis="y", length=0)

@@ -21,6 +21,7 @@ from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
 from dyna_td.evidence.outcomes import Outcome
 from dyna_td.evidence.profiles import FIGURES
+from dyna_td.evidence.statistics import Interval
 from dyna_td.pages.facts import Facts
 from dyna_td.records import published
 
@@ -96,10 +97,10 @@ def forests(table: pd.DataFrame, facts: Facts) -> list[Forest]:
 def _dots(height: float, test: MeasuredTest, outcome: Outcome) -> list[Dot]:
     """The effect in the look of its verdict, and any margin."""
     effect = outcome.effect
-    dots = [Dot(height, (effect.estimate, effect.low95, effect.high95), LOOKS[outcome.verdict])]
+    dots = [Dot(height, Interval(effect.estimate, effect.low95, effect.high95), LOOKS[outcome.verdict])]
     if test.margin:
         bound = -test.margin if test.expect == "not_less" else test.margin
-        dots.append(Dot(height, (bound, bound, bound), MARGIN))
+        dots.append(Dot(height, Interval(bound, bound, bound), MARGIN))
     return dots
 
 

@@ -128,8 +128,8 @@ def test_the_interval_of_two_proportions_is_newcombes_published_one():
 def test_a_profile_is_the_share_of_trainings_above_each_threshold():
     scores = np.array([[0.1, 0.5, 0.9, 0.5], [0.7, 0.7, 0.7, 0.7]])  # two panels, four seeds
     found = profiles.profile(scores, np.array([0.0, 0.5, 0.6, 1.0]))
-    assert found.value.tolist() == [1.0, 5 / 8, 5 / 8, 0.0]  # 0.5 is not above 0.5
-    assert (found.low <= found.value).all() and (found.value <= found.high).all()
+    assert found.mean.tolist() == [1.0, 5 / 8, 5 / 8, 0.0]  # 0.5 is not above 0.5
+    assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
     assert found.low[[0, 3]].tolist() == found.high[[0, 3]].tolist() == [1.0, 0.0]
     assert found.low[1] == 0.5  # the second panel's seeds are equal, so only the first one's vary
     assert found.high[1] in (7 / 8, 1.0)
@@ -138,9 +138,9 @@ def test_a_profile_is_the_share_of_trainings_above_each_threshold():
 def test_the_probability_of_improvement_counts_pairs_of_trainings_and_a_tie_as_half():
     plus, minus = np.array([[1.0, 2.0], [5.0, 5.0]]), np.array([[1.0, 0.0], [5.0, 6.0]])
     found = profiles.improvement(plus, minus)  # pairs: 0.5 + 1 + 1 + 1 of 4, and 0.5 + 0 + 0.5 + 0 of 4
-    assert found.value == pytest.approx((3.5 / 4 + 1 / 4) / 2)
-    assert found.low < found.value < found.high
-    assert profiles.improvement(plus, plus).value == 0.5
+    assert found.mean == pytest.approx((3.5 / 4 + 1 / 4) / 2)
+    assert found.low < found.mean < found.high
+    assert profiles.improvement(plus, plus).mean == 0.5
 
 
 def test_scores_are_shares_of_the_range_in_all_twelve_panels_of_the_agents_that_all_have():

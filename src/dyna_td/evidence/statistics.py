@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,19 @@ FEW = 10  # with fewer seeds `estimate_few` is used
 POWER = 0.8  # chance that `seeds_to_decide` seeds decide
 _SEED = 20_220_801  # any number
 _DIGITS = 9  # digits of studentized deviations: rounding keeps ties independent of a machine's order of sums
+
+
+class Interval(NamedTuple):
+    """A mean or another estimate with the ends of its interval, of 95% unless a level is named; numbers or [...]."""
+
+    mean: Any
+    low: Any
+    high: Any
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether all of a single number's interval lies on one side of 0."""
+        return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True)
@@ -258,6 +271,12 @@ def half_width(values: pd.Series, level: float = LEVEL) -> float:
     return student(values.sem(), values.count() - 1, level)
 
 
+def interval(values: pd.Series, level: float = LEVEL) -> Interval:
+    """The mean of `values`, one for each seed, with Student's interval; NaNs are left out."""
+    mean, half = values.mean(), half_width(values, level)
+    return Interval(mean, mean - half, mean + half)
+
+
 def seeds_to_decide(distance: float, spread: float, level: float) -> float:
     """Seeds with which a one-sided test at `level` detects an effect at this distance, with the chance `POWER`.
 
@@ -285,23 +304,23 @@ def fisher_exact(hits: int, of: int, other_hits: int, of_others: int) -> tuple[f
     return float(larger), float(smaller)
 
 
-def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -> tuple[float, float, float]:
-    """hits / of - other_hits / of_others with its 95% interval: (difference, low, high).
+def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -> Interval:
+    """hits / of - other_hits / of_others.
 
     Newcombe's method 10 (1998) joins the Wilson intervals of both proportions. The interval lies in [-1, 1], and has a
     positive width even without hits.
     """
-    first, second = hits / of, other_hits / of_others
-    low1, high1 = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
-    low2, high2 = scipy.stats.binomtest(other_hits, of_others).proportion_ci(1 - LEVEL, method="wilson")
-    below, above = np.hypot(first - low1, high2 - second), np.hypot(high1 - first, second - low2)
-    return first - second, float(first - second - below), float(first - second + above)
+    first, second = proportion(hits, of), proportion(other_hits, of_others)
+    difference = first.mean - second.mean
+    below = math.hypot(first.mean - first.low, second.high - second.mean)
+    above = math.hypot(first.high - first.mean, second.mean - second.low)
+    return Interval(difference, difference - below, difference + above)
 
 
-def proportion(hits: int, of: int) -> tuple[float, float, float]:
-    """hits / of with Wilson's 95% interval: (share, low, high)."""
+def proportion(hits: int, of: int) -> Interval:
+    """hits / of with Wilson's interval."""
     low, high = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
-    return hits / of, float(low), float(high)
+    return Interval(hits / of, float(low), float(high))
 
 
 def binomial(hits: int, of: int, share: float) -> tuple[float, float]:

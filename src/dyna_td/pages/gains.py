@@ -5,10 +5,10 @@ from scipy import stats
 
 from dyna_td.envs import KNOWN
 from dyna_td.evidence import labels, statistics
-from dyna_td.evidence.statistics import half_width
+from dyna_td.evidence.statistics import interval
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import table
-from dyna_td.pages.studies import lead, panels_of
+from dyna_td.pages.studies import bold, lead, panels_of
 
 _SEEN = 20  # seeds that had been seen when the rule of `pays_on` was declared
 _FRESH_FOR_5 = "Acrobot-v1"  # with n = 10 and 30 all its seeds had been seen
@@ -73,11 +73,10 @@ def paid(facts: Facts) -> str:
 
 def mean_words(gain: pd.Series) -> str:
     """The mean, bold if Student's interval excludes 0."""
-    stars = "**" if abs(gain.mean()) > half_width(gain) else ""
-    return f"{stars}{gain.mean():+.1f}{stars}"
+    return bold(f"{gain.mean():+.1f}", interval(gain))
 
 
 def interval_words(gain: pd.Series) -> str:
     """Student's 95% interval of the mean, in parentheses."""
-    mean, half = gain.mean(), half_width(gain)
-    return f"({mean - half:+.1f} to {mean + half:+.1f})"
+    _, low, high = interval(gain)
+    return f"({low:+.1f} to {high:+.1f})"

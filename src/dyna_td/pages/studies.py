@@ -1,6 +1,6 @@
 """Tables of docs/beyond-the-paper.md, in Markdown: returns, and the test errors of the sine task."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from dyna_td.envs import KNOWN
 from dyna_td.evidence import aggregate, labels, statistics
 from dyna_td.evidence.profiles import FIGURES
 from dyna_td.evidence.scores import Measured, score
-from dyna_td.evidence.statistics import half_width
+from dyna_td.evidence.statistics import Interval, half_width, interval
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.costs import published_cost
@@ -22,7 +22,6 @@ from dyna_td.runs.run import Run
 _OF_THE_PAPER = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["n", "agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _OVER_LEARNING, _LESS = "return" + aggregate.OVER_LEARNING, "return" + aggregate.LESS
-_MEAN_AND_95 = ("mean", "low95", "high95")
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
 _COIN_MARGIN = 0.05  # a share of the span of returns; the caption of the study controls declares it
 
@@ -72,10 +71,10 @@ def coin(facts: Facts) -> str:
     for panel in panels_of(facts, "controls", "coin").values():
         difference, environment = lead(facts, panel, "random_sign", "dyna_td"), panel.curves["dyna_td"].environment
         margin = _COIN_MARGIN * KNOWN[environment].span
-        half = half_width(difference, 2 * statistics.LEVEL)  # two one-sided tests
-        low, high = difference.mean() - half, difference.mean() + half
-        verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
-        words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+        found = interval(difference, 2 * statistics.LEVEL)  # two one-sided tests
+        is_inside = -margin < found.low and found.high < margin
+        verdict = "equivalent" if is_inside else "worse" if found.high < -margin else "open"
+        words = "{:+.1f} ({:+.1f} to {:+.1f})".format(*found)
         rows.append([labels.task(environment), str(len(difference)), words, f"{margin:.0f}", verdict])
     return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
 
@@ -117,53 +116,46 @@ def when(facts: Facts) -> str:
     """A line for each world: how rare its reward is, returns, and how PrioritizedER's lead over ER changes with it."""
     panels = panels_of(facts, "when")
     goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
-    changes = ["", *(_difference(with_interval(change)) for change in changes_of_the_lead(facts).values())]
-    shares = ["", *(_share(change) for change in changes_of_the_share(facts).values())]
+    changes = ["", *(_words(change, _whole) for change in changes_of_the_lead(facts).values())]
+    shares = ["", *(_words(change, "{:+.2f}".format) for change in changes_of_the_share(facts).values())]
     after = {"change of `prioritized_er`'s lead": changes, "change of its share of the gap": shares}
     return _minus_er(facts, panels, "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}, after)
 
 
-def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
-    """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel: one number per seed."""
-    panels = panels_of(facts, "when")
-    base, *others = {key: lead(facts, panel, "prioritized_er", "er") for key, panel in panels.items()}.items()
-    return {key: of_key - base[1] for key, of_key in others}
+def changes_of_the_lead(facts: Facts) -> dict[str, Interval]:
+    """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel."""
+    leads = _leads(facts)
+    base, *others = leads
+    return {world: interval(leads[world] - leads[base]) for world in others}
 
 
-def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
-    """The same as a share of the gap between ER and the best return: by panel, the change and its 95% interval.
+def changes_of_the_share(facts: Facts) -> dict[str, Interval]:
+    """The same as a share of the gap between ER and the best return, by panel.
 
     The share is a ratio of means over seeds. The best return is the highest of any seed and agent of the world, in the
     last 20 evaluations. Seeds are resampled 5,000 times, the same ones in both worlds.
     """
-    parts = {key: _lead_and_gap(facts, panel) for key, panel in panels_of(facts, "when").items()}
-    base, *others = parts
-    seeds = len(parts[base][0])
-    drawn = np.random.default_rng(0).integers(seeds, size=(5_000, seeds))
-
-    def share(key: str, chosen: np.ndarray) -> np.ndarray:
-        own, gap = parts[key]
-        return own[chosen].mean(axis=-1) / gap[chosen].mean(axis=-1)
-
-    found = {}
-    for key in others:
-        change, resampled = (share(key, chosen) - share(base, chosen) for chosen in (np.arange(seeds), drawn))
-        low, high = np.percentile(resampled, [2.5, 97.5])
-        found[key] = float(change), float(low), float(high)
-    return found
+    leads = _leads(facts)
+    gaps = pd.DataFrame({key: _gap(facts, panel) for key, panel in panels_of(facts, "when").items()}).loc[leads.index]
+    own, gap = leads.to_numpy(), gaps.to_numpy()  # [seeds, worlds]
+    drawn = np.random.default_rng(0).integers(len(own), size=(5_000, len(own)))
+    shares = own.mean(axis=0) / gap.mean(axis=0)
+    resampled = own[drawn].mean(axis=1) / gap[drawn].mean(axis=1)  # [5000, worlds]
+    low, high = np.percentile(resampled - resampled[:, :1], [2.5, 97.5], axis=0)
+    changes = map(Interval, shares - shares[0], low, high)
+    return dict(list(zip(leads, changes, strict=True))[1:])
 
 
-def _lead_and_gap(facts: Facts, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
-    """PrioritizedER's lead over ER, and the best return minus ER's, for each seed that the panel shows."""
+def _leads(facts: Facts) -> pd.DataFrame:
+    """PrioritizedER's lead over ER in each world of the picture (columns), the paper's first, for each seed."""
+    panels = panels_of(facts, "when")
+    return pd.DataFrame({key: lead(facts, panel, "prioritized_er", "er") for key, panel in panels.items()})
+
+
+def _gap(facts: Facts, panel: Panel) -> pd.Series:
+    """The best return, see `changes_of_the_share`, minus ER's over learning, for each seed."""
     best = max(score(facts.read(run), "return", "final")[: panel.seeds].max() for run in panel.curves.values())
-    ahead = lead(facts, panel, "prioritized_er", "er")
-    return ahead.to_numpy(), (best - mean_returns(facts, panel.curves["er"])[ahead.index]).to_numpy()
-
-
-def _share(change: tuple[float, float, float]) -> str:
-    """A change of a share with its interval; bold if the interval excludes 0."""
-    mean, low, high = (f"{each:+.2f}" for each in change)
-    return f"{f'**{mean}**' if change[1] > 0 or change[2] < 0 else mean} ({low} to {high})"
+    return best - mean_returns(facts, panel.curves["er"])
 
 
 def losses(facts: Facts) -> str:
@@ -205,17 +197,25 @@ def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric
     return f"**{won}, {lost}** of {len(found)}" if found else ""
 
 
-def with_interval(values: pd.Series) -> pd.Series:
-    """The mean over seeds and the ends of Student's interval, as in a row of curves.csv."""
-    mean, half = values.mean(), half_width(values)
-    return pd.Series([mean, mean - half, mean + half], index=list(_MEAN_AND_95))
+def bold(text: str, found: Interval) -> str:
+    """`text`, bold if the interval excludes 0."""
+    return f"**{text}**" if found.excludes_zero else text
 
 
 def _difference(row: pd.Series) -> str:
-    """A difference and its 95% interval; bold if the interval excludes 0."""
-    numbers = [float(row[key]) for key in _MEAN_AND_95]
-    mean, low, high = (f"{each:+,.0f}" if abs(each) >= 0.5 else f"{each:+.1g}" for each in numbers)
-    return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
+    """The mean of a row of curves.csv with its 95% interval."""
+    return _words(Interval(row["mean"], row["low95"], row["high95"]), _whole)
+
+
+def _words(found: Interval, written: Callable[[float], str]) -> str:
+    """A mean with its interval, as +3 (+1 to +5); see `bold`."""
+    mean, low, high = map(written, found)
+    return f"{bold(mean, found)} ({low} to {high})"
+
+
+def _whole(number: float) -> str:
+    """A number without decimals; a small one with its first digit."""
+    return f"{number:+,.0f}" if abs(number) >= 0.5 else f"{number:+.1g}"
 
 
 def what_to_use(facts: Facts) -> str:
@@ -327,6 +327,5 @@ def _test_errors(whole: Measured, length: int) -> pd.Series:
 
 def _percent(differences: pd.Series) -> str:
     """A mean in per cent and half of Student's 95% interval; bold if the interval excludes 0."""
-    half = half_width(differences)
     mean = round(differences.mean(), 1) + 0.0  # no "-0"
-    return f"{f'**{mean:+.1f}%**' if abs(differences.mean()) > half else f'{mean:+.1f}%'} ± {half:.1f}"
+    return f"{bold(f'{mean:+.1f}%', interval(differences))} ± {half_width(differences):.1f}"
