@@ -329,6 +329,12 @@ def binomial(hits: int, of: int, share: float) -> tuple[float, float]:
     return float(below), float(above)
 
 
+def signs(effects: ArrayLike, p_values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The sign of each effect whose p-value is at most `LEVEL`, else 0: uncorrected, then by Holm's method."""
+    uncorrected, corrected = (np.sign(effects) * (p <= LEVEL) for p in (np.asarray(p_values), holm(p_values)))
+    return uncorrected, corrected
+
+
 def holm(p_values: ArrayLike) -> np.ndarray:
     """Holm's adjusted p-values (1979), in the given order; those at most a level may all be rejected at that level."""
     p = np.asarray(p_values, np.float64)

@@ -109,10 +109,11 @@ def advice(facts: Facts) -> str:
         f"{gains.mean_words(final[environment])}"
         for environment, gain in means.items()
     )
-    (dyna_td, _), (uniform, _) = (
-        studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
-    )
     worlds, panels = studies.panels_of(facts, "when"), studies.panels_of(facts, "what_to_use")
+    of_panels = facts.curves("what_to_use")
+    dyna_td, uniform = (
+        (studies.leaders(of_panels, panels, curve, "er")[0] > 0).sum() for curve in ("dyna_td", "uniform_states")
+    )
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "- **Without a model**, at one learning rate, prioritized replay (PrioritizedER) beats uniform replay on "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import product, zip_longest
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,9 @@ _OF_THE_PAPER = ("er", "prioritized_er", "dyna_td")
 _STRATA = ["n", "agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _OVER_LEARNING, _LESS = "return" + aggregate.OVER_LEARNING, "return" + aggregate.LESS
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
+SWEPT = "_swept"  # end of the keys of curves at swept rates
+_PAIRS = (("", "er"), (SWEPT, f"er{SWEPT}"), ("", "prioritized_er"))  # ends of curves' keys and their baselines
+_Columns = dict[str, list[str]]  # of a table: cells from top to bottom, by the column's head
 _COIN_MARGIN = 0.05  # a share of the span of returns; the caption of the study controls declares it
 
 
@@ -50,18 +54,12 @@ def by_warm_up(facts: Facts) -> str:
 
 def controls(facts: Facts) -> str:
     """A line for each agent of the study: what it is, and its return minus Dyna-TD's."""
-    means = facts.curves("controls")
+    means, rows = facts.curves("controls"), []
     panels = {"MountainCar": "a", "GridWorld": "b"}
-
-    def cell(curve: str, panel: str) -> str:
-        row = (panel, curve, _LESS + "dyna_td")
-        if row not in means.index:
-            return "0" if curve == "dyna_td" else "-"
-        return _difference(means.loc[row])
-
-    curves = facts.plan.studies["controls"].panels["b"].curves
-    words = {curve: labels.summary(curve) if curve in AGENTS else labels.name_of(curve) for curve in curves}
-    rows = [[f"`{key}`", escaped(text), *(cell(key, at) for at in panels.values())] for key, text in words.items()]
+    for curve in facts.plan.studies["controls"].panels["b"].curves:
+        words = labels.summary(curve) if curve in AGENTS else labels.name_of(curve)
+        cells = [_cell(means, key, curve, "dyna_td", own="0") for key in panels.values()]
+        rows.append([f"`{curve}`", escaped(words), *cells])
     return table(["agent", "in short", *panels], rows)
 
 
@@ -92,23 +90,16 @@ def episode(facts: Facts) -> str:
 
 def _goal_table(facts: Facts, panels: dict[str, Panel], ends: dict[str, str]) -> str:
     """A table for each environment of the panels; `ends` of curves' keys name their warm-up."""
-    means = facts.curves("goal")
-    tasks = {key: panel.run for key, panel in panels.items()}
-
-    def cell(panel: str, curve: str, end: str) -> str:
-        baseline = f"prioritized_er{end}"
-        own = f"{curve}{end}" == baseline
-        row = means.loc[(panel, f"{curve}{end}", _OVER_LEARNING if own else _LESS + baseline)]
-        return f"({row['mean']:,.0f})" if own else _difference(row)
-
-    parts = []
-    for environment in dict.fromkeys(run.environment for run in tasks.values()):
-        here = [key for key, run in tasks.items() if run.environment == environment]
-        columns = [f"n = {tasks[key].settings.planning_updates}, {words}" for key in here for words in ends.values()]
-        first = panels[here[0]].curves.items()
-        curves = [curve for curve, run in first if run.settings.warm_up_goal == "hidden"]
-        rows = [[f"`{curve}`", *(cell(key, curve, end) for key in here for end in ends)] for curve in curves]
-        parts.append(table([labels.task(environment), *columns], rows))
+    means, parts = facts.curves("goal"), []
+    for environment in dict.fromkeys(panel.run.environment for panel in panels.values()):
+        here = [panel for panel in panels.values() if panel.run.environment == environment]
+        curves = [curve for curve, run in here[0].curves.items() if run.settings.warm_up_goal == "hidden"]
+        columns = {labels.task(environment): [f"`{curve}`" for curve in curves]}
+        for panel, (end, words) in product(here, ends.items()):
+            columns[f"n = {panel.run.settings.planning_updates}, {words}"] = [
+                _cell(means, panel.key, f"{curve}{end}", f"prioritized_er{end}", own="({:,.0f})") for curve in curves
+            ]
+        parts.append(_by_columns(columns))
     return "\n".join(parts)
 
 
@@ -116,10 +107,11 @@ def when(facts: Facts) -> str:
     """A line for each world: how rare its reward is, returns, and how PrioritizedER's lead over ER changes with it."""
     panels = panels_of(facts, "when")
     goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
-    changes = ["", *(_words(change, _whole) for change in changes_of_the_lead(facts).values())]
-    shares = ["", *(_words(change, "{:+.2f}".format) for change in changes_of_the_share(facts).values())]
-    after = {"change of `prioritized_er`'s lead": changes, "change of its share of the gap": shares}
-    return _minus_er(facts, panels, "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}, after)
+    leads = [interval_words(change, _whole) for change in changes_of_the_lead(facts).values()]
+    shares = [interval_words(change, "{:+.2f}".format) for change in changes_of_the_share(facts).values()]
+    before = {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}
+    after = {"change of `prioritized_er`'s lead": ["", *leads], "change of its share of the gap": ["", *shares]}
+    return _minus_er(facts, panels, "world", before, after)
 
 
 def changes_of_the_lead(facts: Facts) -> dict[str, Interval]:
@@ -168,33 +160,50 @@ def network_and_buffer(facts: Facts) -> str:
     return _minus_er(facts, panels_of(facts, "when", "small_network"), "with n = 10", {}, {})
 
 
-def _minus_er(
-    facts: Facts, panels: dict[str, Panel], heading: str, before: dict[str, list[str]], after: dict[str, list[str]]
-) -> str:
+def _minus_er(facts: Facts, panels: dict[str, Panel], heading: str, before: _Columns, after: _Columns) -> str:
     """A line for each of these panels of the study when, then wins and losses; `before` and `after` add columns."""
-    means, rows = facts.curves("when"), []
-    curves = next(iter(panels.values())).curves
-
-    def cell(key: str, curve: str) -> str:
-        row = (key, curve, _LESS + "er")
-        return _difference(means.loc[row]) if row in means.index else "-"  # declared, not yet trained
-
-    for number, (key, panel) in enumerate(panels.items()):
-        own = f"{means.loc[(key, 'er', _OVER_LEARNING), 'mean']:,.0f}"
-        others = [cell(key, curve) for curve in curves if curve != "er"]
-        first, last = ([cells[number] for cells in columns.values()] for columns in (before, after))
-        rows.append([panel.title, *first, own, *others, *last])
-    for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
-        cells = [_won_and_lost(means, panels, curve, _LESS + other) for curve in curves]
-        rows.append([words, *("" for _ in before), *cells, *("" for _ in after)])
-    return table([heading, *before, *(f"`{curve}`" for curve in curves), *after], rows)
+    means = facts.curves("when")
+    names = [panel.title for panel in panels.values()]
+    names += ["won, lost against ER", "won, lost against PrioritizedER"]
+    agents = {}
+    for curve in next(iter(panels.values())).curves:
+        counts = [_won_and_lost(means, panels, curve, other) for other in ("er", "prioritized_er")]
+        agents[f"`{curve}`"] = [*(_cell(means, key, curve, "er") for key in panels), *counts]
+    return _by_columns({heading: names, **before, **agents, **after})
 
 
-def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric: str) -> str:
-    """In how many panels a difference's 95% interval lies above 0, and in how many below 0."""
-    found = [means.loc[(key, curve, metric)] for key in panels if (key, curve, metric) in means.index]
-    won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
-    return f"**{won}, {lost}** of {len(found)}" if found else ""
+def _by_columns(columns: _Columns) -> str:
+    """A table; empty cells end a short column."""
+    return table([*columns], map(list, zip_longest(*columns.values(), fillvalue="")))
+
+
+def _cell(means: pd.DataFrame, panel: str, curve: str, baseline: str, own: str = "{:,.0f}") -> str:
+    """A curve's return minus the baseline's, and for the baseline its `own`; "-" if the curve is not yet trained."""
+    if curve == baseline:
+        return own.format(means.loc[(panel, curve, _OVER_LEARNING), "mean"])
+    if (row := (panel, curve, _LESS + baseline)) not in means.index:
+        return "-"
+    return interval_words(Interval(*means.loc[row, ["mean", "low95", "high95"]]), _whole)
+
+
+def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, baseline: str) -> str:
+    """In how many panels a curve leads the baseline, and in how many it trails; see `leaders`."""
+    uncorrected, _ = leaders(means, panels, curve, baseline)
+    return f"**{_counts(uncorrected)}** of {len(uncorrected)}" if len(uncorrected) else ""
+
+
+def leaders(means: pd.DataFrame, panels: Iterable[str], curve: str, baseline: str) -> tuple[np.ndarray, np.ndarray]:
+    """Where a curve leads a baseline (1), trails it (-1), or neither is shown (0): uncorrected, then by Holm's method.
+
+    By t-tests of the paired differences in `means`, the rows of curves.csv, for each of the panels that has them.
+    """
+    rows = means.loc[[row for key in panels if (row := (key, curve, _LESS + baseline)) in means.index]]
+    p = 2 * stats.t.sf((rows["mean"] / rows["standard_error"]).abs(), rows["n"] - 1)
+    return statistics.signs(rows["mean"], p)
+
+
+def _counts(signs: np.ndarray) -> str:
+    return f"{np.sum(signs > 0)}, {np.sum(signs < 0)}"
 
 
 def bold(text: str, found: Interval) -> str:
@@ -202,12 +211,7 @@ def bold(text: str, found: Interval) -> str:
     return f"**{text}**" if found.excludes_zero else text
 
 
-def _difference(row: pd.Series) -> str:
-    """The mean of a row of curves.csv with its 95% interval."""
-    return _words(Interval(row["mean"], row["low95"], row["high95"]), _whole)
-
-
-def _words(found: Interval, written: Callable[[float], str]) -> str:
+def interval_words(found: Interval, written: Callable[[float], str]) -> str:
     """A mean with its interval, as +3 (+1 to +5); see `bold`."""
     mean, low, high = map(written, found)
     return f"{bold(mean, found)} ({low} to {high})"
@@ -220,29 +224,16 @@ def _whole(number: float) -> str:
 
 def what_to_use(facts: Facts) -> str:
     """Returns minus ER's for each environment and n; then panels won and lost, and processor time."""
-    study, baseline, swept = "what_to_use", "er", "_swept"
-    means = facts.curves(study)
-    panels = panels_of(facts, study)
-    curves = _at_fixed_rates(panels)
-
-    def counts(curve: str, other: str = baseline) -> str:
-        return _won_and_lost(means, panels, curve, _LESS + other)
-
-    def time(curve: str) -> str:
-        runs = [(panel.curves[curve], panel.curves[baseline]) for panel in panels.values()]
-        return f"{np.median([_core_seconds(facts, run) / _core_seconds(facts, er) for run, er in runs]):.1f}"
-
-    rows = []
-    for key, panel in panels.items():
-        run = panel.curves[baseline]
-        own = f"{means.loc[(key, baseline, _OVER_LEARNING), 'mean']:,.0f}"
-        others = [_difference(means.loc[(key, curve, _LESS + baseline)]) for curve in curves[1:]]
-        rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", own, *others])
-    rows.append(["won, lost against ER", "", *map(counts, curves[1:])])
-    rows.append(["both at swept rates", "", *(counts(curve + swept, baseline + swept) for curve in curves[1:])])
-    rows.append(["won, lost against PrioritizedER", *(counts(curve, "prioritized_er") for curve in curves)])
-    rows.append(["processor time, ER: 1", *map(time, curves)])
-    return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
+    means, panels = facts.curves("what_to_use"), panels_of(facts, "what_to_use")
+    names = [panel.title for panel in panels.values()]
+    names += ["won, lost against ER", "both at swept rates", "won, lost against PrioritizedER", "processor time, ER: 1"]
+    columns = {"panel": names}
+    for curve in _at_fixed_rates(panels):
+        pairs = [(panel.curves[curve], panel.curves["er"]) for panel in panels.values()]
+        time = np.median([_core_seconds(run) / _core_seconds(er) for run, er in pairs])
+        counts = [_won_and_lost(means, panels, curve + end, baseline) for end, baseline in _PAIRS]
+        columns[f"`{curve}`"] = [*(_cell(means, key, curve, "er") for key in panels), *counts, f"{time:.1f}"]
+    return _by_columns(columns)
 
 
 def panels_of(facts: Facts, study: str, table: str = "") -> dict[str, Panel]:
@@ -257,29 +248,16 @@ def _at_fixed_rates(panels: dict[str, Panel]) -> list[str]:
 
 def multiplicity(facts: Facts) -> str:
     """Panels won and lost by the agents of `what_to_use`, one by one and after Holm's correction for all panels."""
-    panels = panels_of(facts, "what_to_use")
-    curves = _at_fixed_rates(panels)
-    pairs = [("", "er"), ("_swept", "er_swept"), ("", "prioritized_er")]
+    means, panels = facts.curves("what_to_use"), panels_of(facts, "what_to_use")
     rows = []
-    for curve in curves[1:]:
-        found = [wins_and_losses(facts, curve + end, baseline) or ("", "") for end, baseline in pairs]
-        rows.append([f"`{curve}`", *(f"{pair[0]}, {pair[1]}" if pair else "" for each in found for pair in each)])
+    for curve in _at_fixed_rates(panels)[1:]:
+        found = [signs for end, baseline in _PAIRS for signs in leaders(means, panels, curve + end, baseline)]
+        rows.append([f"`{curve}`", *(_counts(signs) if len(signs) else "" for signs in found)])
     heads = ["against ER", "at swept rates", "against PrioritizedER"]
     return table(["won, lost", *(cell for head in heads for cell in (head, "Holm"))], rows)
 
 
-def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
-    """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; empty without panels."""
-    panels = [panel for panel in panels_of(facts, "what_to_use").values() if curve in panel.curves]
-    if curve == baseline or not panels:
-        return []
-    tests = [stats.ttest_1samp(lead(facts, panel, curve, baseline), 0.0) for panel in panels]
-    signs, p = np.array([np.sign(test.statistic) for test in tests]), np.array([test.pvalue for test in tests])
-    sure = [p_values <= statistics.LEVEL for p_values in (p, statistics.holm(p))]
-    return [(int(np.sum(each & (signs > 0))), int(np.sum(each & (signs < 0)))) for each in sure]
-
-
-def _core_seconds(facts: Facts, run: Run) -> float:
+def _core_seconds(run: Run) -> float:
     """Processor seconds for each seed of a run."""
     cost = published_cost(run.name)
     return cost.core_seconds / len(run.seeds) if cost else np.nan
