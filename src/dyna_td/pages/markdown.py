@@ -14,7 +14,7 @@ from dyna_td.evidence import labels
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import figures_of
-from dyna_td.evidence.statistics import half_width
+from dyna_td.evidence.statistics import half_width, interval
 from dyna_td.pages import agents, claims_page, gains, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
@@ -98,15 +98,16 @@ def contradicted(facts: Facts) -> str:
 
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
-    by_end = gains.gains(facts)
-    (fixed, fixed_corrected), (swept, swept_corrected) = (gains.pays_on(of_end) for of_end in by_end.values())
+    at_swept_rates = gains.gains(facts, studies.SWEPT)
+    fixed, fixed_corrected = gains.pays_on(gains.gains(facts))
+    swept, swept_corrected = gains.pays_on(at_swept_rates)
     means, final = (
-        {environment: gain for (environment, n), gain in of["_swept"].items() if not n}
-        for of in (by_end, gains.gains(facts, "final"))
+        gained.xs("mean", axis="columns", level=1)
+        for gained in (at_swept_rates, gains.gains(facts, studies.SWEPT, "final"))
     )
     each = "; ".join(
-        f"{labels.task(environment)} {gain.mean():+.1f} {gains.interval_words(gain)}, "
-        f"{gains.mean_words(final[environment])}"
+        f"{labels.task(environment)} {'{:+.1f} ({:+.1f} to {:+.1f})'.format(*interval(gain))}, "
+        f"{studies.bold(f'{final[environment].mean():+.1f}', interval(final[environment]))}"
         for environment, gain in means.items()
     )
     worlds, panels = studies.panels_of(facts, "when"), studies.panels_of(facts, "what_to_use")
@@ -117,7 +118,7 @@ def advice(facts: Facts) -> str:
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "- **Without a model**, at one learning rate, prioritized replay (PrioritizedER) beats uniform replay on "
-        f"{_starred(fixed, fixed_corrected)}, of {in_words(len(means))} benchmarks. At swept rates: "
+        f"{_starred(fixed, fixed_corrected)}, of {in_words(means.shape[1])} benchmarks. At swept rates: "
         f"{_starred(swept, swept_corrected)}. \\*: Holm-corrected, too.\n"
         "- **Its mean gain** over n = 5, 10 and 30 at swept rates, % of the range (95%), then the last 20 evaluations: "
         f"{each}. Bold: interval without 0.\n"
