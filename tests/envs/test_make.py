@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from helpers import register
 
 from dyna_td import envs
-from dyna_td.runs.registry import has_twin
+from dyna_td.runs.registry import has_twin, task
 
 
 def test_importing_the_environments_imports_neither_tensorflow_nor_the_rest_of_the_package():
@@ -118,6 +118,13 @@ def test_an_environment_of_the_users_may_have_the_name_of_ours_with_a_version(mo
     gymnasium.register("GridWorld-v0", entry_point=Odd)
     assert isinstance(envs.make("GridWorld-v0").unwrapped, Odd)
     assert not has_twin("GridWorld-v0") and has_twin("GridWorld-goal0.2") and has_twin("GridWorld")
+
+
+def test_a_known_environment_is_a_task_without_variant_and_version_and_any_other_id_stays_whole():
+    known = ("MountainCar-v0", "GridWorld-goal0.2", "roundabout-paper-v0", "sin")
+    assert [*map(task, known)] == ["MountainCar", "GridWorld", "roundabout", "sin"]
+    for foreign in ("my-org/Lander-v1", "highway-fast-v0", "GridWorld-v0", "corridor:Corridor-v0"):
+        assert task(foreign) == foreign
 
 
 def fail(self):

@@ -3,6 +3,7 @@
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.records.sources import docstring
 from dyna_td.runs import registry
+from dyna_td.runs.registry import task as task  # beside the other names of pages and pictures
 
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")
@@ -25,11 +26,6 @@ CURVES |= {f"{agent}_{model}": f"{CURVES[agent]}, {words}" for agent in [*CURVES
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # windows shorter than all of learning
 DIFFERENCES = "differences"  # name of the picture of the benchmarks' comparisons
-
-
-def task(environment: str) -> str:
-    """A known environment without its variant and version: MountainCar."""
-    return environment.partition("-")[0]
 
 
 def option(setting: str) -> str:

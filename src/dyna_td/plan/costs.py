@@ -15,6 +15,7 @@ import numpy as np
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.programs.stacks import MAX_STACK
 from dyna_td.records import published, results
+from dyna_td.runs.registry import task
 from dyna_td.runs.run import Run
 
 PUBLISHED = published.DIRECTORY / "runs"
@@ -116,7 +117,7 @@ def estimated(plan: Plan, job: str) -> Cost:
     run, seeds, steps = plan.trained_by(job)[0], *_extent(plan, job)
     if own := published_cost(job):
         return own.beginning(seeds, steps)
-    worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's variants have a "-"
+    worlds = dict.fromkeys((run.environment, task(run.environment)))  # a variant of GridWorld costs as much
     likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds] + [_SLOWEST]
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
     known = next(filter(None, found), None)

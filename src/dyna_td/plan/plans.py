@@ -17,6 +17,7 @@ from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import STATES_METRICS, require_metric
+from dyna_td.runs import registry
 from dyna_td.runs.registry import AGENTS, FROZEN_AGENTS, SAMPLED_ENVIRONMENT, all_settings, has_twin, settings_type
 from dyna_td.runs.run import Run
 from dyna_td.settings import (
@@ -137,7 +138,7 @@ def _filled(text: str, runs: Collection[Run]) -> str:
 
     def value(named: re.Match) -> str:
         if named[1] == "environment":
-            found = [run.environment.partition("-")[0] for run in runs]
+            found = [registry.task(run.environment) for run in runs]
         else:
             of = [run for run in runs if not (run.sweep and named[1] == "learning_rate")]  # not known before the sweep
             values = [getattr(run.settings, named[1], None) for run in of]

@@ -176,6 +176,12 @@ def has_twin(environment: str) -> bool:
         return False
 
 
+def task(environment: str) -> str:
+    """A known environment without its variant and version, such as MountainCar; any other id as it is."""
+    is_known = environment in envs.KNOWN or has_twin(environment)
+    return environment.partition("-")[0] if is_known else environment
+
+
 def has_box_actions(environment: str) -> bool:
     """Whether the actions of `environment` are vectors, for DDPG; the others are discrete.
 
