@@ -49,8 +49,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.usage = "%(prog)s --env ID --agent NAME --output CSV [--seeds SEEDS] [--steps N] [--setting X ...]"
     train.formatter_class = argparse.RawDescriptionHelpFormatter
     train.epilog = (
-        f"agents:\n{arguments.agents(registry.AGENTS)}\n"
-        f"agents on {registry.SUPERVISED_TASK}:\n{arguments.agents(registry.LEARNERS)}\n\n"
+        f"agents:\n{arguments.agents()}\n\n"
         "examples:\n"
         "  python -m dyna_td train --env GridWorld --agent dyna_td --seeds 0-4 --steps 20000 --output td.csv\n"
         "  python -m dyna_td train --env LunarLander-v3 --agent er --learning-rate 1e-4 --output lander.csv"

@@ -8,12 +8,6 @@ from dyna_td.runs.registry import task as task  # beside the other names of page
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")
 CURVES = {
-    # Learners of the sine task.
-    "l2": "L2",
-    "prioritized_l2": "PrioritizedL2",
-    "full_prioritized_l2": "Full-PrioritizedL2",
-    "cubic": "Cubic",
-    "power4": "Power4",
     **{name: agent.label for name, agent in registry.AGENTS.items() if agent.label},
     # Agents with other settings.
     "laber_unweighted": "LaBER without weights",
@@ -40,11 +34,8 @@ def name_of(curve: str) -> str:
 
 def summary(agent: str) -> str:
     """A line on an agent or learner: the summary of its class, or of its settings if an earlier agent has the class."""
-    if agent in registry.LEARNERS:
-        text = docstring(registry.LEARNERS[agent])
-    else:
-        entry = registry.AGENTS[agent]
-        is_first = next(name for name, other in registry.AGENTS.items() if other.path == entry.path) == agent
-        text = docstring(entry.path) if is_first else entry.settings.__doc__ or ""
+    entry = registry.AGENTS[agent]
+    is_first = next(name for name, other in registry.AGENTS.items() if other.path == entry.path) == agent
+    text = docstring(entry.path) if is_first else entry.settings.__doc__ or ""
     words = " ".join(text.partition("\n\n")[0].split())
     return words.removeprefix("This is ").removeprefix("Settings of ")

@@ -280,8 +280,8 @@ def _share_runs(figures: Iterable[Figure]) -> None:
 def _lacks(whole: Run, run: Run, panel: Panel) -> list[str]:
     """What `whole` lacks of what `panel` shows of `run`, which has the same settings: words for a run's name."""
     # States and measurements of the last step, and an agent that anneals, need a run of this length.
-    agent = AGENTS.get(run.agent)
-    needs_last = panel.states or (agent and (agent.measures_last_q or agent.anneals))
+    agent = AGENTS[run.agent]
+    needs_last = panel.states or agent.measures_last_q or agent.anneals
     is_beginning = run.length < whole.length and not run.steps % whole.evaluate_every and not needs_last
     lacks = {
         "rates" + "x".join(map(str, run.sweep)): run.sweep != whole.sweep,
