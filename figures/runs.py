@@ -21,6 +21,7 @@ from dyna_td.evidence.comparison import ENDINGS
 from dyna_td.evidence.labels import name_of
 from dyna_td.records import outputs, results, unfinished
 from dyna_td.records.metrics import MAIN
+from dyna_td.runs.registry import LEARNED
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,11 +103,12 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     found = sorted(set(records["metric"]))
     metric = metric or next((name for name in MAIN if name in found), MAIN[0])
     require_choice(metric, found, f"metric of {csv}")
-    agent = details["agent"] + "_learned" * (details["settings"].get("model") == "learned")
-    seeds = records["seed"].nunique()
-    label = f"{plain(name_of(agent))}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
+    is_learned = details["settings"].get("model") == "learned"
+    name, seeds = name_of(details["agent"]) + LEARNED * is_learned, records["seed"].nunique()
+    label = f"{plain(name)}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
     label += " (under way)" if under_way else ""
     settings = details["run"].rpartition("/")[2]
+    agent = details["agent"] + "_learned" * is_learned  # the key of its look
     return OwnRun(agent, metric, records[records["metric"] == metric], label, settings, str(csv))
 
 

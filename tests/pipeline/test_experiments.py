@@ -89,6 +89,14 @@ def test_numbers_may_be_written_as_people_write_them():
     assert found == [0.002] * 4 + [50_000] and type(found[-1]) is int
 
 
+def test_a_curve_with_the_name_of_an_agent_says_that_its_model_is_learned(experiments_copy, monkeypatch):
+    text = (experiments_copy / "figure_13.yaml").read_text().replace("dyna_td_learned", "dyna_td")
+    (experiments_copy / "mine.yaml").write_text(text)
+    monkeypatch.setattr(plans, "STUDIES", (*plans.STUDIES, "mine"))
+    labels = [panel.labels for panel in plans.load_plan("paper", experiments_copy).studies["mine"].panels.values()]
+    assert {"dyna_td": "Dyna-TD, learned model"} in labels
+
+
 @pytest.mark.parametrize(
     ("change", "name", "of_steps"),
     [

@@ -201,6 +201,8 @@ def test_runs_of_one_agent_have_labels_with_their_settings_and_then_with_their_f
     start = "Dyna-TD, LunarLander-v3, 2 seeds"
     assert list(found.values()) == [f"{start}, n10, {csv}", f"{start}, n30", f"{start}, n10, {again}"]
     assert runs.labels_of({"x": runs.read(csv, None)}) == {"x": start}
+    results.write(other, records, LANDER | {"agent": "corridor:Mine", "settings": {"model": "learned"}})
+    assert runs.read(other, None).label == "corridor:Mine, learned model, LunarLander-v3, 2 seeds"
 
 
 def test_the_first_run_of_an_agent_has_its_look_and_the_window_is_no_longer_than_the_runs(csv, tmp_path, monkeypatch):

@@ -15,8 +15,8 @@ CURVES = {
     "dyna_td_langevin": "Dyna-TD, Langevin rule",
 }
 
-MODELS = {"learned": "learned model", "blind": "blind"}  # endings of the keys of curves whose model is not the true one
-CURVES |= {f"{agent}_{model}": f"{CURVES[agent]}, {words}" for agent in [*CURVES] for model, words in MODELS.items()}
+MODELS = {"learned": registry.LEARNED, "blind": ", blind"}  # by endings of the keys of curves without the true model
+CURVES |= {f"{agent}_{model}": CURVES[agent] + words for agent in [*CURVES] for model, words in MODELS.items()}
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # windows shorter than all of learning
 DIFFERENCES = "differences"  # name of the picture of the benchmarks' comparisons

@@ -185,6 +185,9 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
     named = {key: curve["label"] for key, curve in panel["curves"].items() if curve and "label" in curve}
     labels = {key: _filled(label, [curves[key]]) for key, label in named.items()}
+    for key, run in curves.items():  # without a true model, as on LunarLander, `dyna_td` has a learned one
+        if key == run.agent and AGENTS[key].label and getattr(run.settings, "model", "") == "learned":
+            labels.setdefault(key, AGENTS[key].label + registry.LEARNED)
     return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown, labels=labels)
 
 

@@ -156,6 +156,7 @@ AGENTS = {
     "plain_cubic": _learner("dyna_td.learning.regression:PlainCubic"),
     "power4": _learner("dyna_td.learning.regression:Power4", label="Power4"),
 }
+LEARNED = ", learned model"  # follows an agent's label where the model is not the true one
 FROZEN_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.measures_last_q)
 
 
