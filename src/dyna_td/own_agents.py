@@ -86,12 +86,18 @@ def adopt(agent: str | type) -> str:
     return name
 
 
+def own_methods(agent: type) -> dict[str, Any]:
+    """The methods and attributes of an agent's class that the user wrote, by name; none of an agent of the package."""
+    others = ("dyna_td", "tensorflow", "builtins")
+    own = [kind for kind in agent.__mro__ if kind.__module__.partition(".")[0] not in others]
+    return {name: method for kind in own for name, method in vars(kind).items()}
+
+
 def _require_known_hooks(name: str, own: type) -> None:
     """Raises UserError if a method has nearly the name of one of the package, which nothing would call."""
     package = [kind for kind in own.__mro__ if kind.__module__.partition(".")[0] == "dyna_td"]
     hooks = {hook for kind in package for hook in vars(kind) if not hook.startswith("_")}
-    written = {method for kind in own.__mro__ if kind not in package and kind is not object for method in vars(kind)}
-    for method in sorted(written - hooks):
+    for method in sorted(own_methods(own).keys() - hooks):
         if not method.startswith("_") and (nearest := difflib.get_close_matches(method, hooks, 1, 0.85)):
             raise UserError(
                 f"agent {name}: nothing calls `{method}`, and its name is nearly `{nearest[0]}`: "
