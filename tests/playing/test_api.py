@@ -80,6 +80,11 @@ def test_a_mistake_is_one_sentence(arguments, words):
         dyna_td.train(*arguments)
 
 
+def test_a_misspelt_argument_is_told_the_nearest_one():
+    with pytest.raises(UserError, match="unknown argument for er on GridWorld 'seed': did you mean 'seeds'"):
+        dyna_td.train("GridWorld", "er", seed=3)
+
+
 def test_published_returns_are_arrays_of_seeds_steps_and_panels():
     found = dyna_td.load_returns("figure_12", seeds=3)
     assert {array.shape for array in found.curves.values()} == {(3, len(found.steps), len(found.panels))}
