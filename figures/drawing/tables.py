@@ -9,7 +9,7 @@ from dyna_td.errors import UserError
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.plan.planned import Figure
 from dyna_td.records import published
-from dyna_td.records.results import naming_damage, require_intact
+from dyna_td.records.results import naming_damage
 
 REMEDY = "delete it if it is there, then make the figure again"
 
@@ -76,6 +76,5 @@ def read_tables(figure: Figure, path: Path, scale: str, remedy: str = REMEDY) ->
 
 def read_table(path: Path, remedy: str = REMEDY) -> pd.DataFrame:
     """Reads a curves.csv or states.csv; raises UserError if it is missing or damaged."""
-    require_intact(path, remedy)
     with naming_damage(path, remedy):
         return pd.read_csv(path, dtype=dict.fromkeys(("panel", "curve", "metric"), str))

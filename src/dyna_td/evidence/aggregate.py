@@ -28,7 +28,7 @@ LESS = "_less_"
 def finished_tables(figure: Figure, scale: str) -> dict[Path, str]:
     """The text of each of a figure's tables, by its path, from the finished runs of a scale.
 
-    To `tables` come repeats.csv, which says how far its runs repeat the published ones, and checksums.json.
+    To `tables` comes repeats.csv, which says how far its runs repeat the published ones.
 
     Raises:
       UserError: a run is missing, damaged or not as planned.
@@ -39,8 +39,8 @@ def finished_tables(figure: Figure, scale: str) -> dict[Path, str]:
         results.require_planned(results.run_csv(scale, run.name), measured.details, run, measured.rebuild)
     texts = tables(figure, found.__getitem__)
     repeats = beginnings.as_table(beginnings.repeat(run, each.records, each.details) for run, each in found.items())
-    sealed = texts | {results.repeats_csv(csv).name: _csv_text(repeats)}
-    return results.as_sealed({csv.with_name(name): text for name, text in sealed.items()})
+    texts[results.repeats_csv(csv).name] = _csv_text(repeats)
+    return {csv.with_name(name): text for name, text in texts.items()}
 
 
 def tables(figure: Figure, read: Callable[[Run], Measured]) -> dict[str, str]:

@@ -27,7 +27,6 @@ SWEEP = ".selection"  # suffix of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
 _KINDS = {"seed": "iu", "step": "iu", "value": "fiu"}  # kinds of NumPy's types
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
-CHECKSUMS = "checksums.json"  # beside tables: their checksums
 _OWN, _ZEROS = "json_sha256", "0" * 64  # a JSON file's checksum of itself, and what it covers in its place
 # The errors that reading a damaged file raises.
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, lzma.LZMAError)
@@ -119,24 +118,6 @@ def is_intact(content: bytes) -> bool:
     """Whether a JSON file of `sealed` is as it was written; those of earlier versions have no checksum of their own."""
     own = json.loads(content).get(_OWN)
     return own is None or checksum(content.replace(own.encode(), _ZEROS.encode())) == own
-
-
-def as_sealed(texts: dict[Path, str]) -> dict[Path, str]:
-    """The texts of tables of one folder, by path, and that of the file of their checksums, for `require_intact`."""
-    sums = {path.name: checksum(text.encode()) for path, text in texts.items()}
-    return texts | {next(iter(texts)).with_name(CHECKSUMS): json.dumps(sums, indent=2) + "\n"}
-
-
-def require_intact(table: Path, remedy: str) -> None:
-    """Raises UserError if a table is not as `as_sealed` has it; published tables have git instead."""
-    sums = table.with_name(CHECKSUMS)
-    if not sums.exists():
-        return
-    with naming_damage(sums, remedy):
-        expected = json.loads(sums.read_bytes()).get(table.name)
-    with naming_damage(table, remedy):
-        if checksum(table.read_bytes()) != expected:
-            raise UserError(f"{table} is truncated or was changed after it was written; {remedy}.")
 
 
 def checksum_key(kind: str) -> str:
