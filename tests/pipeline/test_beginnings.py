@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dyna_td.pipeline.lock import workplace
 from dyna_td.pipeline.screen import Screen
 from dyna_td.plan import plans
 from dyna_td.records import beginnings, published, results
-from dyna_td.training import progress
+from dyna_td.training import job
 from dyna_td.training.checkpoint import Checkpoint
+from dyna_td.training.progress import progress
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
 RUN = QUICK.runs["GridWorld/dyna_td/n10-lr0.001"]
@@ -118,7 +118,7 @@ def test_progress_counts_runs_and_the_steps_that_jobs_and_checkpoints_hold(scree
     screen.start()
     screen.emit(event("JOB_INFO", jobid=0))
     screen.emit(event("RUN_INFO"))
-    with workplace(first) as place, progress.progress("run", io.StringIO(), place / progress.STEPS) as show:
+    with job.workplace(first) as place, progress("run", io.StringIO(), place / "steps") as show:
         show(total // 4, total // 2)
         screen._read_steps(time.monotonic())
         screen._show()

@@ -14,10 +14,10 @@ from files import error_of, files_of, python
 
 from dyna_td import cli
 from dyna_td.errors import UserError
-from dyna_td.pipeline.lock import workplace
 from dyna_td.plan.plans import load_plan
 from dyna_td.records import beginnings, provenance, results, sources
 from dyna_td.runs.registry import AGENTS
+from dyna_td.training.job import workplace
 
 L2 = "sin/l2/t4000-sigma0.5-b128-lrselected"
 

@@ -14,10 +14,9 @@ from typing import Any
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.forecast import Forecast, Training
-from dyna_td.pipeline.lock import workplace_of
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, outputs, results, sources, unfinished
-from dyna_td.training import progress
+from dyna_td.training.job import steps_done
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
 _SECONDS_BETWEEN_LINES = 30.0  # without a terminal, which can rewrite a line
@@ -169,7 +168,7 @@ class Screen(logging.Handler):
     def _read_steps(self, now: float) -> None:
         for number in list(self.waiting):
             if self.forecast.trainings[number].begun is not None:
-                done = progress.read(workplace_of(self._csv(number)) / progress.STEPS)
+                done = steps_done(self._csv(number))
                 if done is not None:
                     self.forecast.note(number, done, now)
 

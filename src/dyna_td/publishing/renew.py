@@ -16,7 +16,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyna_td.commands import train
 from dyna_td.errors import UserError, exit_status
 from dyna_td.learning import arithmetic
 from dyna_td.pipeline import snakefile
@@ -26,6 +25,7 @@ from dyna_td.publishing import extract, store
 from dyna_td.records import published, results
 from dyna_td.records.policy import Policy, load_policy, path_beside
 from dyna_td.runs.run import Run
+from dyna_td.training import job
 
 _SCALE = "renewed"  # the folder of trained seeds below results/
 _ADDED = ("train_seconds", "compile_seconds", "evaluate_seconds", "core_seconds", "env_steps", "seed_updates")
@@ -50,7 +50,7 @@ def train_again(plan: Plan, run: Run) -> None:
         return
     trained = replace(fixed, seeds=run.seeds[first:])  # another name, if the rate was swept
     facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection")}
-    train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
+    job.train(trained, csv, facts)
     _, details = results.read(csv, "the same command")
     tables = {"csv": extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
     if run.name in plan.sampled_runs:
