@@ -118,11 +118,11 @@ def test_a_damaged_csv_and_one_of_another_run_are_refused(csv, damage, changes, 
 def test_no_changed_byte_of_the_json_file_is_accepted(tmp_path):
     csv = tmp_path / "x.csv"
     results.write(csv, records(), results.describe(RUN))
-    whole = results.provenance_json(csv).read_bytes()
+    whole = results.beside(csv, "json").read_bytes()
     assert results.read_details(csv, "")["steps"] == 100
     end = whole.index(b'"json_sha256"')  # without this name the file is that of an earlier version
     for place in range(0, end, 7):
-        results.provenance_json(csv).write_bytes(whole[:place] + b"7" + whole[place + 1 :])
+        results.beside(csv, "json").write_bytes(whole[:place] + b"7" + whole[place + 1 :])
         if whole[place] != ord("7"):
             assert "x.json is damaged" in sentence_of(results.read_details, csv, "x")
 

@@ -99,7 +99,7 @@ def measured(plan: Plan, job: str) -> Cost | None:
 
 def finished(scale: str, job: str) -> Cost | None:
     """The cost of a finished job; None if it did not run here."""
-    return read(results.provenance_json(results.run_csv(scale, job)).absolute())
+    return read(results.beside(results.run_csv(scale, job), "json").absolute())
 
 
 def expected(plan: Plan, job: str) -> Cost:

@@ -13,7 +13,7 @@ from dyna_td.learning import arithmetic
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.pipeline import lock
 from dyna_td.plan.selection import select_learning_rate
-from dyna_td.records import outputs, provenance, results
+from dyna_td.records import provenance, results
 from dyna_td.records.files import require_writable
 from dyna_td.records.policy import Policy
 from dyna_td.runs.run import Run
@@ -36,8 +36,8 @@ def train(run: Run, csv: Path, facts: dict, every: float = INTERVAL, tensorboard
     Raises:
       UserError: a file cannot be written, or another process is making `csv`.
     """
-    for path in outputs.files_of(csv).values():
-        require_writable(path)
+    for kind in results.KINDS:
+        require_writable(results.beside(csv, kind))
     # Read before the training, because edits and commits during it did not make these numbers.
     described, machine = results.describe(run), provenance.machine()
     details = {**described, **facts, **machine}
@@ -98,7 +98,7 @@ def _checkpoint(csv: Path, described: list[dict], machine: dict, every: float) -
         "arithmetic": machine["cpu"] if machine["arithmetic"] != arithmetic.PORTABLE else arithmetic.PORTABLE,
         "format": 4,  # the file's; other formats are not read
     }
-    return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, every)
+    return Checkpoint(results.beside(csv, "checkpoint"), identity, every)
 
 
 @contextlib.contextmanager
