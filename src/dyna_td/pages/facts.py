@@ -1,6 +1,6 @@
 """The published facts, reference/ and experiments/, as the pages and their tables read them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,7 @@ from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, load_claims
 from dyna_td.evidence.scorecard import Judged
 from dyna_td.evidence.scores import Measured, published_reader
-from dyna_td.plan import costs
-from dyna_td.plan.planned import Figure, Plan
+from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import DIRECTORY, load_plan
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
@@ -129,10 +128,6 @@ class Facts:
         rows = self.readings[self.readings["verdict"] != "not run"]
         return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
 
-    def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
-        """The published jobs of `figures`, see `measured_jobs`."""
-        return measured_jobs(figures, costs.published_cost)
-
     def read(self, run: Run) -> Measured:
         """The published results of a run; a UserError if there are none."""
         found = self._reader(run)
@@ -143,13 +138,3 @@ class Facts:
     @cached_property
     def _reader(self) -> Callable[[Run], Measured | None]:
         return published_reader(published.DIRECTORY)
-
-
-def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], costs.Cost | None]) -> pd.DataFrame:
-    """The processor minutes and MiB of each measured job of `figures`, each once: a run, or the sweep before it.
-
-    All pages take their core-minutes from here.
-    """
-    found = {job: cost for job in costs.jobs_for(figures) if (cost := measured(job))}
-    rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
-    return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable
 from string import ascii_lowercase
 
-import pandas as pd
-
 from dyna_td.evidence import labels
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
@@ -178,7 +176,8 @@ def gallery(facts: Facts) -> str:
     for name, figure in facts.plan.drawn.items():
         if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
-        published_cost = _two_digits(facts.jobs([figure])["minutes"].sum())
+        jobs = expense.by_job(facts.plan, [figure], _published).values()
+        published_cost = _two_digits(sum(job.core_seconds for job in jobs) / 60)
         cost = f"`make {name}`: {_quick_minutes(facts, name)} min on two cores"
         cost += "" if published_cost == "none" else f"; `SCALE=paper`: {published_cost} core-minutes"
         facts_line = ". ".join(filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), cost]))
@@ -256,20 +255,24 @@ def deviations(facts: Facts) -> str:
 
 def costs(facts: Facts) -> str:
     """A line for each figure and study, see `cost_rows`."""
-    return table(COST_HEADINGS, cost_rows(facts.plan, facts.jobs))
+    return table(COST_HEADINGS, cost_rows(facts.plan, _published))
 
 
-def cost_rows(plan: Plan, jobs_of: Callable[[list[Figure]], pd.DataFrame]) -> list[list[str]]:
+def _published(plan: Plan, job: str) -> expense.Cost | None:
+    return expense.published_cost(job)
+
+
+def cost_rows(plan: Plan, cost: Callable[[Plan, str], expense.Cost | None]) -> list[list[str]]:
     """For each figure and study: jobs, core-minutes, longest job, memory; and for all of them, shared jobs once."""
     figures, drawn = plan.figures, plan.drawn
     rows = {name.replace("_", " "): [figure] for name, figure in drawn.items()}
     rows |= {"all figures": list(figures.values()), "figures and studies": list(drawn.values())}
     lines = []
     for name, shown in rows.items():
-        jobs = jobs_of(shown)
-        if len(jobs):
-            minutes = [_two_digits(jobs["minutes"].sum()), _two_digits(jobs["minutes"].max())]
-            lines.append([name, str(len(jobs)), *minutes, f"{jobs['memory'].max():,.0f}"])
+        if jobs := expense.by_job(plan, shown, cost).values():
+            minutes = [job.core_seconds / 60 for job in jobs]
+            memory = max(job.memory_mib for job in jobs)
+            lines.append([name, str(len(jobs)), *map(_two_digits, (sum(minutes), max(minutes))), f"{memory:,.0f}"])
     return lines
 
 

@@ -13,7 +13,6 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ from dyna_td.errors import UserError
 from dyna_td.evidence import labels
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.pages import claims_page, markdown
-from dyna_td.pages.facts import Facts, measured_jobs
+from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs
 from dyna_td.plan.planned import Plan
@@ -72,8 +71,7 @@ def report(plan: Plan) -> Report:
     parts += ["## Beyond the paper", *_figures(shown, plan, facts, folder)] if shown else []
     if facts:
         parts += ["## What changed since the first edition", claims_page.history(facts)]
-    measured = partial(measured_jobs, measured=partial(costs.finished, plan.scale))
-    parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, measured))]
+    parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, costs.finished))]
     parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan))]
     parts += ["## Deviations", markdown.deviations(facts or Facts())]
     return Report(_page("\n\n".join(parts), small, folder), missing)
