@@ -42,7 +42,7 @@ def draw(facts: Facts, path: Path) -> None:
         axes.text(x + 0.75, y + 0.3, words, va="center", fontsize=10, color=INK)
     axes.set(xlim=(-4.6, max(len(numbers) for numbers, _ in rows.values())), ylim=(y - 0.1, 0.1), aspect="equal")
     axes.axis("off")
-    with write_whole(path, "wb") as file:
+    with write_whole(path) as file:
         figure.savefig(file, format="png", bbox_inches="tight", pad_inches=0.08, metadata={"Software": None})
     plt.close(figure)
 

@@ -73,7 +73,7 @@ def write(policy: Policy, seed: int, path: Path, show: Callable[[str], None]) ->
     if video:
         video.write(rate=4)
     else:
-        with write_whole(path, "wb") as file:
+        with write_whole(path) as file:
             Image.fromarray(image).save(file, "PNG")
     words = (
         "those of the policy, to the last bit"
