@@ -39,7 +39,7 @@ def publish(tmp_path, monkeypatch, capsys):
 
     def call(*arguments, drawn=False):
         # A picture takes seconds, so most tests only check its place.
-        monkeypatch.setattr(store, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
+        monkeypatch.setattr(store, "draw", draw if drawn else lambda plan, figure, _, output: output / figure / "x.png")
         status = cli.main(["reference", *arguments])
         said = capsys.readouterr()
         return status, said.out + said.err
@@ -119,7 +119,7 @@ def test_a_published_sweep_keeps_which_seeds_diverged():
 
 @pytest.mark.parametrize("figure", tiers(plans.FIGURES_OF_THE_PAPER, quick=("figure_3", "figure_5", "figure_13")))
 def test_a_published_picture_is_what_the_published_table_draws(figure, tmp_path):
-    mine = PIL.Image.open(store.draw(figure, ROOT / "reference", tmp_path))
+    mine = PIL.Image.open(store.draw(PLAN, figure, ROOT / "reference", tmp_path))
     theirs = PIL.Image.open(ROOT / "reference" / figure / f"{figure}.png")
     np.testing.assert_array_equal(np.asarray(mine), np.asarray(theirs))
 

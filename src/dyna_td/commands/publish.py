@@ -36,7 +36,7 @@ def _reference(options: argparse.Namespace) -> None:
             print(f"{figure.name} lacks {lacks} of {len(csvs)} runs, which `{rebuild}` trains.")
             continue
         store.publish(plan, figure, results.DIRECTORY, published.HERE)
-        print(store.draw(figure.name, published.HERE, published.HERE).parent)
+        print(store.draw(plan, figure.name, published.HERE, published.HERE).parent)
     if not options.figures:
         kept, refused = store.keep(plan, plan.runs.values(), results.DIRECTORY, published.HERE)
         for sentence in refused:
@@ -64,8 +64,9 @@ def _restore(options: argparse.Namespace) -> None:
 def _gallery(options: argparse.Namespace) -> None:
     there = published.require_published()
     figures = [require_choice(name, there, "published figure") for name in options.figures] or there
+    plan = plans.load_plan(published.SCALE)
     for figure in figures:
-        print(store.draw(figure, published.HERE, published.HERE))
+        print(store.draw(plan, figure, published.HERE, published.HERE))
 
 
 def _readme(options: argparse.Namespace) -> None:

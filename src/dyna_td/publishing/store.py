@@ -17,7 +17,7 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate
 from dyna_td.evidence.scores import Measured, read_finished
-from dyna_td.plan import finished, plans
+from dyna_td.plan import finished
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.publishing import extract
 from dyna_td.records import provenance, published, results
@@ -216,13 +216,12 @@ def tell_snakemake(scale: str, runs: Iterable[Run], directory: Path) -> None:
         raise UserError(f"Snakemake did not take the runs over ({reason}): try again.")
 
 
-def draw(figure: str, directory: Path, output: Path) -> Path:
-    """Draws one figure from its tables in `directory`, PNG and PDF.
+def draw(plan: Plan, figure: str, directory: Path, output: Path) -> Path:
+    """Draws a figure of the paper's `plan` from its tables in `directory`: a PNG, whose path it returns, and a PDF.
 
     Raises:
       UserError: a table is missing or damaged.
     """
     png, curves = Path(output) / figure / f"{figure}.png", published.curves_csv(figure, directory)
-    plan, remedy = plans.load_plan(published.SCALE), published.remedy(curves.parent)
-    import_figure("draw").draw(plan, figure, curves, png, remedy)
+    import_figure("draw").draw(plan, figure, curves, png, published.remedy(curves.parent))
     return png
