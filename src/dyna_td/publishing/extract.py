@@ -8,16 +8,12 @@ from collections.abc import Callable
 from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.readings import load_readings
 from dyna_td.plan.planned import Plan
-from dyna_td.records.metrics import SAMPLING_KINDS, SAMPLING_METRICS
+from dyna_td.records.metrics import SAMPLING_GROUPS
 from dyna_td.records.policy import Policy
 
 _STEP, _METRIC, _SOURCE = 1, 2, 2  # columns of tables; in sweeps they are one to the right
 # Metrics that only a few runs need. A run keeps a group if something uses one of its metrics.
-_GROUPS = (
-    frozenset({"test_rmse_high", "test_rmse_low"}),
-    frozenset({"train_rmse"}),
-    *(frozenset(metric for metric in SAMPLING_METRICS if metric.startswith(kind)) for kind in SAMPLING_KINDS),
-)
+_GROUPS = ({"test_rmse_high", "test_rmse_low"}, {"train_rmse"}, *SAMPLING_GROUPS)
 POLICY_SEEDS = 5  # enough to watch; all seeds of all policies would double a clone
 
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Where the project is, and files that are written whole or not at all."""
 
 import contextlib
 import errno
