@@ -313,7 +313,7 @@ def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(s
         csv, found = results.run_csv(plan.scale, run.name, tmp_path), read(run)
         results.write(csv, found.records, results.describe(run) | found.details)
     chosen = [claims[number] for number in (1, 43, 44, 45)]
-    verdicts, again = ([*scorecard.judged(chosen, plan, reader(plan.scale, tmp_path))] for _ in range(2))
+    verdicts, again = ([*scorecard.judge_all(chosen, plan, reader(plan.scale, tmp_path))] for _ in range(2))
     assert as_csv(as_table(verdicts)) == as_csv(as_table(again))
     (tmp_path / "claims.csv").write_text(as_csv(as_table(verdicts)))
     back = scorecard.read(tmp_path / "claims.csv", chosen)

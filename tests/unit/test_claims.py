@@ -9,7 +9,7 @@ from files import rows_of, sentence_of
 
 from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
-from dyna_td.evidence.readings import judged, load_readings
+from dyna_td.evidence.readings import judge_all, load_readings
 from dyna_td.evidence.scores import Measured
 from dyna_td.evidence.verdicts import combined, judge
 from dyna_td.plan.plans import load_plan
@@ -182,7 +182,7 @@ def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
         error = levels.get((run.agent, run.settings.batch_size))
         return error and error * (1 + seed / 1000)
 
-    table = judged(chosen.items(), PLAN, made_up(level, range(20)))
+    table = judge_all(chosen.items(), PLAN, made_up(level, range(20)))
     rows = table[table["row"] == "claim"]
     verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
     assert verdicts == {"b = 512": "supported", "b = 32": "not run"} and set(rows["claim"]) == {10}

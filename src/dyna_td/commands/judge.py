@@ -21,9 +21,9 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[scaled])
     curves.add_argument("figure", help=f"figure_1, ..., {', '.join(plans.STUDIES)}")
     text = "judge the paper's claims by the finished runs; trains nothing"
-    judged = add("claims", _claims, text, parents=[scaled])
+    command = add("claims", _claims, text, parents=[scaled])
     text = "judge by the published runs, all of the paper's scale"
-    judged.add_argument("--reference", action="store_true", help=text)
+    command.add_argument("--reference", action="store_true", help=text)
     add("report", _report, "put all finished figures, verdicts, costs and sources on one page", parents=[scaled])
     text = "compare two trainings; or finished runs with the published numbers, digit by digit"
     compared = add("compare", _compare, text, parents=[scaled])
@@ -53,9 +53,9 @@ def _claims(options: argparse.Namespace) -> None:
         table, read = published.HERE / "claims.csv", published_reader()
     else:
         table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
-    verdicts = scorecard.judged(counted(stated, "claims judged"), plan, read)
+    verdicts = scorecard.judge_all(counted(stated, "claims judged"), plan, read)
     found = readings.load_readings(plan, stated).items()
-    others = readings.judged(counted(found, "other readings judged"), plan, read)
+    others = readings.judge_all(counted(found, "other readings judged"), plan, read)
     tables = {table: scorecard.as_table(verdicts), table.with_name("readings.csv"): others}
     _write_texts({path: scorecard.as_csv(each) for path, each in tables.items()})
     for line in scorecard.lines(verdicts):

@@ -42,9 +42,9 @@ def load_readings(plan: Plan, claims: list[Claim], directory: Path = DIRECTORY) 
     return readings
 
 
-def judged(readings: Iterable[tuple[str, list[Claim]]], plan: Plan, read: Read) -> pd.DataFrame:
+def judge_all(readings: Iterable[tuple[str, list[Claim]]], plan: Plan, read: Read) -> pd.DataFrame:
     """The rows of `scorecard` for the claims of each reading, by its name, after a column with that name."""
-    cards = [scorecard.as_table(scorecard.judged(claims, plan, read)).assign(reading=name) for name, claims in readings]
+    cards = [scorecard.as_table(scorecard.judge_all(claims, plan, read)).assign(reading=name) for name, claims in readings]
     return pd.concat(cards, ignore_index=True)[COLUMNS]
 
 

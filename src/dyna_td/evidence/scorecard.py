@@ -74,7 +74,7 @@ class Judged:
         return is_computed or self.scale == published.SCALE or tested.outcome.verdict == "not run"
 
 
-def judged(claims: Iterable[Claim], plan: Plan, read: Read) -> list[Judged]:
+def judge_all(claims: Iterable[Claim], plan: Plan, read: Read) -> list[Judged]:
     """The verdicts on `claims`; `read` is that of `verdicts.judge`."""
     found = []
     for claim in claims:

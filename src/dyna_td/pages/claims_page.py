@@ -58,21 +58,21 @@ def claims(facts: Facts) -> str:
 def claim(facts: Facts, number: int) -> list[str]:
     """The lines of a claim's section: verdict, text, finding, tests, other readings."""
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
-    judged = facts.judged[number]
-    words = scorecard.verdict_words(judged).capitalize()
+    one = facts.judged[number]
+    words = scorecard.verdict_words(one).capitalize()
     lines = [f"### Claim {number}", "", f"**{words}.** {escaped(stated.text)} ({stated.place})", ""]
-    if finding and finding["verdict"] == verdict and judged.is_evidence:
+    if finding and finding["verdict"] == verdict and one.is_evidence:
         lines += [_linked(escaped(one_line(finding["measured"]))), ""]
         if "advice" in finding:
             lines += [f"*In practice:* {_linked(escaped(one_line(finding['advice'])))}", ""]
-    lines += ['<details markdown="1"><summary>Tests</summary>', "", *_tests(judged)]
+    lines += ['<details markdown="1"><summary>Tests</summary>', "", *_tests(one)]
     if readings := readings_of(facts, number):
         lines += [readings, ""]
     return [*lines, "</details>", ""]
 
 
-def _tests(judged: Judged) -> list[str]:
-    rows = [[escaped(cell) for cell in test_cells(tested)] for tested in judged.tests]
+def _tests(one: Judged) -> list[str]:
+    rows = [[escaped(cell) for cell in test_cells(tested)] for tested in one.tests]
     return table(["test", "effect", "other measures", "n", "verdict"], rows).split("\n")
 
 

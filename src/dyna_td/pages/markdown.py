@@ -205,16 +205,16 @@ def _what_marks_mean(caption: str) -> str:
 
 def more_seeds(facts: Facts, figure: Figure) -> str:
     """Such as "Claims judge 100 seeds of ER (a, b)."; empty where the picture shows all seeds that claims judge."""
-    judged: dict[str, int] = {}
+    seeds_of: dict[str, int] = {}
     for test in (tested.test for one in facts.judged.values() for tested in one.counted):
         if isinstance(test, MeasuredTest) and all(term.run for term in test.terms):
             seeds = set.intersection(*(set(term.run.seeds) for term in test.terms if term.run))
             count = sum(seed >= test.first_seed for seed in seeds)
-            judged |= {term.path: max(count, judged.get(term.path, 0)) for term in test.terms}
+            seeds_of |= {term.path: max(count, seeds_of.get(term.path, 0)) for term in test.terms}
     letters: dict[tuple[int, str], list[str]] = {}
     for letter, panel in figure.panels.items():
         for curve in panel.curves:
-            count = judged.get(f"{figure.name}/{letter}/{curve}", 0)
+            count = seeds_of.get(f"{figure.name}/{letter}/{curve}", 0)
             if panel.is_drawn and panel.seeds and count > panel.seeds:
                 label = panel.labels.get(curve, labels.name_of(curve))
                 letters.setdefault((count, label), []).append(letter)
@@ -231,8 +231,8 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     """A table of the paper's statements on a figure, in our words, and our measurements; empty without statements."""
     rows = []
     for claim in claims_page.claims_on(facts, figure.name):
-        judged = facts.judged[claim]
-        here = [tested for tested in judged.tests if figure.name in figures_of(judged.claim, tested.test)]
+        one = facts.judged[claim]
+        here = [tested for tested in one.tests if figure.name in figures_of(one.claim, tested.test)]
         tests = [tested for tested in here if not tested.test.secondary] or here
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
         rows.append([text, escaped(claims_page.measured(tests))])

@@ -25,8 +25,8 @@ def left_out(plan: Plan) -> dict[str, set[str]]:
             for run in panel.curves.values():
                 used[run.name].add(panel.metric)
     claims = load_claims(plan)
-    for judged in (claims, *load_readings(plan, claims).values()):
-        for term in (term for claim in judged for term in claim.terms):
+    for stated in (claims, *load_readings(plan, claims).values()):
+        for term in (term for claim in stated for term in claim.terms):
             if term.run:
                 used[term.run.name].update(term.metric.split("+"))
     return {name: set().union(*(group for group in _GROUPS if not group & mine)) for name, mine in used.items()}
