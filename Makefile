@@ -77,9 +77,8 @@ estimate: setup  ## the measured core-hours and memory of figures, at SCALE
 
 claims: setup  ## judge the paper's claims by the finished results, at SCALE
 	@$(BIN)/python -m dyna_td claims --scale $(SCALE)
-	@$(BIN)/python figures/differences.py --claims results/$(SCALE)/claims.csv
 
-report: claims  ## all finished figures, verdicts, costs and sources on one page, at SCALE
+report: setup  ## all finished figures, verdicts, costs and sources on one page, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
 
 compare: setup  ## do the finished runs, at SCALE, repeat the published numbers? If not, where do they begin to differ?
@@ -93,9 +92,6 @@ restore: setup  ## copy the published runs of the paper's scale to results/paper
 	@$(BIN)/python -m dyna_td restore
 
 readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
-	@$(BIN)/python -m dyna_td claims --reference
-	@$(BIN)/python figures/scorecard.py
-	@$(BIN)/python figures/differences.py
 	@$(BIN)/python figures/benchmarks.py
 	@$(BIN)/python figures/dials.py
 	@$(BIN)/python -m dyna_td readme

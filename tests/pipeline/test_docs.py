@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from files import edit, python, sentence_of
+from files import edit, python
 
 from dyna_td import cli
 from dyna_td.learning import arithmetic
@@ -112,12 +112,6 @@ def test_the_tables_of_played_policies_can_be_made_again():
     assert [again[name] for name in names] == pytest.approx(list(slow[names]), rel=1e-4)
 
 
-def test_damaged_published_verdicts_come_back_by_a_command_that_exists(tmp_path, monkeypatch):
-    monkeypatch.setattr(published, "DIRECTORY", tmp_path)
-    (tmp_path / "claims.csv").write_text("claim\n")
-    assert sentence_of(lambda: Facts(tmp_path).judged).endswith("as they are now: call `make readme`.")
-
-
 def test_the_page_on_bytes_counts_the_portable_runs():
     details = list(filter(None, map(published.read_details, FACTS.plan.runs)))
     assert {each["arithmetic"] for each in details} == {arithmetic.PORTABLE}
@@ -153,4 +147,4 @@ def test_every_generated_part_is_that_of_the_published_results(monkeypatch):
             assert f"{begin}\n{text}{end}" in path.read_text(encoding="utf-8"), f"{name} of {path} is old: make readme"
 
     monkeypatch.setattr(marked_text, "replace", require_parts)
-    markdown.fill()
+    markdown.fill(FACTS)

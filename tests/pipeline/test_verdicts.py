@@ -315,12 +315,6 @@ def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(s
     chosen = [claims[number] for number in (1, 43, 44, 45)]
     verdicts, again = ([*scorecard.judge_all(chosen, plan, reader(plan.scale, tmp_path))] for _ in range(2))
     assert as_csv(as_table(verdicts)) == as_csv(as_table(again))
-    (tmp_path / "claims.csv").write_text(as_csv(as_table(verdicts)))
-    back = scorecard.read(tmp_path / "claims.csv", chosen)
-    assert as_csv(as_table(back)) == as_csv(as_table(verdicts))
-    counts = [[tested.outcome.sample.counts for tested in one.tests] for one in verdicts]
-    assert [[tested.outcome.sample.counts for tested in one.tests] for one in back] == counts
-    assert [one.verdict for one in back] == [one.verdict for one in verdicts]
     rows = as_table(verdicts).set_index(["claim", "row"])
     assert list(rows.loc[[(43, "claim")], "evidence"]) == ["no"]
     assert list(rows.loc[[(1, "test")], "evidence"]) == ["yes"]

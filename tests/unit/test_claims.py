@@ -9,7 +9,8 @@ from files import rows_of, sentence_of
 
 from dyna_td.evidence import identities
 from dyna_td.evidence.claims import MeasuredTest, load_claims
-from dyna_td.evidence.readings import judge_all, load_readings
+from dyna_td.evidence.readings import as_table, load_readings
+from dyna_td.evidence.scorecard import judge_all
 from dyna_td.evidence.scores import Measured
 from dyna_td.evidence.verdicts import combined, judge
 from dyna_td.plan.plans import load_plan
@@ -125,16 +126,16 @@ def made_up(level, seeds):
 def test_the_readings_load_at_every_scale_and_change_what_they_are_of(scale):
     plan = load_plan(scale)
     claims = load_claims(plan)
-    for name, changed in load_readings(plan, claims).items():
-        assert changed or (scale != "paper" and name == "the added seeds alone")
-        for claim in changed:
+    for reading in load_readings(plan, claims):
+        assert reading.claims or (scale != "paper" and reading.name == "the added seeds alone")
+        for claim in reading.claims:
             stated = claims[claim.number - 1]
             assert claim.tests != stated.tests and len(claim.tests) == len(stated.tests)
             assert (claim.text, claim.combine) == (stated.text, stated.combine)
 
 
 def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_of_all_that_it_changes(tmp_path):
-    (changed,) = load(tmp_path, reading({"name": "the end", "window": "final"})).values()
+    changed = load(tmp_path, reading({"name": "the end", "window": "final"}))[0].claims
     of = [claim.number for claim in changed]
     assert {2, 10, 44} <= set(of)
     assert not {1, 7, 14, 26, 27, 32, 33, 45} & set(of)  # computed, another window, or job seconds
@@ -145,7 +146,7 @@ def test_a_window_takes_the_place_of_auc_alone_and_a_reading_without_claims_is_o
 
 
 def test_the_interquartile_mean_is_judged_without_the_outer_quarters_of_the_seeds(tmp_path):
-    (changed,) = load(tmp_path, reading({"name": "iqm", "interquartile_mean": True})).values()
+    changed = load(tmp_path, reading({"name": "iqm", "interquartile_mean": True}))[0].claims
     assert not {1, 7, 27, 34} & {claim.number for claim in changed}  # computed, job seconds, or shares of trainings
     claim = next(claim for claim in changed if claim.number == 10)
     assert [claim.tests[0], *CLAIMS[9].tests] == [replace(CLAIMS[9].tests[0], of_middle_half=True), *CLAIMS[9].tests]
@@ -159,7 +160,7 @@ def test_the_interquartile_mean_is_judged_without_the_outer_quarters_of_the_seed
 
 def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
     content = reading({"name": "added", "claims": [15, 28], "added_seeds": True})
-    ((claim, other),) = load(tmp_path, content, PAPER).values()
+    claim, other = load(tmp_path, content, PAPER)[0].claims
     assert {test.first_seed for test in claim.tests} == {50}  # figure 9 shows 50 seeds of 1,000
     first = {test.label: test.first_seed for test in other.tests if test.first_seed}
     assert first == {"figure_4/a": 20, "figure_4/c": 20, "figure_4/e": 20}
@@ -182,7 +183,8 @@ def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
         error = levels.get((run.agent, run.settings.batch_size))
         return error and error * (1 + seed / 1000)
 
-    table = judge_all(chosen.items(), PLAN, made_up(level, range(20)))
-    rows = table[table["row"] == "claim"]
-    verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
-    assert verdicts == {"b = 512": "supported", "b = 32": "not run"} and set(rows["claim"]) == {10}
+    read = made_up(level, range(20))
+    judged = [(each, one) for each in chosen for one in judge_all(each.claims, PLAN, read)]
+    verdicts = {(each.name, one.claim.number): one.verdict for each, one in judged}
+    assert verdicts == {("b = 512", 10): "supported", ("b = 32", 10): "not run"}
+    assert set(as_table(judged)["reading"]) == {"b = 512", "b = 32"}

@@ -6,16 +6,17 @@ A reading replaces a claim's curves by others, or the window `auc` by another; t
 Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import COUNTING, Claim, ComputedTest, MeasuredTest, Term, term_at
-from dyna_td.evidence.verdicts import Read
+from dyna_td.evidence.scorecard import Judged
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import DIRECTORY
 from dyna_td.plan.yaml_files import read_checked
@@ -23,32 +24,44 @@ from dyna_td.runs.run import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
 _WITHOUT_MEAN = ("share_below", *COUNTING)  # tests that compare no means over seeds
-Readings = Mapping[str, list[Claim]]  # the changed claims of each reading, by its name
 
 
-def load_readings(plan: Plan, claims: list[Claim], directory: Path = DIRECTORY) -> Readings:
+class Reading(NamedTuple):
+    """Claims in the form that a reading gives them.
+
+    A reading of other curves `changes` a number; `printed` says whether the paper prints this one or another.
+    """
+
+    name: str
+    claims: list[Claim]
+    changes: str = ""
+    printed: str = ""
+
+
+def load_readings(plan: Plan, claims: Iterable[Claim], directory: Path = DIRECTORY) -> list[Reading]:
     """The readings of `readings.yaml` in `directory`, in its order; a UserError names a reading with a mistake."""
     path = Path(directory) / "readings.yaml"
     by_number = {claim.number: claim for claim in claims}
-    readings: dict[str, list[Claim]] = {}
+    readings: dict[str, Reading] = {}
     for content in read_checked(path, "readings")["readings"]:
         name = content["name"]
         try:
             if name in readings:
                 raise UserError("its name is given twice: name each reading once.")
-            readings[name] = _reading(content, plan, by_number)
+            changed = _changed_claims(content, plan, by_number)
         except UserError as error:
             raise UserError(f"{path}: reading {name!r}: {error}") from error
-    return readings
+        readings[name] = Reading(name, changed, content.get("changes", ""), content.get("printed", ""))
+    return list(readings.values())
 
 
-def judge_all(readings: Iterable[tuple[str, list[Claim]]], plan: Plan, read: Read) -> pd.DataFrame:
-    """The rows of `scorecard` for the claims of each reading, by its name, after a column with that name."""
-    cards = [scorecard.as_table(scorecard.judge_all(claims, plan, read)).assign(reading=name) for name, claims in readings]
-    return pd.concat(cards, ignore_index=True)[COLUMNS]
+def as_table(verdicts: Iterable[tuple[Reading, Judged]]) -> pd.DataFrame:
+    """The rows of `scorecard` for the claims of each reading, after a column with the reading's name."""
+    rows = [{"reading": reading.name, **row} for reading, one in verdicts for row in scorecard.rows(one)]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
+def _changed_claims(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
     """The claims that one entry changes, in their changed form; an entry without `claims` applies to all."""
     if not content.keys() & {"curves", "window", "added_seeds", "interquartile_mean"}:
         raise UserError("it says nothing: give it curves, a window, added_seeds, or interquartile_mean.")

@@ -3,14 +3,13 @@
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
-from dyna_td.evidence.outcomes import VERDICTS, Effect, Outcome, Sample
+from dyna_td.evidence.outcomes import VERDICTS, Outcome
 from dyna_td.evidence.verdicts import MAX_SEEDS, Read, judge, nearest_decision, weakest
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
@@ -23,9 +22,6 @@ COLUMNS = [
     *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
     *("seeds_to_decide", "to_decide"),
 ]
-_NUMBERS = [*CHANGES, "margin", "p_supported", "p_contradicted", "seeds_to_decide"]
-_NUMBERS += ["effect", *(field.name for field in fields(Effect)[1:])]
-_TEXTS = [name for name in COLUMNS if name not in ("claim", *_NUMBERS)]
 
 
 @dataclass(frozen=True)
@@ -98,61 +94,17 @@ def as_table(verdicts: Iterable[Judged]) -> pd.DataFrame:
 
     `row` is claim, test, or secondary: a test that does not count for the verdict.
     """
-    rows = [row for one in verdicts for row in (_claim_row(one), *(_test_row(one, tested) for tested in one.tests))]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame([row for one in verdicts for row in rows(one)], columns=COLUMNS)
+
+
+def rows(one: Judged) -> list[dict]:
+    """The rows of one claim in `as_table`."""
+    return [_claim_row(one), *(_test_row(one, tested) for tested in one.tests)]
 
 
 def as_csv(card: pd.DataFrame) -> str:
     """The text of a table of verdicts or of means; a value that a row does not have is empty."""
     return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-
-
-def read(csv: Path, claims: Iterable[Claim]) -> list[Judged]:
-    """The verdicts on `claims` that `as_csv` wrote at `csv`, with numbers of six digits.
-
-    Raises:
-      LookupError: the table is not one of these claims.
-    """
-    table = pd.read_csv(
-        csv, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, "")
-    )
-    if list(table.columns) != COLUMNS:
-        raise LookupError("other columns")
-    rows = table.to_dict("records")
-    found = []
-    for claim in claims:
-        own, *others = rows[: 1 + len(claim.tests)]
-        rows = rows[1 + len(claim.tests) :]
-        names = [(row["claim"], row["row"] == "secondary", row["test"]) for row in others]
-        if own["row"] != "claim" or names != [(claim.number, test.secondary, test.label) for test in claim.tests]:
-            raise LookupError(f"other tests of claim {claim.number}")
-        tests = tuple(
-            Tested(test, _outcome(row), row["to_decide"]) for test, row in zip(claim.tests, others, strict=True)
-        )
-        seeds = own["seeds_to_decide"]
-        found.append(
-            Judged(claim, own["scale"], own["verdict"], tests, None if np.isnan(seeds) else seeds, own["to_decide"])
-        )
-    if rows:
-        raise LookupError("more claims")
-    return found
-
-
-def _outcome(row: dict) -> Outcome:
-    effect = {field.name: row[field.name] for field in fields(Effect)[1:]}
-    p_supported, p_contradicted, seeds = (
-        None if np.isnan(row[name]) else row[name] for name in ("p_supported", "p_contradicted", "seeds_to_decide")
-    )
-    return Outcome(
-        row["verdict"],
-        Effect(row["effect"], **effect),
-        Sample(tuple(map(int, filter(None, row["n"].split("+")))), row["pairing"], row["window"]),
-        p_supported=p_supported,
-        p_contradicted=p_contradicted,
-        sources=row["sources"],
-        note=row["note"],
-        seeds_to_decide=seeds,
-    )
 
 
 def lines(verdicts: Iterable[Judged]) -> list[str]:

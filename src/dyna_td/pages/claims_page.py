@@ -25,7 +25,7 @@ THEMES = {  # the claims of each theme, and the figures or the study that show i
 
 def overview(facts: Facts) -> str:
     """A line for each claim: its verdict, its first sentence, and what README counts."""
-    notes = {"identity": facts.identities, "reworded": facts.reworded, "turns": set(facts.turned["claim"])}
+    notes = {"identity": facts.identities, "reworded": facts.reworded, "turns": facts.turned}
     rows = [
         [
             f"[{number}](#claim-{number})",
@@ -129,10 +129,12 @@ def _linked(text: str) -> str:
 
 def readings_of(facts: Facts, number: int) -> str:
     """The other readings of a claim: those that turn its verdict by name, and how many agree; empty if none turns."""
-    found = facts.readings[(facts.readings["claim"] == number) & facts.readings["verdict"].isin(VERDICTS[:-1])]
-    turned = found[found["verdict"] != facts.verdicts[number]]
-    words = [f"{verdict} by {', '.join(of['reading'])}" for verdict, of in turned.groupby("verdict", sort=False)]
-    if words and (agree := len(found) - len(turned)):
+    turned: dict[str, list[str]] = {}
+    for reading, one in facts.turned.get(number, ()):
+        turned.setdefault(one.verdict, []).append(reading.name)
+    words = [f"{verdict} by {', '.join(names)}" for verdict, names in turned.items()]
+    agree = sum(one.claim.number == number and one.verdict == facts.verdicts[number] for _, one in facts.readings)
+    if words and agree:
         words.append(f"{agree} agree{'s' if agree == 1 else ''}")
     return f"*Other readings:* {'; '.join(words)}." if words else ""
 

@@ -1,7 +1,6 @@
 """The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Verdicts are those of claims.csv and readings.csv; `gains` and `studies` judge what no claim asks. The report takes its
-texts from here, too.
+Verdicts are those of `Facts`; `gains` and `studies` judge what no claim asks. The report takes texts from here.
 """
 
 import re
@@ -18,15 +17,15 @@ from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
 from dyna_td.plan.planned import Figure, Panel, Plan
+from dyna_td.records import published
 from dyna_td.records.files import ROOT
 
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
-def fill() -> None:
+def fill(facts: Facts) -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
-    facts = Facts()
     pages = {
         "README.md": (scorecard, answer, contradicted, advice, results, figures),
         "docs/README.md": (advice,),
@@ -67,23 +66,32 @@ def scorecard(facts: Facts) -> str:
 
 
 def answer(facts: Facts) -> str:
-    """Sentences that count verdicts, identities, changes by rewording, and verdicts that depend on a choice."""
+    """Sentences that count verdicts, identities, changes by rewording, and verdicts that depend on a choice.
+
+    Only the first if the verdicts are no evidence.
+    """
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
-    turned = facts.turned[facts.turned["changes"] != ""]
-    contradicted, supported = (
-        in_words(turned[turned["claim"].map(facts.verdicts) == verdict]["claim"].nunique())
-        for verdict in ("contradicted", "supported")
-    )
+    counted = f"{len(facts.verdicts)} claims: **{words}**."
+    if facts.judged_plan.scale != published.SCALE:
+        return f"{counted}\n"
+    turned: dict[str, set[int]] = {verdict: set() for verdict in VERDICTS}
+    printed: dict[tuple[str, str], set[int]] = {}  # the key is what a reading changes, and its verdict
+    for number, others in facts.turned.items():
+        for reading, one in others:
+            if reading.changes:
+                turned[facts.verdicts[number]].add(number)
+            if reading.printed == "this one":
+                printed.setdefault((reading.changes, one.verdict), set()).add(number)
+    contradicted, supported = (in_words(len(turned[verdict])) for verdict in ("contradicted", "supported"))
     sentences = [
-        f"{len(facts.verdicts)} claims: **{words}**.",
+        counted,
         f"{in_words(len(facts.identities)).capitalize()} supported are mathematical.",
         f"{in_words(len(facts.reworded)).capitalize()} verdicts changed by rewording after results.",
         f"Another number turns {contradicted} contradicted and {supported} supported ones.",
     ]
-    printed = turned[turned["printed"] == "this one"]
-    for (changes, verdict), rows in printed.groupby(["changes", "verdict"]):
-        numbers = _listed([str(number) for number in rows["claim"].unique()])
-        sentences.append(f"With {changes} that the paper prints, {numbers} are {verdict}.")
+    for (changes, verdict), numbers in sorted(printed.items()):
+        words = _listed([str(number) for number in sorted(numbers)])
+        sentences.append(f"With {changes} that the paper prints, {words} are {verdict}.")
     return " ".join(sentences) + "\n"
 
 

@@ -25,7 +25,7 @@ def left_out(plan: Plan) -> dict[str, set[str]]:
             for run in panel.curves.values():
                 used[run.name].add(panel.metric)
     claims = load_claims(plan)
-    for stated in (claims, *load_readings(plan, claims).values()):
+    for stated in (claims, *(reading.claims for reading in load_readings(plan, claims))):
         for term in (term for claim in stated for term in claim.terms):
             if term.run:
                 used[term.run.name].update(term.metric.split("+"))
