@@ -60,6 +60,7 @@ def test_the_region_of_a_claim(tmp_path, content, region):
     [
         (claim([measured()], figures=[2]), ["claim 1: it compares figure_1/a/l2 but does not list figure 1"]),
         (claim([measured(), measured()]), ["it has several tests: say by `combine`"]),
+        (claim([measured(panels=["figures_1/a"])]), ["unknown figure 'figures_1'", "did you mean 'figure_1'?"]),
         (claim([measured(plus=["l3"])]), ["unknown curve of figure_1/a 'l3'", "did you mean 'l2'?"]),
         (claim([measured(expect="not_less")]), ["`not_less` needs a margin"]),
         (claim([measured(**OFTEN, plus=["l2", "l2"])]), ["`more_often` compares two"]),

@@ -96,8 +96,6 @@ def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> Me
         return curves.get(name, "") + path.removeprefix(name)
 
     def other(term: Term) -> Term:
-        if term.run is None:
-            return term
         shown = plan.drawn[term.figure].panels[term.letter].curves
         runs = (_run_at(place(f"{term.place}/{curve}"), plan) or run for curve, run in shown.items())
         return replace(term_at(place(term.path), term.metric, plan), panel=tuple(runs))
@@ -123,21 +121,21 @@ def _require_place(path: str, depth: int, plan: Plan) -> None:
     figure, panel, *curve = path.split("/")
     if curve:
         term_at(path, None, plan)
-    elif figure in plan.drawn:
-        require_choice(panel, plan.drawn[figure].panels, f"panel of {figure}")
+    else:
+        require_choice(panel, plan.figure(figure).panels, f"panel of {figure}")
 
 
 def _run_at(path: str, plan: Plan) -> Run | None:
     figure, panel, curve = path.split("/")
-    return plan.drawn[figure].panels[panel].curves.get(curve) if figure in plan.drawn else None
+    return plan.figure(figure).panels[panel].curves.get(curve)
 
 
 def _first_added(test: MeasuredTest, plan: Plan) -> int:
     """The first seed that no panel of the test shows and all its runs have; 0 without such a seed or without a mean."""
-    if test.expect in _WITHOUT_MEAN or not all(term.run for term in test.terms):
+    if test.expect in _WITHOUT_MEAN:
         return 0
     shown = max(plan.drawn[term.figure].panels[term.letter].seeds or 0 for term in test.terms)
-    return shown if all(len(term.run.seeds) > shown for term in test.terms if term.run) else 0
+    return shown if all(len(term.run.seeds) > shown for term in test.terms) else 0
 
 
 def _within(path: str, name: str) -> bool:

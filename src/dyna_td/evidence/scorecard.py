@@ -12,7 +12,6 @@ from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
 from dyna_td.evidence.outcomes import VERDICTS, Outcome
 from dyna_td.evidence.verdicts import MAX_SEEDS, Read, judge, nearest_decision, weakest
 from dyna_td.plan.planned import Plan
-from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.records import published
 
 CHANGES = ("best", "above", "first_seed")  # how a test changes the scores that it compares; see `claims`
@@ -131,11 +130,11 @@ def next_steps(verdicts: Iterable[Judged], plan: Plan) -> list[str]:
         lacking = [tested.test for tested in one.counted if tested.outcome.verdict == "not run"]
         for figure in dict.fromkeys(figure for test in lacking for figure in figures_of(one.claim, test)):
             claims.setdefault(figure, []).append(one.claim.number)
-    steps = []
-    for name in (*FIGURES_OF_THE_PAPER, *STUDIES):
-        remedy = f"make {name} SCALE={plan.scale}" if name in plan.drawn else f"{name} is not available yet"
-        steps += [f"claims {', '.join(map(str, claims[name]))}: {remedy}"] if name in claims else []
-    return steps
+    return [
+        f"claims {', '.join(map(str, claims[name]))}: make {name} SCALE={plan.scale}"
+        for name in plan.drawn
+        if name in claims
+    ]
 
 
 def verdict_words(one: Judged) -> str:

@@ -117,7 +117,7 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
         return Outcome(verdict, Effect(check.effect), Sample(window="exact"), sources="current", note=check.note)
     if absent := _absent(test, read):
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
-    measured = {term: found for term in test.terms if term.run and (found := read(term.run))}
+    measured = {term: found for term in test.terms if (found := read(term.run))}
     if test.expect == "rarely":
         outcome = _share_outcome(test, measured, read)
     elif test.expect == "more_often":
@@ -131,17 +131,14 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
 
 
 def _absent(test: MeasuredTest, read: Read) -> str:
-    """The figures, runs or metrics that a test lacks, in words; empty if all are there."""
-    figures = sorted({term.figure for term in test.terms if term.run is None})
-    if figures:
-        return f"{', '.join(figures)} is not available yet"
-    runs = dict.fromkeys(term.run.name for term in test.terms if term.run and read(term.run) is None)
+    """The runs or metrics that a test lacks, in words; empty if all are there."""
+    runs = dict.fromkeys(term.run.name for term in test.terms if read(term.run) is None)
     if runs:
         return f"missing: {', '.join(runs)}"
     metrics = [
         name
         for term in test.terms
-        if term.run and (found := read(term.run))
+        if (found := read(term.run))
         for name in term.metric.split("+")
         if not found.has(name)
     ]

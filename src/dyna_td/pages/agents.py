@@ -93,4 +93,4 @@ def _claims(facts: Facts, agent: str) -> list[list[str]]:
 
 
 def _compares(test, agent: str) -> bool:
-    return not isinstance(test, ComputedTest) and any(term.run and term.run.agent == agent for term in test.terms)
+    return not isinstance(test, ComputedTest) and any(term.run.agent == agent for term in test.terms)

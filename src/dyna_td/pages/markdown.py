@@ -215,8 +215,8 @@ def more_seeds(facts: Facts, figure: Figure) -> str:
     """Such as "Claims judge 100 seeds of ER (a, b)."; empty where the picture shows all seeds that claims judge."""
     seeds_of: dict[str, int] = {}
     for test in (tested.test for one in facts.judged.values() for tested in one.counted):
-        if isinstance(test, MeasuredTest) and all(term.run for term in test.terms):
-            seeds = set.intersection(*(set(term.run.seeds) for term in test.terms if term.run))
+        if isinstance(test, MeasuredTest):
+            seeds = set.intersection(*(set(term.run.seeds) for term in test.terms))
             count = sum(seed >= test.first_seed for seed in seeds)
             seeds_of |= {term.path: max(count, seeds_of.get(term.path, 0)) for term in test.terms}
     letters: dict[tuple[int, str], list[str]] = {}

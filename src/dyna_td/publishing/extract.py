@@ -27,8 +27,7 @@ def left_out(plan: Plan) -> dict[str, set[str]]:
     claims = load_claims(plan)
     for stated in (claims, *(reading.claims for reading in load_readings(plan, claims))):
         for term in (term for claim in stated for term in claim.terms):
-            if term.run:
-                used[term.run.name].update(term.metric.split("+"))
+            used[term.run.name].update(term.metric.split("+"))
     return {name: set().union(*(group for group in _GROUPS if not group & mine)) for name, mine in used.items()}
 
 
