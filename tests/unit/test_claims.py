@@ -88,7 +88,7 @@ def test_the_verdict_on_a_claim_follows_from_those_on_its_tests():
 
 @pytest.mark.parametrize("name", identities.IDENTITIES)
 def test_every_identity_holds_and_some_claim_rests_on_it(name):
-    check = identities.IDENTITIES[name](PLAN)
+    check = identities.IDENTITIES[name]()
     assert check.holds is (None if name.startswith("cubic_sooner") else True)  # it depends on targets that are ours
     assert math.isfinite(check.effect) and check.note
     tests = [test for claim in CLAIMS for test in claim.tests if not isinstance(test, MeasuredTest)]
@@ -107,7 +107,7 @@ def test_every_identity_holds_and_some_claim_rests_on_it(name):
 )
 def test_a_wrong_identity_is_found_out(monkeypatch, name, function, wrong):
     monkeypatch.setattr(hitting_times, function, wrong)
-    assert not identities.IDENTITIES[name](PLAN).holds
+    assert not identities.IDENTITIES[name]().holds
 
 
 def made_up(level, seeds):
@@ -155,7 +155,7 @@ def test_the_interquartile_mean_is_judged_without_the_outer_quarters_of_the_seed
     def level(run, seed):  # PrioritizedL2 is worse by a little, but far better for a fifth of the seeds
         return 9 + (seed % 7) / 100 + (run.agent == "prioritized_l2") * (-5 if seed < 10 else 1)
 
-    verdicts = [judge(each, PAPER, made_up(level, range(50)))[0] for each in (CLAIMS[9], claim)]
+    verdicts = [judge(each, made_up(level, range(50)))[0] for each in (CLAIMS[9], claim)]
     assert verdicts == ["undecided", "supported"]
 
 
@@ -171,7 +171,7 @@ def test_added_seeds_are_judged_without_the_seeds_that_panels_show(tmp_path):
         return 9 + noise * (1 + seed / 1000) * (1 if seed >= 50 else -1)
 
     stated = load_claims(PAPER)[14]
-    verdicts = [judge(each, PAPER, made_up(level, range(60)))[0] for each in (stated, claim)]
+    verdicts = [judge(each, made_up(level, range(60)))[0] for each in (stated, claim)]
     assert verdicts == ["contradicted", "supported"]
 
 
@@ -185,7 +185,7 @@ def test_a_reading_can_turn_a_verdict_and_is_not_run_without_its_runs(tmp_path):
         return error and error * (1 + seed / 1000)
 
     read = made_up(level, range(20))
-    judged = [(each, one) for each in chosen for one in judge_all(each.claims, PLAN, read)]
+    judged = [(each, one) for each in chosen for one in judge_all(each.claims, PLAN.scale, read)]
     verdicts = {(each.name, one.claim.number): one.verdict for each, one in judged}
     assert verdicts == {("b = 512", 10): "supported", ("b = 32", 10): "not run"}
     assert set(as_table(judged)["reading"]) == {"b = 512", "b = 32"}

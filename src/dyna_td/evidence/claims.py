@@ -23,7 +23,7 @@ known; docs/claims.md shows it.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,8 +38,6 @@ from dyna_td.runs.run import Run
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often", "rarely")
 _TWO_CURVES = ("more_often", "share_below")
 COUNTING = ("more_often", "rarely")  # tests that count each curve's stuck seeds at the end
-# Keys of a test that are also fields of `MeasuredTest`.
-_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "secondary", "first_seed")
 
 
 @dataclass(frozen=True)
@@ -212,8 +210,8 @@ def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
         tuple(tuple(map(term, item if isinstance(item, list) else [item])) for item in content.get(side, ()))
         for side in ("plus", "minus")
     )
-    given = {key: content[key] for key in _AS_GIVEN if key in content}
-    test = MeasuredTest(content.get("label", panel), plus, minus, place=panel, **given)
+    given = {field.name: content[field.name] for field in fields(MeasuredTest) if field.name in content}
+    test = MeasuredTest(**{"label": panel, **given, "plus": plus, "minus": minus, "place": panel})
     if test.over:
         for compared in test.terms:
             _require_metrics(test.over, compared.run)

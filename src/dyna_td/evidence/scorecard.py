@@ -69,16 +69,16 @@ class Judged:
         return is_computed or self.scale == published.SCALE or tested.outcome.verdict == "not run"
 
 
-def judge_all(claims: Iterable[Claim], plan: Plan, read: Read) -> list[Judged]:
-    """The verdicts on `claims`; `read` is that of `verdicts.judge`."""
+def judge_all(claims: Iterable[Claim], scale: str, read: Read) -> list[Judged]:
+    """The verdicts on `claims` of a scale's plan; `read` is that of `verdicts.judge`."""
     found = []
     for claim in claims:
-        verdict, outcomes = judge(claim, plan, read)
+        verdict, outcomes = judge(claim, read)
         tests = tuple(
             Tested(test, outcome, _to_decide(test, outcome))
             for test, outcome in zip(claim.tests, outcomes, strict=True)
         )
-        one = Judged(claim, plan.scale, verdict, tests)
+        one = Judged(claim, scale, verdict, tests)
         if verdict == "undecided":
             decisive = nearest_decision(claim, outcomes)
             tested = next(tested for tested in tests if tested.outcome is decisive)

@@ -70,7 +70,7 @@ class Facts:
     def judged(self) -> dict[int, Judged]:
         """The claims with their verdicts and tests, by number."""
         claims = counted(self.stated.values(), "claims judged")
-        return {one.claim.number: one for one in judge_all(claims, self.judged_plan, self._read_judged)}
+        return {one.claim.number: one for one in judge_all(claims, self.judged_plan.scale, self._read_judged)}
 
     @cached_property
     def verdicts(self) -> dict[int, str]:
@@ -115,7 +115,7 @@ class Facts:
         return [
             (reading, one)
             for reading in counted(declared, "other readings judged")
-            for one in judge_all(reading.claims, self.judged_plan, self._read_judged)
+            for one in judge_all(reading.claims, self.judged_plan.scale, self._read_judged)
         ]
 
     @cached_property
