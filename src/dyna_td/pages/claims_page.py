@@ -95,7 +95,7 @@ def test_cells(tested: Tested) -> list[str]:
 
 
 def compared(test: MeasuredTest) -> str:
-    """The curves that a test compares, and its window."""
+    """The curves that a test compares, and its window, which a label of its own names already."""
 
     def name(term: Term) -> str:
         place = "" if term.place == test.place else f"{term.place}/"
@@ -104,8 +104,7 @@ def compared(test: MeasuredTest) -> str:
     sides = [side for side in (test.plus, test.minus) if side]
     words = [scorecard.side_words(test, side, name) for side in sides]
     words = [f"({each})" if len(sides) > 1 < len(side) else each for each, side in zip(words, sides, strict=True)]
-    part = labels.WINDOWS.get(test.window, "")
-    ending = f", {part}" if part not in test.label else ""
+    ending = f", {labels.WINDOWS[test.window]}" if test.place and test.window in labels.WINDOWS else ""
     text = f"{' minus '.join(words)}{ending}".replace("_exact_uniform", " of the uniform distribution")
     return text.replace("_", " ")
 
