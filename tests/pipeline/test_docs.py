@@ -11,6 +11,7 @@ import pytest
 from files import edit, python
 
 from dyna_td import cli
+from dyna_td.evidence import readings, scorecard
 from dyna_td.learning import arithmetic
 from dyna_td.pages import agents, facts, markdown, marked_text
 from dyna_td.pages.facts import Facts
@@ -138,6 +139,12 @@ def test_a_study_that_is_not_published_is_in_no_page(monkeypatch):
     own = replace(FACTS.plan, studies=FACTS.plan.studies | {"mine": FACTS.plan.studies["goal"]})
     monkeypatch.setattr(facts, "load_plan", lambda scale: own)
     assert Facts().plan == FACTS.plan
+
+
+def test_published_verdicts_are_those_of_the_published_runs():
+    tables = {"claims": scorecard.as_table(FACTS.judged.values()), "readings": readings.as_table(FACTS.readings)}
+    for name, table in tables.items():
+        assert read(f"reference/{name}.csv") == scorecard.as_csv(table), f"{name}.csv is old: make readme"
 
 
 def test_every_generated_part_is_that_of_the_published_results(monkeypatch):
