@@ -15,11 +15,12 @@ from drawing.rendering import draw_figure, save
 from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
 
 from dyna_td.evidence.claims import MeasuredTest
-from dyna_td.evidence.labels import CURVES, LETTERS, WINDOWS, task
+from dyna_td.evidence.labels import CURVES, LETTERS, WINDOWS
 from dyna_td.evidence.outcomes import Outcome
 from dyna_td.evidence.profiles import FIGURES
 from dyna_td.evidence.statistics import Interval
 from dyna_td.pages.facts import Facts
+from dyna_td.runs.registry import task
 
 GAP = 0.6  # between the rows of two claims
 MARGIN = CurveStyle("the claim's margin", BLACK, marker="|")

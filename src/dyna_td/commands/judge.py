@@ -47,9 +47,8 @@ def _claims(options: argparse.Namespace) -> None:
 
 def judge(facts: Facts) -> None:
     """Writes claims.csv, readings.csv and the picture of the benchmarks' comparisons, and prints the verdicts."""
-    folder, plan, verdicts = published.DIRECTORY, facts.judged_plan, list(facts.judged.values())
-    if facts.scale:
-        folder = results.DIRECTORY / facts.scale
+    folder = results.DIRECTORY / facts.scale if facts.scale else published.HERE
+    plan, verdicts = facts.judged_plan, list(facts.judged.values())
     table = folder / "claims.csv"
     write(table, scorecard.as_csv(scorecard.as_table(verdicts)))
     write(folder / "readings.csv", scorecard.as_csv(readings.as_table(facts.readings)))

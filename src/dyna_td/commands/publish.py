@@ -77,7 +77,7 @@ def _readme(options: argparse.Namespace) -> None:
 
     facts = Facts()
     judge(facts)
-    import_figure("scorecard").draw(facts, published.DIRECTORY / "scorecard.png")
+    import_figure("scorecard").draw(facts, published.HERE / "scorecard.png")
     markdown.fill(facts)
     write(ROOT / "reference" / "summary.csv", as_csv(summary.summary(facts, list(facts.plan.drawn.values()))))
     for number, verdict in facts.verdicts.items():

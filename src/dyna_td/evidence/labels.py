@@ -3,7 +3,6 @@
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.records.sources import docstring
 from dyna_td.runs import registry
-from dyna_td.runs.registry import task as task  # beside the other names of pages and pictures
 
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")

@@ -11,6 +11,7 @@ from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import Judged, Tested, effect_words, signed
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
+from dyna_td.runs.registry import task
 
 THEMES = {  # the claims of each theme, and the figures or the study that show it
     "Prioritizing is a cubic loss": (range(1, 8), (7, 8, 11)),
@@ -113,7 +114,7 @@ def _task(test: MeasuredTest) -> str:
     """The environment of a panel with its number of updates; "" for a test beyond one panel."""
     panel = test.terms[0].panel if test.place else ()
     updates = {getattr(run.settings, "planning_updates", None) for run in panel} - {None}
-    environments = {labels.task(run.environment) for run in panel}
+    environments = {task(run.environment) for run in panel}
     if len(environments) != 1 or len(updates) != 1:
         return ""
     return f" ({environments.pop()}, n = {updates.pop()})"

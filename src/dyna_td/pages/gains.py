@@ -4,11 +4,12 @@ import pandas as pd
 from scipy import stats
 
 from dyna_td.envs import KNOWN
-from dyna_td.evidence import labels, statistics
+from dyna_td.evidence import statistics
 from dyna_td.evidence.statistics import interval
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import table
 from dyna_td.pages.studies import SWEPT, interval_words, lead, panels_of
+from dyna_td.runs.registry import task
 
 _SEEN = 20  # seeds that had been seen when the rule of `pays_on` was declared
 _FRESH_FOR_5 = "Acrobot-v1"  # with n = 10 and 30 all its seeds had been seen
@@ -62,7 +63,7 @@ def paid(facts: Facts) -> str:
         for over_learning, final in by_rates:
             pair = over_learning[environment, n], final[environment, n]
             cells += [str(pair[0].count()), *(interval_words(interval(gain), "{:+.1f}".format) for gain in pair)]
-        rows.append([f"{labels.task(environment)}, {'mean over n' if n == 'mean' else f'n = {n}'}", *cells])
+        rows.append([f"{task(environment)}, {'mean over n' if n == 'mean' else f'n = {n}'}", *cells])
     windows = ("seeds", "{}", "{}, last 20 evaluations")
     heads = [head.format(rates) for rates in ("at one rate", "at swept rates") for head in windows]
     return table(["panel", *heads], rows)

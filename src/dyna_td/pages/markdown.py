@@ -19,6 +19,7 @@ from dyna_td.plan import costs as expense  # `costs` is a part of a page
 from dyna_td.plan.planned import Figure, Panel, Plan
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
+from dyna_td.runs.registry import task
 
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
@@ -112,7 +113,7 @@ def advice(facts: Facts) -> str:
         for gained in (at_swept_rates, gains.gains(facts, studies.SWEPT, "final"))
     )
     each = "; ".join(
-        f"{labels.task(environment)} {'{:+.1f} ({:+.1f} to {:+.1f})'.format(*interval(gain))}, "
+        f"{task(environment)} {'{:+.1f} ({:+.1f} to {:+.1f})'.format(*interval(gain))}, "
         f"{studies.bold(f'{final[environment].mean():+.1f}', interval(final[environment]))}"
         for environment, gain in means.items()
     )
@@ -140,7 +141,7 @@ def advice(facts: Facts) -> str:
 
 def _starred(won: list[str], corrected: list[str]) -> str:
     """The benchmarks that are won; a star marks those that a correction leaves."""
-    return _listed([labels.task(each) + ("\\*" if each in corrected else "") for each in won] or ["none"])
+    return _listed([task(each) + ("\\*" if each in corrected else "") for each in won] or ["none"])
 
 
 def _listed(words: list[str]) -> str:
@@ -158,7 +159,7 @@ def results(facts: Facts) -> str:
         words = {curve: f"{mean:,.0f} ± {half:,.0f}" for curve, (mean, half) in found.items()}
         cells = [f"**{words[curve]}**" if found[curve][0] == best else words[curve] for curve in found]
         run = panel.curves["er"]
-        rows.append([labels.task(run.environment), str(run.settings.planning_updates), *cells])
+        rows.append([task(run.environment), str(run.settings.planning_updates), *cells])
     return table(["environment", "n", *(labels.CURVES[curve] for curve in labels.BENCHMARK)], rows)
 
 

@@ -17,7 +17,7 @@ from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.costs import published_cost
 from dyna_td.plan.planned import Panel
-from dyna_td.runs.registry import AGENTS
+from dyna_td.runs.registry import AGENTS, task
 from dyna_td.runs.run import Run
 
 _OF_THE_PAPER = ("er", "prioritized_er", "dyna_td")
@@ -73,7 +73,7 @@ def coin(facts: Facts) -> str:
         is_inside = -margin < found.low and found.high < margin
         verdict = "equivalent" if is_inside else "worse" if found.high < -margin else "open"
         words = "{:+.1f} ({:+.1f} to {:+.1f})".format(*found)
-        rows.append([labels.task(environment), str(len(difference)), words, f"{margin:.0f}", verdict])
+        rows.append([task(environment), str(len(difference)), words, f"{margin:.0f}", verdict])
     return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
 
 
@@ -94,7 +94,7 @@ def _goal_table(facts: Facts, panels: dict[str, Panel], ends: dict[str, str]) ->
     for environment in dict.fromkeys(panel.run.environment for panel in panels.values()):
         here = [panel for panel in panels.values() if panel.run.environment == environment]
         curves = [curve for curve, run in here[0].curves.items() if run.settings.warm_up_goal == "hidden"]
-        columns = {labels.task(environment): [f"`{curve}`" for curve in curves]}
+        columns = {task(environment): [f"`{curve}`" for curve in curves]}
         for panel, (end, words) in product(here, ends.items()):
             columns[f"n = {panel.run.settings.planning_updates}, {words}"] = [
                 _cell(means, panel.key, f"{curve}{end}", f"prioritized_er{end}", own="({:,.0f})") for curve in curves

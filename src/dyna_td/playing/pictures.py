@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dyna_td.envs import KNOWN
-from dyna_td.evidence.labels import name_of, task
+from dyna_td.evidence.labels import name_of
 from dyna_td.playing.explain import Look, moments_of, run_of, train_again
 from dyna_td.playing.video import Video
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy
 from dyna_td.runs import registry
+from dyna_td.runs.registry import task
 
 PICTURES = 24  # an animation's
 
