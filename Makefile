@@ -34,7 +34,7 @@ install:
 		echo "error: make setup needs Python 3.11, 3.12 or 3.13, which $(PYTHON) is not" \
 			"($$($(PYTHON) --version 2>&1 | head -n 1)): name one, for example make setup PYTHON=python3.12." >&2; \
 		exit 2; }
-	@PYTHONPATH=src $(PYTHON) -m dyna_td.pipeline.lock || exit 2
+	@PYTHONPATH=src $(PYTHON) -m dyna_td.records.lock || exit 2
 	@test ! -L $(VENV) || { \
 		echo "error: $(VENV) is a link to $$(readlink $(VENV)), which others may use: delete the link," \
 			"then run make setup again." >&2; \

@@ -21,11 +21,11 @@ ROOT = Path(str(workflow.current_basedir))  # this file's folder, even if anothe
 sys.path.insert(0, f"{ROOT}/src")  # before any installed package
 
 from dyna_td import __version__
-from dyna_td.pipeline import lock, snakefile
+from dyna_td.pipeline import snakefile
 from dyna_td.pipeline.screen import Screen
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
 from dyna_td.plan import costs
-from dyna_td.records import sources
+from dyna_td.records import lock, sources
 from dyna_td.records.sources import files_digest
 
 os.environ.update(snakefile.environment())

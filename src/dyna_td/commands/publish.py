@@ -8,10 +8,9 @@ from dyna_td.commands.judge import judge
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.scorecard import as_csv
 from dyna_td.pages.facts import Facts
-from dyna_td.pipeline import lock
 from dyna_td.plan import plans
 from dyna_td.publishing import store
-from dyna_td.records import published, results
+from dyna_td.records import lock, published, results
 from dyna_td.records.files import ROOT, import_figure, write
 
 

@@ -11,9 +11,8 @@ import pandas as pd
 
 from dyna_td.learning import arithmetic
 from dyna_td.learning.tensorflow_import import import_tensorflow
-from dyna_td.pipeline import lock
 from dyna_td.plan.selection import select_learning_rate
-from dyna_td.records import provenance, results
+from dyna_td.records import lock, provenance, results
 from dyna_td.records.files import require_writable
 from dyna_td.records.policy import Policy
 from dyna_td.runs.run import Run
