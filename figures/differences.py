@@ -13,6 +13,7 @@ from drawing.forest import Dot, Forest
 from drawing.panels import seeds_words
 from drawing.rendering import draw_figure, save
 from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
+from dyna_td.envs import KNOWN
 
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.labels import CURVES, LETTERS, WINDOWS
@@ -31,7 +32,7 @@ LOOKS = {
 }
 WORDS = (
     "Before rows: claims with their verdicts (S: supported, C: contradicted, U: undecided). Colours: single tests{}. "
-    "Dots and bars: means over learning with 95% intervals{}."
+    "Dots and bars: means over learning with 95% intervals, cut at the largest possible difference{}."
 )
 
 
@@ -97,9 +98,10 @@ def forests(table: pd.DataFrame, facts: Facts) -> list[Forest]:
 
 
 def _dots(height: float, test: MeasuredTest, outcome: Outcome) -> list[Dot]:
-    """The effect in the look of its verdict, and any margin."""
-    effect = outcome.effect
-    dots = [Dot(height, Interval(effect.estimate, effect.low95, effect.high95), LOOKS[outcome.verdict])]
+    """The effect in the look of its verdict, and any margin; no return lies farther apart than its bounds."""
+    effect, span = outcome.effect, KNOWN[test.terms[0].run.environment].span
+    low, high = max(effect.low95, -span), min(effect.high95, span)
+    dots = [Dot(height, Interval(effect.estimate, low, high), LOOKS[outcome.verdict])]
     if test.margin:
         bound = -test.margin if test.expect == "not_less" else test.margin
         dots.append(Dot(height, Interval(bound, bound, bound), MARGIN))
