@@ -87,7 +87,7 @@ def adopt(agent: str | type) -> str:
 
 
 def own_methods(agent: type) -> dict[str, Any]:
-    """The methods and attributes of an agent's class that the user wrote, by name; none of an agent of the package."""
+    """The methods and attributes of an agent's class that neither the package nor TensorFlow wrote, by name."""
     others = ("dyna_td", "tensorflow", "builtins")
     own = [kind for kind in agent.__mro__ if kind.__module__.partition(".")[0] not in others]
     return {name: method for kind in own for name, method in vars(kind).items()}

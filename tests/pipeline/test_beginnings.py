@@ -10,6 +10,7 @@ from types import SimpleNamespace as Facts
 import numpy as np
 import pandas as pd
 import pytest
+from files import sentence_of
 
 from dyna_td.pipeline.screen import Screen
 from dyna_td.plan import plans
@@ -87,6 +88,10 @@ def test_a_cause_that_all_differing_runs_share_is_said_once_also_after_reading_t
     beginnings.as_table(found).to_csv(tmp_path / "repeats.csv", index=False)
     assert beginnings.read(tmp_path / "repeats.csv") == found and beginnings.read(tmp_path / "none.csv") == []
     assert "".join(beginnings.lines("figure_2", found)).count("other sources") == 1
+    whole = (tmp_path / "repeats.csv").read_text()
+    for damaged in (whole[:-1], whole.replace(",50000,", ",many,"), whole.replace("last_step", "step")):
+        (tmp_path / "repeats.csv").write_text(damaged)
+        assert "repeats.csv is damaged; delete the folder" in sentence_of(beginnings.read, tmp_path / "repeats.csv")
     assert len(beginnings.lines("figure_2", found, in_full=True)) == 4
 
 

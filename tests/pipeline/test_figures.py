@@ -11,9 +11,9 @@ import pytest
 import runs
 from drawing import rendering, style
 from drawing.forest import Forest
-from drawing.tables import Tables, read_tables
+from drawing.tables import Tables, read_table, read_tables
 from dyna_td.envs import grid_world
-from files import error_of, python, rows_of, tiers
+from files import error_of, python, rows_of, sentence_of, tiers
 from matplotlib.colors import to_rgba
 
 from dyna_td.evidence.labels import CURVES
@@ -139,6 +139,13 @@ def test_an_agent_has_one_look_in_all_pictures_which_no_other_line_of_its_panel_
                 looks.setdefault(entry.label, set()).add((entry.colour, entry.dash))
         assert len({replace(entry, label="") for entry in panel.legend}) == len(panel.legend)
     assert len(looks) > 20 and {label: found for label, found in looks.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize(("old", "new"), [("mean", "average"), ("panel", "place"), ("0.", "zero."), ("\n", "")])
+def test_a_damaged_table_is_one_sentence(tmp_path, old, new):
+    path = write_tables("figure_9", tmp_path)
+    path.write_text(new.join(path.read_text().rsplit(old, 1)))
+    assert "curves.csv is damaged; delete it" in sentence_of(read_table, path)
 
 
 def test_no_moving_average_is_longer_than_the_run():

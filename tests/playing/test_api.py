@@ -83,6 +83,8 @@ def test_a_mistake_is_one_sentence(arguments, words):
 def test_a_misspelt_argument_is_told_the_nearest_one():
     with pytest.raises(UserError, match="unknown argument for er on GridWorld 'seed': did you mean 'seeds'"):
         dyna_td.train("GridWorld", "er", seed=3)
+    with pytest.raises(UserError, match="chain_steps does not apply to er on GridWorld: leave it out"):
+        dyna_td.train("GridWorld", "er", chain_steps=3)
 
 
 def test_published_returns_are_arrays_of_seeds_steps_and_panels():

@@ -49,9 +49,9 @@ def judge(facts: Facts) -> None:
     """Writes claims.csv, readings.csv and the picture of the benchmarks' comparisons, and prints the verdicts."""
     folder = results.DIRECTORY / facts.scale if facts.scale else published.HERE
     plan, verdicts = facts.judged_plan, list(facts.judged.values())
-    table = folder / "claims.csv"
+    table, others = folder / "claims.csv", readings.as_table(facts.readings)
     write(table, scorecard.as_csv(scorecard.as_table(verdicts)))
-    write(folder / "readings.csv", scorecard.as_csv(readings.as_table(facts.readings)))
+    write(folder / "readings.csv", scorecard.as_csv(others))
     import_figure(DIFFERENCES).draw(facts, folder / f"{DIFFERENCES}.png")
     for line in scorecard.lines(verdicts):
         print(line)

@@ -1,4 +1,4 @@
-"""The names that pages and pictures give to agents, verdicts, tasks and windows."""
+"""The names that pages and pictures give to agents, verdicts and windows."""
 
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.records.sources import docstring

@@ -32,7 +32,7 @@ _DIGITS = 9  # digits of studentized deviations: rounding keeps ties independent
 
 
 class Interval(NamedTuple):
-    """A mean or another estimate with the ends of its interval, of 95% unless a level is named; numbers or [...]."""
+    """A mean or another estimate with the ends of its interval or bar; numbers or arrays."""
 
     mean: Any
     low: Any

@@ -134,7 +134,7 @@ def readings_of(facts: Facts, number: int) -> str:
         turned.setdefault(one.verdict, []).append(reading.name)
     words = [f"{verdict} by {', '.join(names)}" for verdict, names in turned.items()]
     agree = sum(one.claim.number == number and one.verdict == facts.verdicts[number] for _, one in facts.readings)
-    if words and agree:
+    if words and agree and facts.verdicts[number] != "not run":
         words.append(f"{agree} agree{'s' if agree == 1 else ''}")
     return f"*Other readings:* {'; '.join(words)}." if words else ""
 

@@ -1,4 +1,4 @@
-"""The published facts, reference/ and experiments/, as the pages and their tables read them."""
+"""The facts of pages and their tables: reference/, experiments/, and verdicts by published or finished runs."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from dyna_td.training.progress import counted
 
 @dataclass(frozen=True)
 class Facts:
-    """The published facts: reference/ and experiments/ of this checkout.
+    """The facts of this checkout.
 
     Claims are judged by the published runs, or else by the finished ones of `scale`. All is read or judged when it is
     first asked for, and only once.
@@ -78,8 +78,11 @@ class Facts:
         return {number: one.verdict for number, one in self.judged.items()}
 
     def changes(self, number: int) -> list[tuple[dict, str]]:
-        """The entries of a claim's history, each with the verdict that followed; the last is the one of today."""
-        entries = self.stated[number].history
+        """The entries of a claim's history, each with the verdict that followed; none if the claim is not run.
+
+        The last is the one of today.
+        """
+        entries = self.stated[number].history if self.verdicts[number] != "not run" else ()
         followed = [*(entry["verdict"] for entry in entries), self.verdicts[number]][1:]
         return list(zip(entries, followed, strict=True))
 

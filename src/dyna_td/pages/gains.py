@@ -41,12 +41,12 @@ def pays_on(gained: pd.DataFrame) -> tuple[list[str], list[str]]:
     """
     decided = {}
     for environment in gained.columns.unique(0):
-        own = gained[environment].dropna()
+        own = gained[environment]
         fresh = own.loc[_SEEN:]
-        t, p = (pd.Series(found, own.columns) for found in stats.ttest_1samp(own if fresh.empty else fresh, 0.0))
-        decided[environment] = t["mean"], p["mean"]
-        if environment == _FRESH_FOR_5 and not fresh.empty:
-            decided[environment] = t[5], statistics.holm(p.drop("mean"))[0]
+        tests = {n: stats.ttest_1samp((fresh if fresh[n].count() else own)[n].dropna(), 0.0) for n in own}
+        decided[environment] = tests["mean"].statistic, tests["mean"].pvalue
+        if environment == _FRESH_FOR_5 and fresh[5].count():
+            decided[environment] = tests[5].statistic, statistics.holm([tests[n].pvalue for n in (5, 10, 30)])[0]
     won, corrected = (
         [environment for environment, sign in zip(decided, signs, strict=True) if sign > 0]
         for signs in statistics.signs(*zip(*decided.values(), strict=True))

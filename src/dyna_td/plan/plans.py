@@ -73,7 +73,9 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
 
     for name in STUDIES:
         if (begin := name[: name.find("_") + 1]) in RULES:
-            raise UserError(f"{name}.yaml: names with {begin} are those of the Snakefile's rules: rename the file.")
+            raise UserError(
+                f"{Path(directory) / name}.yaml: names with {begin} are those of the Snakefile's rules: rename the file."
+            )
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
     if not refused and {*published.require_published(published.DIRECTORY)} <= {*figures, *studies}:

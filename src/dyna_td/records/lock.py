@@ -1,4 +1,4 @@
-"""Locks, of which one process at a time holds each; they end with their process.
+"""Locks: one process at a time holds each, until it ends.
 
 Snakemake's own lock is a file. A killed Snakemake leaves it behind, and a person must remove it, so profiles/default
 turns it off. The locks here belong to open files: the system releases them when the process ends.

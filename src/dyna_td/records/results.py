@@ -299,6 +299,12 @@ def naming_damage(path: Path, remedy: str) -> Iterator[None]:
         raise UserError(f"{path} is damaged; {remedy}.") from error
 
 
+def require_whole(csv: Path) -> None:
+    """Raises ValueError if a table was cut within its last row, as by a full disk; for `naming_damage`."""
+    if csv.suffix == ".csv" and not csv.read_bytes().endswith(b"\n"):
+        raise ValueError(f"{csv} ends within a row")
+
+
 def pipeline_command(job: str, scale: str) -> str:
     """The command that makes the pipeline rebuild the CSV of a run or sweep, even if it seems up to date."""
     return f"snakemake --force {run_csv(scale, job)} --config scale={scale}"
