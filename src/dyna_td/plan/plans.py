@@ -74,7 +74,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     for name in STUDIES:
         if (begin := name[: name.find("_") + 1]) in RULES:
             raise UserError(
-                f"{Path(directory) / name}.yaml: names with {begin} are those of the Snakefile's rules: rename the file."
+                f"{Path(directory) / name}.yaml: names with {begin} are those of rules in the Snakefile: rename it."
             )
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
