@@ -1,4 +1,4 @@
-"""Draws the comparisons of the benchmarks, figures 4 and 12, with their intervals, for `make claims`.
+"""Draws the comparisons of the benchmarks, figures 4 and 12, with their intervals, for the commands that judge.
 
 Each row is a test of a claim: one curve minus another, with the 95% interval. Tests that do not count
 for a claim's verdict are left out.

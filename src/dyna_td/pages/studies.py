@@ -286,13 +286,13 @@ def regression(facts: Facts) -> str:
     for panel in facts.plan.studies["regression"].panels.values():
         shown = {curve: facts.read(panel.curves[curve]) for curve in labels.SINE if curve in panel.curves}
         data = shown["l2"].run.settings
-        task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
+        cell = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
         for length in _LENGTHS:
             errors = {curve: _test_errors(measured, length) for curve, measured in shown.items()}
             own = errors.pop("l2")
             cells = {curve: _percent(100 * (error - own) / own.mean()) for curve, error in errors.items()}
             own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in labels.SINE if curve != "l2")]
-            rows.append([task, f"{length:,}", *own_and_others])
+            rows.append([cell, f"{length:,}", *own_and_others])
     return table(["task", "updates", *(labels.CURVES[curve] for curve in labels.SINE)], rows)
 
 
