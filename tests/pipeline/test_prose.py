@@ -340,6 +340,25 @@ def last_means(run, *metrics):
     return [last(run, metric).mean() for metric in metrics]
 
 
+def lost_by_learning():
+    """What the two worst seeds with a learned model lose at the end."""
+    found = [at_the_end(f"{GRID}/dyna_td/n10-lr0.001{model}", seeds=20) for model in ("", "-learned")]
+    return sorted(found[0] - found[1])[:-3:-1]
+
+
+def secondary(claim, verdict, other):
+    """The effects of a claim's secondary tests against another agent that have a verdict, by figure and panel."""
+    rows = pd.read_csv(REFERENCE / "claims.csv").query("claim == @claim and row == 'secondary' and verdict == @verdict")
+    return rows[rows["minus"].str.endswith(f"/{other}")].set_index("test")["effect"]
+
+
+def early_cost_of_learning():
+    """Over all of learning, where it shows; panels c and d of figure 4 are Acrobot's."""
+    costs = -secondary(35, "contradicted", "dyna_td")
+    (acrobot,) = costs[costs.index.isin(["figure_4/c", "figure_4/d"])]
+    return *span(costs[costs != acrobot]), acrobot
+
+
 def moved_chains():
     constant_y, moving_y = (last(FROZEN, f"variation_longer{end}") for end in ("_constant_y", ""))
     return ((constant_y - moving_y).abs() > 0.05).sum()
@@ -488,7 +507,7 @@ SENTENCES = {  # by page; what fills them
         "larger testing errors than fresh priorities in [{} of 15": lambda: fresh_priorities_lead()[3:],
         "PrioritizedER then leads ER in [{} panels]": lambda: won_and_lost(gains("lrselected", at_the_end))[0],
         "swept rates {} of the mean gain remain in the last 20 evaluations on MountainCar, and {}": gain_that_remains,
-        "Dyna-TD beats ER at one rate in {0} panels, in {2} after correction. It loses {1}.": lambda: won_and_lost(
+        "Dyna-TD beats ER at one rate in {0} panels, {2} after correction. It loses {1}.": lambda: won_and_lost(
             returns(f"{environment}/dyna_td/n{n}-lr0.001-learned") - returns(f"{environment}/er/n{n}-lr0.001")
             for environment, n in PANELS
         ),
@@ -651,8 +670,13 @@ SENTENCES = {  # by page; what fills them
         ),
         "vanish in {} of the {} trainings on GridWorld and in {} of the {} others. That is {:.1%} of all trainings "
         "({:.1%} to {:.1%})": trainings_that_vanish,
-        "{:.0%} to {:.0%} vanish in trainings that do not reach the goal at the end, and at least {:.0%} in {} that "
+        "{:.0%} to {:.0%} vanish in trainings that do not reach the goal at the end. At least {:.0%} vanish in {} that "
         "reached it once. In the others it is at most {:.0%}": vanished_where_it_learns,
+        "On GridWorld with n = 10 one seed of 20 ends {:,.0f} lower, the others at most {:.0f}": lost_by_learning,
+        "it is {:.0f} to {:.0f} on MountainCar and GridWorld, and {:.0f} on Acrobot": early_cost_of_learning,
+        "It leads PrioritizedER in {} panels and trails it in {}.": lambda: [
+            IN_WORDS[len(secondary(35, verdict, "prioritized_er"))] for verdict in ("supported", "contradicted")
+        ],
         "On CartPole with n = 30 up to {:.0%} vanish": lambda: vanished("CartPole-v1", 30).max(),
         "single seeds from {:.0f} to {:,.0f}": lambda: span(
             pd.concat([returns(HOPPER[agent], since=10_000) for agent in ("er", "prioritized_er")])

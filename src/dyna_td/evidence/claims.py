@@ -69,7 +69,8 @@ class Term:
 class MeasuredTest:
     """A comparison of runs (see the module); an item of `plus` or `minus` is one curve or a pair.
 
-    `place` is the panel of all its curves, as figure_4/a; empty for a test that has a label of its own.
+    `place` is the panel of all its curves, as figure_4/a; it is empty for a test that has a label of its own. Such a
+    label names the window.
     """
 
     label: str
