@@ -34,7 +34,7 @@ install:
 		echo "error: make setup needs Python 3.11, 3.12 or 3.13, which $(PYTHON) is not" \
 			"($$($(PYTHON) --version 2>&1 | head -n 1)): name one, for example make setup PYTHON=python3.12." >&2; \
 		exit 2; }
-	@PYTHONPATH=src $(PYTHON) -m dyna_td.pipeline.lock || exit 2
+	@PYTHONPATH=src $(PYTHON) -m dyna_td.records.lock || exit 2
 	@test ! -L $(VENV) || { \
 		echo "error: $(VENV) is a link to $$(readlink $(VENV)), which others may use: delete the link," \
 			"then run make setup again." >&2; \
@@ -77,9 +77,8 @@ estimate: setup  ## the measured core-hours and memory of figures, at SCALE
 
 claims: setup  ## judge the paper's claims by the finished results, at SCALE
 	@$(BIN)/python -m dyna_td claims --scale $(SCALE)
-	@$(BIN)/python figures/differences.py --claims results/$(SCALE)/claims.csv
 
-report: claims  ## all finished figures, verdicts, costs and sources on one page, at SCALE
+report: setup  ## all finished figures, verdicts, costs and sources on one page, at SCALE
 	@$(BIN)/python -m dyna_td report --scale $(SCALE)
 
 compare: setup  ## do the finished runs, at SCALE, repeat the published numbers? If not, where do they begin to differ?
@@ -93,9 +92,6 @@ restore: setup  ## copy the published runs of the paper's scale to results/paper
 	@$(BIN)/python -m dyna_td restore
 
 readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
-	@$(BIN)/python -m dyna_td claims --reference
-	@$(BIN)/python figures/scorecard.py
-	@$(BIN)/python figures/differences.py
 	@$(BIN)/python figures/benchmarks.py
 	@$(BIN)/python figures/dials.py
 	@$(BIN)/python -m dyna_td readme

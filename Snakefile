@@ -21,11 +21,11 @@ ROOT = Path(str(workflow.current_basedir))  # this file's folder, even if anothe
 sys.path.insert(0, f"{ROOT}/src")  # before any installed package
 
 from dyna_td import __version__
-from dyna_td.pipeline import lock, snakefile
+from dyna_td.pipeline import snakefile
 from dyna_td.pipeline.screen import Screen
 from dyna_td.pipeline.snakefile import any_of, in_one_sentence
 from dyna_td.plan import costs
-from dyna_td.records import sources
+from dyna_td.records import lock, sources
 from dyna_td.records.sources import files_digest
 
 os.environ.update(snakefile.environment())
@@ -146,7 +146,6 @@ rule aggregate_figure:
         curves="results/{scale}/{figure}/curves.csv",
         scores="results/{scale}/{figure}/scores.csv",
         repeats="results/{scale}/{figure}/repeats.csv",
-        checksums="results/{scale}/{figure}/checksums.json",
     log:
         "results/{scale}/logs/{figure}.aggregate.log",
     wildcard_constraints:
@@ -169,7 +168,6 @@ use rule aggregate_figure as aggregate_figure_with_states with:
         curves="results/{scale}/{figure}/curves.csv",
         scores="results/{scale}/{figure}/scores.csv",
         repeats="results/{scale}/{figure}/repeats.csv",
-        checksums="results/{scale}/{figure}/checksums.json",
         states="results/{scale}/{figure}/states.csv",
     wildcard_constraints:
         figure=any_of(PLAN.drawn_with_states),
@@ -200,7 +198,6 @@ for figure in PLAN.drawn:
         input:
             curves=f"results/{SCALE}/{figure}/curves.csv",
             repeats=f"results/{SCALE}/{figure}/repeats.csv",
-            checksums=f"results/{SCALE}/{figure}/checksums.json",
             states=f"results/{SCALE}/{figure}/states.csv" if figure in PLAN.drawn_with_states else [],
         output:
             png=marked(f"results/{SCALE}/{figure}/{figure}.png", f"figures/captions/{figure}.rst"),

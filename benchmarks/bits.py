@@ -43,7 +43,7 @@ _ON_OTHER_TWINS = ("prioritized_er", "dyna_td:model=learned,search_control=lange
 CASES = [
     *(f"GridWorld:{rest}" for rest in _ON_GRID_WORLD),
     *(f"{environment}:{rest}" for environment in registry.TWIN_ENVIRONMENTS[1:] for rest in _ON_OTHER_TWINS),
-    *(f"{registry.SUPERVISED_TASK}:{learner}" for learner in registry.LEARNERS),
+    *(f"{registry.SUPERVISED_TASK}:{learner}" for learner in registry.agents_on(registry.SUPERVISED_TASK)),
     *(f"{registry.SUPERVISED_TASK}:{learner}:batch_size=512" for learner in ("full_prioritized_l2", "cubic")),
     *(f"{registry.ROUNDABOUT}:{agent}" for agent in ("er", "prioritized_er", "dyna_td:model=learned,hidden=64x64")),
     *("Hopper-v4:prioritized_er", "Hopper-v4:dyna_td", "Walker2d-v4:er"),

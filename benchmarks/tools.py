@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.records.files import require_writable, write_whole
+from dyna_td.records.files import require_writable, write
 
 
 def require_table(path: Path | None, repeats: int) -> None:
@@ -23,5 +23,4 @@ def require_table(path: Path | None, repeats: int) -> None:
 def write_table(path: Path | None, rows: list[dict] | pd.DataFrame) -> None:
     """Writes a CSV of `rows`, if a path is given."""
     if path:
-        with write_whole(path) as file:
-            pd.DataFrame(rows).to_csv(file, index=False, float_format="%.4g", lineterminator="\n")
+        write(path, pd.DataFrame(rows).to_csv(index=False, float_format="%.4g", lineterminator="\n"))

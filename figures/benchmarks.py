@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from dyna_td.errors import exit_status
-from dyna_td.evidence import benchmark
+from dyna_td.evidence import profiles
 from dyna_td.evidence.labels import BENCHMARK
 from dyna_td.plan.plans import load_plan
 from dyna_td.records import published
@@ -30,8 +30,8 @@ def draw_profiles(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     """A line for each agent: the share of trainings with a score above a threshold."""
     thresholds = np.linspace(0, 1, 201)
     for curve, of_curve in scores.items():
-        look, found = style_of(curve), benchmark.profile(of_curve, thresholds)
-        axes.plot(thresholds, found.value, color=look.colour, linestyle=look.linestyle, label=look.label)
+        look, found = style_of(curve), profiles.profile(of_curve, thresholds)
+        axes.plot(thresholds, found.mean, color=look.colour, linestyle=look.linestyle, label=look.label)
         axes.fill_between(thresholds, found.low, found.high, color=look.colour, alpha=0.15, linewidth=0)
     axes.set(xlabel="score", ylabel="share of trainings with a higher score", xlim=(0, 1), ylim=(0, 1))
     axes.set_title("(a) performance profile")
@@ -42,8 +42,7 @@ def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     """A dot for each agent: the chance that one of its trainings has a higher score than one of ER's."""
     agents = [curve for curve in scores if curve != BASELINE]
     for row, curve in enumerate(agents):
-        found = benchmark.improvement(scores[curve], scores[BASELINE])
-        draw_dot(axes, Dot(-row, (float(found.value), float(found.low), float(found.high)), style_of(curve)))
+        draw_dot(axes, Dot(-row, profiles.improvement(scores[curve], scores[BASELINE]), style_of(curve)))
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle=":")
     axes.set_yticks(-np.arange(len(agents)), [style_of(curve).label for curve in agents])
     axes.tick_params(axis="y", length=0)
@@ -53,7 +52,7 @@ def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
 
 def draw(output: Path) -> None:
     """Draws both panels, a PNG and a PDF, from the published runs."""
-    found = benchmark.scores(load_plan(published.SCALE))
+    found = profiles.scores(load_plan(published.SCALE))
     scores = {curve: found[curve] for curve in BENCHMARK if curve in found}
     figure, axes = plt.subplots(1, 2, figsize=(3 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
     draw_profiles(axes[0], scores)

@@ -71,5 +71,5 @@ def drawings_of(panels: Panels, tables: Tables) -> Drawings:
         options: Look = {"names": [look.label for look in looks.values()], "inches": 3.5, "guide": None}
         options |= {"decorate": partial(draw_groups, order, panel.metric == "return"), **OPTIONS.get(panel.metric, {})}
         forest = levels(panel, tables, {curve: looks[curve] for curve in panel.curves}, says_steps=True, **options)
-        forest.line = next(dot.bar[0] for dot in forest.dots if dot.style == looks[BASELINE])
+        forest.line = next(dot.bar.mean for dot in forest.dots if dot.style == looks[BASELINE])
         yield forest

@@ -26,14 +26,12 @@ def draw() -> None:
     leads, shares = studies.changes_of_the_lead(facts), studies.changes_of_the_share(facts)
     worlds = studies.panels_of(facts, "when")
     names = in_rows(worlds[key].title for key in leads)
-    in_share = [shares[key] for key in leads]
-    in_return = [tuple(studies.with_interval(change)) for change in leads.values()]
     forests = [
         Forest(
             letter,
             title,
             names,
-            [hollow_at_zero(height, bar, look) for height, bar in zip(names, bars, strict=True)],
+            [hollow_at_zero(height, bar, look) for height, bar in zip(names, bars.values(), strict=True)],
             unit,
             line=0.0,
             ticks=5,
@@ -42,8 +40,8 @@ def draw() -> None:
             facts=(seeds_words(pd.Series([worlds[key].seeds for key in leads])),),
         )
         for letter, title, unit, bars in (
-            ("a", "change of the lead", "change in return; right is larger", in_return),
-            ("b", "change of its share of the gap", "change in share; right is larger", in_share),
+            ("a", "change of the lead", "change in return; right is larger", leads),
+            ("b", "change of its share of the gap", "change in share; right is larger", shares),
         )
     ]
     save(draw_figure(forests, published.SCALE), published.HERE / "dials.png")

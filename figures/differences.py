@@ -1,11 +1,9 @@
-"""Draws the comparisons of the benchmarks, figures 4 and 12, with their intervals: `python figures/differences.py`.
+"""Draws the comparisons of the benchmarks, figures 4 and 12, with their intervals, for the commands that judge.
 
-Each row is a test of a claim in claims.csv: one curve minus another, with the 95% interval. Tests that do not count
+Each row is a test of a claim: one curve minus another, with the 95% interval. Tests that do not count
 for a claim's verdict are left out.
 """
 
-import argparse
-import sys
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -15,14 +13,15 @@ from drawing.forest import Dot, Forest
 from drawing.panels import seeds_words
 from drawing.rendering import draw_figure, save
 from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
+from dyna_td.envs import KNOWN
 
-from dyna_td.errors import exit_status
-from dyna_td.evidence.benchmark import FIGURES
 from dyna_td.evidence.claims import MeasuredTest
-from dyna_td.evidence.labels import CURVES, DIFFERENCES, LETTERS, WINDOWS, task
+from dyna_td.evidence.labels import CURVES, LETTERS, WINDOWS
 from dyna_td.evidence.outcomes import Outcome
+from dyna_td.evidence.profiles import FIGURES
+from dyna_td.evidence.statistics import Interval
 from dyna_td.pages.facts import Facts
-from dyna_td.records import published
+from dyna_td.runs.registry import task
 
 GAP = 0.6  # between the rows of two claims
 MARGIN = CurveStyle("the claim's margin", BLACK, marker="|")
@@ -33,8 +32,14 @@ LOOKS = {
 }
 WORDS = (
     "Before rows: claims with their verdicts (S: supported, C: contradicted, U: undecided). Colours: single tests{}. "
-    "Dots and bars: means over learning with 95% intervals{}."
+    "Dots and bars: means over learning with 95% intervals, cut at the largest possible difference{}."
 )
+
+
+def draw(facts: Facts, output: Path) -> None:
+    """Draws a PNG and a PDF, unless no such test has an interval."""
+    if len(found := comparisons(facts)):
+        save(draw_figure(forests(found, facts), facts.judged_plan.scale), output)
 
 
 def comparisons(facts: Facts) -> pd.DataFrame:
@@ -51,7 +56,6 @@ def comparisons(facts: Facts) -> pd.DataFrame:
         if not {term.figure for term in test.terms} <= {*FIGURES}:
             continue
         run = test.terms[0].run
-        assert run  # both figures are trained
         environment, n = task(run.environment), 0
         words = test.label.removeprefix(f"{environment}, ")
         if test.place:
@@ -94,29 +98,11 @@ def forests(table: pd.DataFrame, facts: Facts) -> list[Forest]:
 
 
 def _dots(height: float, test: MeasuredTest, outcome: Outcome) -> list[Dot]:
-    """The effect in the look of its verdict, and any margin."""
-    effect = outcome.effect
-    dots = [Dot(height, (effect.estimate, effect.low95, effect.high95), LOOKS[outcome.verdict])]
+    """The effect in the look of its verdict, and any margin; no return lies farther apart than its bounds."""
+    effect, span = outcome.effect, KNOWN[test.terms[0].run.environment].span
+    low, high = max(effect.low95, -span), min(effect.high95, span)
+    dots = [Dot(height, Interval(effect.estimate, low, high), LOOKS[outcome.verdict])]
     if test.margin:
         bound = -test.margin if test.expect == "not_less" else test.margin
-        dots.append(Dot(height, (bound, bound, bound), MARGIN))
+        dots.append(Dot(height, Interval(bound, bound, bound), MARGIN))
     return dots
-
-
-def main() -> int:
-    """Draws the picture beside claims.csv; returns the exit status. Without such tests there is nothing to draw."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--claims", type=Path, default=published.DIRECTORY / "claims.csv", help="the verdicts")
-    path = parser.parse_args().claims
-
-    def draw_any() -> None:
-        facts = Facts(path.parent)
-        if len(found := comparisons(facts)):
-            scale = next(iter(facts.judged.values())).scale
-            save(draw_figure(forests(found, facts), scale), path.with_name(f"{DIFFERENCES}.png"))
-
-    return exit_status(draw_any)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

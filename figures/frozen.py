@@ -7,6 +7,7 @@ from drawing.panels import Drawings, Panels, seeds_words
 from drawing.style import BLACK, BLUE, GREY, ORANGE, CurveStyle
 from drawing.tables import Tables
 
+from dyna_td.evidence.statistics import Interval
 from dyna_td.plan.planned import Panel
 
 # From top to bottom: the chains, by the end of their metrics' names.
@@ -48,7 +49,7 @@ def dots(panel: Panel, tables: Tables) -> Forest:
     styles, x_label, line = PANELS[panel.metric]
     rows = pd.DataFrame([tables.last(*place, metric) for metric in styles])
     errors = rows["standard_error"].where(rows["n"] > 1, 0.0)
-    ends = zip(rows["mean"], rows["mean"] - errors, rows["mean"] + errors, strict=True)
+    bars = map(Interval, rows["mean"], rows["mean"] - errors, rows["mean"] + errors)
     most = rows["n"].max()
     words = [f" ({count:.0f} seeds)" if count < most else "" for count in rows["n"]]
     is_bound = panel.metric == "bound_left"
@@ -58,7 +59,7 @@ def dots(panel: Panel, tables: Tables) -> Forest:
         panel.key,
         panel.title,
         in_rows(style.label + more for style, more in zip(styles.values(), words, strict=True)),
-        [Dot(-row, bar, style) for row, (bar, style) in enumerate(zip(ends, styles.values(), strict=True))],
+        [Dot(-row, bar, style) for row, (bar, style) in enumerate(zip(bars, styles.values(), strict=True))],
         x_label,
         line,
         inches=1.0 + 0.2 * len(rows),

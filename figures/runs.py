@@ -19,8 +19,9 @@ from dyna_td.errors import UserError, exit_status, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.comparison import ENDINGS
 from dyna_td.evidence.labels import name_of
-from dyna_td.records import outputs, results, unfinished
+from dyna_td.records import results, unfinished
 from dyna_td.records.metrics import MAIN
+from dyna_td.runs.registry import LEARNED
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -97,16 +98,17 @@ def read(csv: Path, metric: str | None) -> OwnRun:
     """The run at `csv` with its `metric`, or the default one; of a training under way, the evaluations so far."""
     if not csv.name.endswith(ENDINGS):
         raise UserError(f"{csv} is no CSV: name one that `python -m dyna_td train` wrote.")
-    under_way = None if csv.exists() else unfinished.records_of(outputs.files_of(csv)["checkpoint"])
+    under_way = None if csv.exists() else unfinished.records_of(results.beside(csv, "checkpoint"))
     records, details = under_way or results.read_training(csv)
     found = sorted(set(records["metric"]))
     metric = metric or next((name for name in MAIN if name in found), MAIN[0])
     require_choice(metric, found, f"metric of {csv}")
-    agent = details["agent"] + "_learned" * (details["settings"].get("model") == "learned")
-    seeds = records["seed"].nunique()
-    label = f"{plain(name_of(agent))}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
+    is_learned = details["settings"].get("model") == "learned"
+    name, seeds = name_of(details["agent"]) + LEARNED * is_learned, records["seed"].nunique()
+    label = f"{plain(name)}, {plain(details['environment'])}, {seeds} seed{'s' if seeds > 1 else ''}"
     label += " (under way)" if under_way else ""
     settings = details["run"].rpartition("/")[2]
+    agent = details["agent"] + "_learned" * is_learned  # the key of its look
     return OwnRun(agent, metric, records[records["metric"] == metric], label, settings, str(csv))
 
 

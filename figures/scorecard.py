@@ -1,6 +1,5 @@
-"""Draws the verdicts on the claims as tiles: `python figures/scorecard.py`."""
+"""Draws the verdicts on the claims as tiles, for `make readme`."""
 
-import sys
 from pathlib import Path
 
 from drawing import style  # sets up matplotlib
@@ -10,12 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
-from dyna_td.errors import exit_status
 from dyna_td.evidence.labels import LETTERS
 from dyna_td.pages.claims_page import shown_in, themes
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.markdown import counts
-from dyna_td.records import published
 from dyna_td.records.files import write_whole
 
 PALE = "#D9D9D9"  # all other verdicts
@@ -25,7 +22,6 @@ INK, SOFT_INK = "#222222", "#555555"
 def draw(facts: Facts, path: Path) -> None:
     """Draws a tile for each claim, by theme; hatched tiles have another verdict under another reading."""
     rcParams["hatch.linewidth"] = 1.8
-    turned = set(facts.turned["claim"])
     figure, axes = plt.subplots(figsize=(9.0, 5.3), dpi=style.DOTS_PER_INCH)
     rows = themes(facts.stated)
     for row, (theme, (numbers, shown)) in enumerate(rows.items()):
@@ -33,7 +29,7 @@ def draw(facts: Facts, path: Path) -> None:
         axes.text(-0.25, y + 0.58, theme, ha="right", va="center", fontsize=11, weight="bold", color=INK)
         axes.text(-0.25, y + 0.24, shown_in(shown), ha="right", va="center", fontsize=9, color=SOFT_INK)
         for column, number in enumerate(numbers):
-            _draw_tile(axes, (column, y), 0.86, facts.verdicts[number], number in turned, str(number))
+            _draw_tile(axes, (column, y), 0.86, facts.verdicts[number], number in facts.turned, str(number))
     y = -len(rows) - 0.95
     key = [(verdict, False, f"{count} {verdict}") for verdict, count in counts(facts).items()]
     for column, (verdict, is_turned, words) in enumerate([*key, ("", True, "another verdict under\nanother choice")]):
@@ -42,7 +38,7 @@ def draw(facts: Facts, path: Path) -> None:
         axes.text(x + 0.75, y + 0.3, words, va="center", fontsize=10, color=INK)
     axes.set(xlim=(-4.6, max(len(numbers) for numbers, _ in rows.values())), ylim=(y - 0.1, 0.1), aspect="equal")
     axes.axis("off")
-    with write_whole(path, "wb") as file:
+    with write_whole(path) as file:
         figure.savefig(file, format="png", bbox_inches="tight", pad_inches=0.08, metadata={"Software": None})
     plt.close(figure)
 
@@ -61,7 +57,3 @@ def _draw_tile(
     words["path_effects"] = [withStroke(linewidth=3.5, foreground=colour)]  # keeps stripes off the words
     axes.text(x, y + size * (0.33 if number else 0.5), LETTERS.get(verdict, ""), fontsize=13, weight="bold", **words)
     axes.text(x, y + size * 0.76, number, fontsize=9, **words)
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(lambda: draw(Facts(), published.HERE / "scorecard.png")))

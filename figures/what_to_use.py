@@ -8,8 +8,8 @@ from drawing.style import style_of
 from drawing.tables import Tables
 
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
-from dyna_td.evidence.labels import task
 from dyna_td.plan.planned import Panel
+from dyna_td.runs.registry import task
 
 BASELINE = "er"
 SWEPT = "er_swept"  # the baseline of agents at the rate of their own sweep

@@ -39,7 +39,7 @@ def draw(path: Path) -> None:
         "Nothing is trained; lines have no bands."
     )
     figure.supxlabel(words, fontsize=8, color="dimgray", x=0.01, ha="left")
-    with write_whole(path, "wb") as file:
+    with write_whole(path) as file:
         figure.savefig(file, format="png", metadata={"Software": None})
     plt.close(figure)
 

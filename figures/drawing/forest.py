@@ -12,31 +12,30 @@ from drawing.panels import Drawing, metric_label, seeds_words
 from drawing.style import GREY, LOOKS, CurveStyle, Look, style_of
 from drawing.tables import Tables
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
+from dyna_td.evidence.statistics import Interval
 from dyna_td.plan.planned import Panel
 
 SCORES = "Dots: means over learning, then over seeds. Bars: 95% intervals over seeds."
 COUNTS = "Crashes: means over seeds with 95% intervals."
-
-Bar = tuple[float, float, float]  # a mean, and the ends of its bar
 
 
 class Dot(NamedTuple):
     """A dot with its bar; the middle of the first row has the height 0, that of the second -1."""
 
     height: float
-    bar: Bar
+    bar: Interval
     style: CurveStyle
 
 
-def interval(row: pd.Series, unit: float = 1.0) -> Bar:
+def interval(row: pd.Series, unit: float = 1.0) -> Interval:
     """The mean of a row of curves.csv with its 95% interval, divided by `unit`; a single seed has no interval."""
-    mean, low, high = (row[name] / unit for name in ("mean", "low95", "high95"))
-    return (mean, low, high) if row["n"] > 1 else (mean, mean, mean)
+    names = ("mean", "low95", "high95") if row["n"] > 1 else ("mean",) * 3
+    return Interval(*(row[name] / unit for name in names))
 
 
-def hollow_at_zero(height: float, bar: Bar, style: CurveStyle) -> Dot:
+def hollow_at_zero(height: float, bar: Interval, style: CurveStyle) -> Dot:
     """A dot that is hollow if its bar holds 0."""
-    return Dot(height, bar, replace(style, is_hollow=bar[1] <= 0 <= bar[2]))
+    return Dot(height, bar, replace(style, is_hollow=not bar.excludes_zero))
 
 
 def draw_dot(axes: Axes, dot: Dot, width: float | None = None) -> None:
@@ -143,7 +142,7 @@ def levels(
     for curve, style in styles.items():
         mates = [other for other in styles if styles[other].label == style.label]
         height = -names.index(style.label) + (0.17 * (len(mates) - 1) - 0.34 * mates.index(curve))
-        dots.append(Dot(height, interval(last[curve]) if curve in last else (0.0, 0.0, 0.0), style))
+        dots.append(Dot(height, interval(last[curve]) if curve in last else Interval(0.0, 0.0, 0.0), style))
     declared = {"ticks": 4, "notes": (notes,), "facts": seeds_and_steps(last.values())[: 1 + says_steps], **options}
     return Forest(panel.key, panel.title, in_rows(names), dots, x_label, **declared)
 

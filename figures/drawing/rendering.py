@@ -149,7 +149,7 @@ def save(figure: Figure, output: Path, source: str | None = None) -> None:
     }
     try:
         for path, metadata in pictures.items():
-            with write_whole(path, "wb") as file:
+            with write_whole(path) as file:
                 figure.savefig(file, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
     except ValueError as error:  # in the mathematics of a title, for example
         raise UserError(f"{output} cannot be drawn ({' '.join(str(error).split())}): correct the title.") from error

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from drawing.maps import draw_world
 from drawing.panels import Drawing
-from dyna_td.evidence.labels import task
+from dyna_td.runs.registry import task
 
 SEED, IDLE_DECISIONS = 0, 2  # after these the agent is about to enter the circle, between other vehicles
 IDLE = 1

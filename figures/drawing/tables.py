@@ -1,5 +1,6 @@
 """The tables that a figure is drawn from: curves.csv and, if it shows sampled states, states.csv beside it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from dyna_td.errors import UserError
 from dyna_td.evidence.aggregate import LESS, OVER_LEARNING
 from dyna_td.plan.planned import Figure
 from dyna_td.records import published
-from dyna_td.records.results import naming_damage, require_intact
+from dyna_td.records.results import naming_damage, require_whole
 
+CURVES = ("step", "mean", "standard_error", "low95", "high95", "iqm", "n")
+STATES = ("seed", "x", "y")
 REMEDY = "delete it if it is there, then make the figure again"
 
 
@@ -68,14 +71,16 @@ def read_tables(figure: Figure, path: Path, scale: str, remedy: str = REMEDY) ->
     curves, states = read_table(path, remedy), pd.DataFrame()
     if figure.runs_with_states:
         packed = path.with_name("states.csv.xz")
-        states = read_table(packed if packed.exists() else path.with_name("states.csv"), remedy)
+        states = read_table(packed if packed.exists() else path.with_name("states.csv"), remedy, STATES)
     behind = published.curves_csv(figure.name)
-    faint = read_table(behind) if scale != published.SCALE and behind.exists() else None
+    faint = read_table(behind, published.remedy(behind)) if scale != published.SCALE and behind.exists() else None
     return Tables(curves, states, scale, faint, path, remedy)
 
 
-def read_table(path: Path, remedy: str = REMEDY) -> pd.DataFrame:
-    """Reads a curves.csv or states.csv; raises UserError if it is missing or damaged."""
-    require_intact(path, remedy)
+def read_table(path: Path, remedy: str = REMEDY, numbers: Sequence[str] = CURVES) -> pd.DataFrame:
+    """Reads a curves.csv or states.csv with columns of `numbers`; raises UserError if it is missing or damaged."""
     with naming_damage(path, remedy):
-        return pd.read_csv(path, dtype=dict.fromkeys(("panel", "curve", "metric"), str))
+        require_whole(path)
+        table = pd.read_csv(path, dtype=dict.fromkeys(("panel", "curve", "metric"), str))
+        table[["panel", "curve", *numbers]].astype(dict.fromkeys(numbers, float))  # none is lost, none has words
+        return table

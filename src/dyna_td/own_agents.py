@@ -11,7 +11,7 @@ from dyna_td.errors import UserError, require_choice
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.records import sources
 from dyna_td.runs import registry
-from dyna_td.settings import ControlSettings, checked
+from dyna_td.settings import ControlSettings, Settings, checked
 
 # Names of options and arguments of `train`, which an agent's own settings cannot have.
 _TAKEN = (
@@ -31,7 +31,7 @@ def require_agent(agent: object, environment: str) -> str:
     if ":" in str(environment):  # its module may import TensorFlow, which would print messages
         import_tensorflow()
     here = registry.agents_on(environment)
-    if isinstance(agent, str) and agent in registry.LEARNERS | registry.AGENTS and agent not in here:
+    if isinstance(agent, str) and agent in registry.AGENTS and agent not in here:
         raise UserError(f"agent {agent!r} does not train on {environment}: choose one of {', '.join(here)}.")
     return require_choice(agent, here, "agent")
 
@@ -86,12 +86,18 @@ def adopt(agent: str | type) -> str:
     return name
 
 
+def own_methods(agent: type) -> dict[str, Any]:
+    """The methods and attributes of an agent's class that neither the package nor TensorFlow wrote, by name."""
+    others = ("dyna_td", "tensorflow", "builtins")
+    own = [kind for kind in agent.__mro__ if kind.__module__.partition(".")[0] not in others]
+    return {name: method for kind in own for name, method in vars(kind).items()}
+
+
 def _require_known_hooks(name: str, own: type) -> None:
     """Raises UserError if a method has nearly the name of one of the package, which nothing would call."""
     package = [kind for kind in own.__mro__ if kind.__module__.partition(".")[0] == "dyna_td"]
     hooks = {hook for kind in package for hook in vars(kind) if not hook.startswith("_")}
-    written = {method for kind in own.__mro__ if kind not in package and kind is not object for method in vars(kind)}
-    for method in sorted(written - hooks):
+    for method in sorted(own_methods(own).keys() - hooks):
         if not method.startswith("_") and (nearest := difflib.get_close_matches(method, hooks, 1, 0.85)):
             raise UserError(
                 f"agent {name}: nothing calls `{method}`, and its name is nearly `{nearest[0]}`: "
@@ -105,7 +111,7 @@ def _declared(name: str, agent: type, base: registry.Agent) -> registry.Agent:
     Raises:
       UserError: for settings that are no dataclass, or do not fit those of `base`.
     """
-    kinds = tuple(filter(None, (base.settings, base.box_settings)))
+    kinds: tuple[type[Settings], ...] = tuple(filter(None, (base.settings, base.box_settings)))
     if issubclass(agent, registry.load("dyna_td.agents.dyna:Dyna")) and not base.dyna:
         kinds = registry.DYNA_KINDS
     own = getattr(agent, "Settings", None)
@@ -121,7 +127,7 @@ def _declared(name: str, agent: type, base: registry.Agent) -> registry.Agent:
     return registry.Agent(name, own, kinds, base.on, climbs_frequency=base.climbs_frequency, anneals=base.anneals)
 
 
-def _require_settings(place: str, declared: Any, kind: type[ControlSettings]) -> None:
+def _require_settings(place: str, declared: Any, kind: type[Settings]) -> None:
     """Refuses `declared` unless it is a dataclass of settings, or of other defaults for those of `kind`."""
     if "__dataclass_fields__" not in vars(declared) or not declared.__dataclass_params__.frozen:
         raise UserError(f"{place} is no frozen dataclass: write @dataclass(frozen=True) above {declared.__name__}.")

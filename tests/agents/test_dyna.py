@@ -112,7 +112,7 @@ def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are(witho
     assert np.isfinite(program.agent.queue._states).all()
 
 
-def test_dyna_frequency_starts_from_the_queue_when_it_climbs_the_frequency():
+def test_dyna_frequency_starts_from_the_queue_when_it_climbs_the_frequency_and_counts_those_steps_apart():
     agent = untrained("MountainCar-v0", "dyna_frequency", 60, SEEDS).agent
     agent.queue.add(tf.random.stateless_uniform([SEEDS, 5, 2], (0, 0)), tf.fill([SEEDS], 5))
     climbs = []
@@ -123,11 +123,6 @@ def test_dyna_frequency_starts_from_the_queue_when_it_climbs_the_frequency():
             assert (start[seed] == queued).all(axis=1).any() == climbing[seed]
         climbs.append(climbing)
     assert 0.3 < np.mean(climbs) < 0.7
-
-
-def test_dyna_frequency_counts_the_steps_of_the_fills_that_climb_the_frequency_apart():
-    agent = untrained("MountainCar-v0", "dyna_frequency", 60, SEEDS).agent
-    agent.queue.add(tf.random.stateless_uniform([SEEDS, 5, 2], (0, 0)), tf.fill([SEEDS], 5))
     expected = np.zeros(SEEDS)
     for step in map(tf.constant, range(200, 206)):
         climbing, before = agent.climbs_frequency(step).numpy(), agent.counters()["chain_steps_made"].numpy()

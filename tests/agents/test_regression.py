@@ -11,7 +11,7 @@ from scipy import stats
 from dyna_td.learning.regression import f_sin
 from dyna_td.learning.streams import Streams
 from dyna_td.programs.regression import RegressionProgram
-from dyna_td.runs.registry import LEARNERS, load
+from dyna_td.runs.registry import AGENTS, load
 from dyna_td.runs.run import Run
 from dyna_td.settings import RegressionSettings
 
@@ -19,7 +19,7 @@ SETTINGS = RegressionSettings(examples=260, batch_size=8, hidden=(6, 6), learnin
 
 
 def learner(name, seeds=(0, 1), **changes):
-    return load(LEARNERS[name])(replace(SETTINGS, **changes), Streams(seeds))
+    return load(AGENTS[name].path)(replace(SETTINGS, **changes), Streams(seeds))
 
 
 cached = functools.cache(learner)  # for tests that do not change the learner

@@ -41,17 +41,6 @@ def td_errors(online, target, batch, discount=0.99):
     return batch.reward + discount * (1 - batch.terminated) * bootstrap - chosen
 
 
-def test_action_values_are_those_of_q():
-    agent = agent_of("er")
-    agent.update(STEP, FIRST)
-    batch = stored(agent)
-    values = agent.learner.q_value(batch.state, batch.action)
-    for seed in range(SEEDS):
-        parameters, own = networks_of(agent, seed)[0], of_seed(agent, seed)
-        expected = perceptron(parameters, own.state)[np.arange(len(own.state)), own.action.astype(int)]
-        np.testing.assert_allclose(values[seed], expected, rtol=1e-4, atol=1e-6)
-
-
 def gradients(online, target, batch, weight):
     """The gradients of the weighted mean squared TD error, with a constant target."""
     return gradient_of(lambda moved: np.mean(weight * td_errors(moved, target, batch) ** 2), online)

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from demonstration import Demonstrated, episode
 from files import tiers
-from helpers import observe, random_transitions, register, run_of, untrained
+from helpers import observe, random_transitions, run_of, untrained
 from scipy import stats
 
 from dyna_td.errors import UserError
@@ -123,21 +123,9 @@ def test_the_example_agents_warm_up_ends_with_the_demonstration_and_is_random_be
             np.testing.assert_array_equal(kept[seed], expected)
 
 
-class Force(gymnasium.Env):
-    """One step, whose reward is the force that acted."""
-
-    observation_space = gymnasium.spaces.Box(0, 1, (1,), np.float32)
-    action_space = gymnasium.spaces.Box(-2, 4, (1,), np.float32)
-
-    def reset(self, *, seed=None, options=None):
-        return np.float32([0]), {}
-
-    def step(self, action):
-        return np.float32([1]), action[0], True, False, {}
-
-
 def test_the_examples_vectors_act_within_the_environments_bounds(monkeypatch):
-    monkeypatch.setattr(demonstration, "ENVIRONMENT", register(monkeypatch, Force))
+    monkeypatch.setattr(demonstration, "ENVIRONMENT", "InvertedPendulum-v5")  # its forces reach 3
     monkeypatch.setattr(demonstration, "policy", lambda state: np.array([0.5]))
-    shown = episode()
-    assert (shown.action.item(), shown.reward.item()) == (0.5, 2.5)
+    environment = gymnasium.make("InvertedPendulum-v5")
+    environment.reset(seed=0)
+    np.testing.assert_array_equal(episode().next_state[0], environment.step(np.array([1.5]))[0])

@@ -2,20 +2,7 @@
 
 import numpy as np
 import pytest
-from dyna_td.envs.grid_world import (
-    DOWN,
-    GRID_WALLS,
-    LEFT,
-    MAZE_WALLS,
-    RIGHT,
-    UP,
-    MazeGridWorld,
-    in_goal,
-    in_wall,
-    transition,
-)
-
-from dyna_td import envs
+from dyna_td.envs.grid_world import DOWN, GRID_WALLS, LEFT, MAZE_WALLS, RIGHT, UP, in_goal, in_wall, transition
 
 
 def moved(state, action, noise=0.0, walls=GRID_WALLS):
@@ -70,13 +57,3 @@ def test_the_goal_excludes_its_inner_edges_and_only_the_step_into_it_ends_the_ep
     np.testing.assert_array_equal(in_goal(x, y), [True, True, False, False])
     for start, expected in (((0.92, 0.97), (0.0, True)), ((0.92, 0.9), (-1.0, False))):
         assert transition(np.float32(start), RIGHT, 0.0, GRID_WALLS)[1:] == expected
-
-
-def test_an_unknown_action_and_an_unknown_render_mode_are_refused():
-    environment = envs.make("GridWorld").unwrapped
-    environment.reset(seed=0)
-    assert environment.render() is None
-    with pytest.raises(ValueError, match=r"unknown action 4 of GridWorld: choose 0 \(up\)"):
-        environment.step(4)
-    with pytest.raises(ValueError, match="unknown render mode 'ansi' of MazeGridWorld"):
-        MazeGridWorld(render_mode="ansi")

@@ -82,17 +82,12 @@ def test_random_transitions_equal_those_of_gymnasium(name):
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_initial_states_equal_those_of_gymnasium(name):
+def test_initial_states_spaces_and_time_limit_equal_those_of_gymnasium(name):
     twin, environment = make_twin(name), envs.make(name)
     for seed in range(100):
         uniforms = np.random.default_rng(seed).random(twin.reset_dim).astype(np.float32)
         state = twin.reset(tf.constant(uniforms))
         np.testing.assert_allclose(state, environment.reset(seed=seed)[0], rtol=2e-7, atol=2e-8)
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_spaces_and_time_limit_equal_those_of_gymnasium(name):
-    twin, environment = make_twin(name), envs.make(name)
     space = environment.observation_space
     assert (twin.state_dim,) == space.shape == twin.low.shape == twin.high.shape
     assert twin.low.dtype == twin.high.dtype == np.float32

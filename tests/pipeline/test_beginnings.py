@@ -10,13 +10,14 @@ from types import SimpleNamespace as Facts
 import numpy as np
 import pandas as pd
 import pytest
+from files import sentence_of
 
-from dyna_td.pipeline.lock import workplace
 from dyna_td.pipeline.screen import Screen
 from dyna_td.plan import plans
-from dyna_td.records import beginnings, provenance, published, results
-from dyna_td.training import progress
+from dyna_td.records import beginnings, published, results
+from dyna_td.training import job
 from dyna_td.training.checkpoint import Checkpoint
+from dyna_td.training.progress import progress
 
 QUICK, PAPER = plans.load_plan("quick"), plans.load_plan("paper")
 RUN = QUICK.runs["GridWorld/dyna_td/n10-lr0.001"]
@@ -37,13 +38,6 @@ def test_a_changed_sweep_is_trained_although_another_one_is_published():
     changed = [replace(run, sweep=(1e-3, 3e-4)), replace(run, settings=replace(run.settings, batch_size=16))]
     assert not QUICK.is_swept(run) and all(map(QUICK.is_swept, changed))
     assert [len(each.seeds) for each in QUICK.selection_runs(changed[0])] == [4, 4]
-
-
-def test_another_cpu_is_no_difference_and_another_arithmetic_is():
-    here = provenance.machine()
-    assert provenance.differing({**here, "cpu": "b"}, here) == ""
-    other = here | {"arithmetic": "the CPU's"}
-    assert provenance.differing(here, other) == "arithmetic portable there, the CPU's here"
 
 
 @pytest.fixture
@@ -79,7 +73,7 @@ def test_later_seeds_of_an_older_arithmetic_are_compared_only_with_themselves(re
 
 
 def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
-    details = DETAILS | {"arithmetic": "the CPU's", "source_digest": "d"}
+    details = DETAILS | {"arithmetic": "the CPU's", "source_digest": "d", "cpu": "another, which is no difference"}
     here = {(0, 0): 1.0, (0, 500): 2.0, (1, 500): 2.5, (0, 1000): 3.0}
     found = repeat(here, here | {(1, 500): 2.0, (0, 1000): 3.25}, details)
     assert (found.verdict, found.equal_to, found.metric, found.largest) == ("different", 0, "return", 0.5)
@@ -94,6 +88,10 @@ def test_a_cause_that_all_differing_runs_share_is_said_once_also_after_reading_t
     beginnings.as_table(found).to_csv(tmp_path / "repeats.csv", index=False)
     assert beginnings.read(tmp_path / "repeats.csv") == found and beginnings.read(tmp_path / "none.csv") == []
     assert "".join(beginnings.lines("figure_2", found)).count("other sources") == 1
+    whole = (tmp_path / "repeats.csv").read_text()
+    for damaged in (whole[:-1], whole.replace(",50000,", ",many,"), whole.replace("last_step", "step")):
+        (tmp_path / "repeats.csv").write_text(damaged)
+        assert "repeats.csv is damaged; delete the folder" in sentence_of(beginnings.read, tmp_path / "repeats.csv")
     assert len(beginnings.lines("figure_2", found, in_full=True)) == 4
 
 
@@ -125,7 +123,7 @@ def test_progress_counts_runs_and_the_steps_that_jobs_and_checkpoints_hold(scree
     screen.start()
     screen.emit(event("JOB_INFO", jobid=0))
     screen.emit(event("RUN_INFO"))
-    with workplace(first) as place, progress.progress("run", io.StringIO(), place / progress.STEPS) as show:
+    with job.workplace(first) as place, progress("run", io.StringIO(), place / "steps") as show:
         show(total // 4, total // 2)
         screen._read_steps(time.monotonic())
         screen._show()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from files import edit, python, sentence_of
+from files import edit, python
 
 from dyna_td import cli
+from dyna_td.evidence import readings, scorecard
 from dyna_td.learning import arithmetic
 from dyna_td.pages import agents, facts, markdown, marked_text
 from dyna_td.pages.facts import Facts
@@ -112,12 +113,6 @@ def test_the_tables_of_played_policies_can_be_made_again():
     assert [again[name] for name in names] == pytest.approx(list(slow[names]), rel=1e-4)
 
 
-def test_damaged_published_verdicts_come_back_by_a_command_that_exists(tmp_path, monkeypatch):
-    monkeypatch.setattr(published, "DIRECTORY", tmp_path)
-    (tmp_path / "claims.csv").write_text("claim\n")
-    assert sentence_of(lambda: Facts(tmp_path).judged).endswith("as they are now: call `make readme`.")
-
-
 def test_the_page_on_bytes_counts_the_portable_runs():
     details = list(filter(None, map(published.read_details, FACTS.plan.runs)))
     assert {each["arithmetic"] for each in details} == {arithmetic.PORTABLE}
@@ -146,6 +141,12 @@ def test_a_study_that_is_not_published_is_in_no_page(monkeypatch):
     assert Facts().plan == FACTS.plan
 
 
+def test_published_verdicts_are_those_of_the_published_runs():
+    tables = {"claims": scorecard.as_table(FACTS.judged.values()), "readings": readings.as_table(FACTS.readings)}
+    for name, table in tables.items():
+        assert read(f"reference/{name}.csv") == scorecard.as_csv(table), f"{name}.csv is old: make readme"
+
+
 def test_every_generated_part_is_that_of_the_published_results(monkeypatch):
     def require_parts(path, parts):
         for name, text in parts.items():
@@ -153,4 +154,4 @@ def test_every_generated_part_is_that_of_the_published_results(monkeypatch):
             assert f"{begin}\n{text}{end}" in path.read_text(encoding="utf-8"), f"{name} of {path} is old: make readme"
 
     monkeypatch.setattr(marked_text, "replace", require_parts)
-    markdown.fill()
+    markdown.fill(FACTS)

@@ -1,6 +1,8 @@
 """The YAML files say what the paper says, and each mistake in them gets one sentence."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -87,6 +89,14 @@ def test_numbers_may_be_written_as_people_write_them():
     assert found == [0.002] * 4 + [50_000] and type(found[-1]) is int
 
 
+def test_a_curve_with_the_name_of_an_agent_says_that_its_model_is_learned(experiments_copy, monkeypatch):
+    text = (experiments_copy / "figure_13.yaml").read_text().replace("dyna_td_learned", "dyna_td")
+    (experiments_copy / "mine.yaml").write_text(text)
+    monkeypatch.setattr(plans, "STUDIES", (*plans.STUDIES, "mine"))
+    labels = [panel.labels for panel in plans.load_plan("paper", experiments_copy).studies["mine"].panels.values()]
+    assert {"dyna_td": "Dyna-TD, learned model"} in labels
+
+
 @pytest.mark.parametrize(
     ("change", "name", "of_steps"),
     [
@@ -122,6 +132,13 @@ def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(experiments_copy, mon
     assert set(plan.drawn) == set(load_plan("paper").drawn)
     with pytest.raises(UserError, match=rf"{study}\.yaml"):
         plan.figure(study)
+
+
+def test_no_study_has_the_name_of_a_rule(experiments_copy, monkeypatch):
+    rules = re.findall("^(?:use )?rule .*?(\\w+)(?: with)?:$", Path("Snakefile").read_text(), re.MULTILINE)
+    assert len(rules) > 5 and all(rule.startswith(plans.RULES) for rule in rules)
+    monkeypatch.setattr(plans, "STUDIES", (*plans.STUDIES, "draw_figure_3"))
+    assert "draw_figure_3.yaml: names with draw_ are" in sentence_of(load_plan, "quick", experiments_copy)
 
 
 def test_two_curves_with_other_sweeps_have_two_runs(experiments_copy):

@@ -24,7 +24,7 @@ from dyna_td.plan import plans
 from dyna_td.publishing import extract, store, summary
 from dyna_td.records import provenance, published, results
 from dyna_td.records.files import ROOT
-from dyna_td.records.policy import Policy, load_policy, path_beside
+from dyna_td.records.policy import Policy, load_policy
 
 PLAN = plans.load_plan("paper")
 FIGURE = PLAN.figure("figure_9")
@@ -39,7 +39,7 @@ def publish(tmp_path, monkeypatch, capsys):
 
     def call(*arguments, drawn=False):
         # A picture takes seconds, so most tests only check its place.
-        monkeypatch.setattr(store, "draw", draw if drawn else lambda figure, _, output: output / figure / "x.png")
+        monkeypatch.setattr(store, "draw", draw if drawn else lambda plan, figure, _, output: output / figure / "x.png")
         status = cli.main(["reference", *arguments])
         said = capsys.readouterr()
         return status, said.out + said.err
@@ -99,7 +99,7 @@ def test_all_finished_figures_are_published_and_the_others_named(finished_figure
     ("damage", "words"),
     [
         (lambda csv: edit(csv, "\n", ""), "is truncated or was changed"),
-        (lambda csv: path_beside(csv).write_text("another's"), "is not the policy of this run"),
+        (lambda csv: results.beside(csv, "policy.npz").write_text("another's"), "is not the policy of this run"),
     ],
 )
 def test_a_figure_with_a_damaged_run_is_not_published_and_says_why(finished_figure_9, publish, tmp_path, damage, words):
@@ -119,7 +119,7 @@ def test_a_published_sweep_keeps_which_seeds_diverged():
 
 @pytest.mark.parametrize("figure", tiers(plans.FIGURES_OF_THE_PAPER, quick=("figure_3", "figure_5", "figure_13")))
 def test_a_published_picture_is_what_the_published_table_draws(figure, tmp_path):
-    mine = PIL.Image.open(store.draw(figure, ROOT / "reference", tmp_path))
+    mine = PIL.Image.open(store.draw(PLAN, figure, ROOT / "reference", tmp_path))
     theirs = PIL.Image.open(ROOT / "reference" / figure / f"{figure}.png")
     np.testing.assert_array_equal(np.asarray(mine), np.asarray(theirs))
 
@@ -137,16 +137,11 @@ def test_what_is_published_agrees_with_the_plan(figure):
                 assert (details["run"], details["steps"], details["seeds"]) == (run.name, run.steps, seeds)
 
 
-def test_the_published_summary_is_that_of_the_published_runs():
-    table = summary.summary(Facts(), [FIGURE])
-    kept = pd.read_csv(ROOT / "reference" / "summary.csv")
-    kept = kept[kept["figure"] == FIGURE.name].reset_index(drop=True)
+def test_the_published_summary_has_the_mean_over_learning_and_students_interval_for_few_seeds():
+    table, kept = summary.summary(Facts(), [PLAN.figure("figure_6")]), pd.read_csv(ROOT / "reference" / "summary.csv")
     assert list(table.columns) == list(kept.columns) == summary.COLUMNS
-    np.testing.assert_allclose(table["mean"], kept["mean"], rtol=1e-5)
-
-
-def test_the_summary_has_the_mean_over_learning_and_students_interval_for_few_seeds():
-    row = summary.summary(Facts(), [PLAN.figure("figure_6")]).iloc[0]
+    np.testing.assert_allclose(table["mean"], kept.loc[kept["figure"] == "figure_6", "mean"], rtol=1e-5)
+    row = table.iloc[0]
     records = pd.read_csv(ROOT / "reference" / "runs" / f"{row['run']}.csv.xz")
     later = records[(records["metric"] == "return") & (records["step"] >= 10_000)]
     by_seed = later.groupby("seed")["value"].mean()
@@ -180,9 +175,9 @@ def stored(tmp_path, finish):
     weights = {"q.kernel0": np.zeros([len(seeds), 4, 2], np.float32), "q.bias0": np.repeat(seeds[:, None], 4, axis=1)}
     about = {"environment": "GridWorld", "agent": "dyna_td", "seeds": list(UNSAMPLED.seeds)}
     policy = Policy(about | {"settings": {"activation": "relu"}}, weights).as_bytes()
-    path_beside(csv).write_bytes(policy)
-    details = json.loads(results.provenance_json(csv).read_text()) | {"policy_sha256": results.checksum(policy)}
-    results.provenance_json(csv).write_text(results.sealed(details, json.dumps))
+    results.beside(csv, "policy.npz").write_bytes(policy)
+    details = json.loads(results.beside(csv, "json").read_text()) | {"policy_sha256": results.checksum(policy)}
+    results.beside(csv, "json").write_text(results.sealed(details, json.dumps))
     kept, refused = store.keep(PLAN, PLAN.runs.values(), source, directory)
     assert set(kept) == set(RUNS) and not refused
     return source, directory
@@ -193,7 +188,7 @@ def test_runs_come_back_with_all_that_figures_show_and_snakemake_records_them(st
     back = store.restore(PLAN, directory, tmp_path / "again")
     assert set(back.runs) == set(RUNS) == set(recorded) and not back.left_out
     expected, found = files_of(source), files_of(tmp_path / "again")
-    not_shown = results.states_csv(results.run_csv("paper", UNSAMPLED.name, source)).relative_to(source)
+    not_shown = results.beside(results.run_csv("paper", UNSAMPLED.name, source), "states.csv").relative_to(source)
     assert set(found) == set(expected) - {not_shown}
     for path in found:
         if path.suffix == ".json":
@@ -218,8 +213,8 @@ def test_a_damaged_run_comes_back_and_what_was_there_is_kept(stored, recorded, t
     csv, other = (results.run_csv("paper", run.name, source) for run in (SWEPT, UNSAMPLED))
     whole, sweep = csv.read_bytes(), results.run_csv("paper", SWEPT.name + results.SWEEP, source)
     csv.write_text("mine")
-    results.provenance_json(sweep).unlink()
-    results.provenance_json(other).unlink()
+    results.beside(sweep, "json").unlink()
+    results.beside(other, "json").unlink()
     back = store.restore(PLAN, directory, source)
     assert set(back.runs) == {SWEPT, UNSAMPLED} and csv.read_bytes() == whole
     assert csv.with_name(f"{csv.name}.damaged") in back.aside and b"mine" in [path.read_bytes() for path in back.aside]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dyna_td.pipeline import lock
+from dyna_td.records import lock
 from dyna_td.records.files import IMPORTS, ROOT
 
 # Replaces Python: notes each environment that is made or cleared, and installs nothing.
@@ -58,7 +58,7 @@ def test_setup_goes_by_contents_not_by_times_and_repeats_an_installation_that_br
 def test_setup_clears_nothing_under_a_pipeline(setup):
     setup()
     Path("requirements.lock").write_text("")
-    held = "from dyna_td.pipeline import lock; lock.hold(); print(flush=True); input()"
+    held = "from dyna_td.records import lock; lock.hold(); print(flush=True); input()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": os.environ | IMPORTS}
     with subprocess.Popen([sys.executable, "-c", held], **pipes) as pipeline:
         pipeline.stdout.readline()

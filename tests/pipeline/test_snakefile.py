@@ -18,7 +18,7 @@ from dyna_td.errors import UserError
 from dyna_td.pipeline import snakefile
 from dyna_td.plan.plans import load_plan
 from dyna_td.records.files import ROOT
-from dyna_td.records.results import run_csv, states_csv
+from dyna_td.records.results import beside, run_csv
 
 PLAN = load_plan("smoke")
 
@@ -79,12 +79,13 @@ def test_a_file_in_the_place_of_a_folder_of_results_is_refused(tmp_path, place):
 def test_each_start_of_a_machine_has_a_folder_of_programs_and_a_persons_flags_stay(tmp_path, monkeypatch):
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     option, folder, boot = "--tf_xla_persistent_cache_directory=", tmp_path / "programs", tmp_path / "boot_id"
+    monkeypatch.setattr(snakefile, "_BOOT", boot)
     cases = [("1", ""), ("2", ""), ("1", f"{option}{folder}/elsewhere"), ("1", "--debug"), ("1", f"{option}/my/own")]
     found = []
     for boot_id, given in cases:
         boot.write_text(boot_id)
         monkeypatch.setenv("TF_XLA_FLAGS", given)
-        found.append(snakefile.xla_flags(folder, boot))
+        found.append(snakefile.xla_flags(folder))
     first, second, moved, debugging, own = found
     assert first.startswith(f"{option}{folder}/") and second != first == moved
     assert debugging.startswith(f"--debug {option}{folder}/") and own == f"{option}/my/own"
@@ -143,7 +144,7 @@ def test_the_smoke_scale_makes_runs_and_a_figure_and_makes_anew_what_is_lost_and
     for run, csv in zip((SWEPT, SAMPLED), csvs, strict=True):
         records = pd.read_csv(tmp_path / csv)
         assert set(records["seed"]) == set(run.seeds) and records["step"].max() == run.steps
-    assert set(pd.read_csv(tmp_path / states_csv(csvs[1]))["source"]) == {"own", "buffer"}
+    assert set(pd.read_csv(tmp_path / beside(csvs[1], "states.csv"))["source"]) == {"own", "buffer"}
     details = json.loads((tmp_path / csvs[0]).with_suffix(".json").read_text())
     assert details["settings"]["learning_rate"] == details["learning_rate_selection"]["learning_rate"]
     assert 1 < details["core_seconds"] < 600

@@ -80,6 +80,13 @@ def test_a_mistake_is_one_sentence(arguments, words):
         dyna_td.train(*arguments)
 
 
+def test_a_misspelt_argument_is_told_the_nearest_one():
+    with pytest.raises(UserError, match="unknown argument for er on GridWorld 'seed': did you mean 'seeds'"):
+        dyna_td.train("GridWorld", "er", seed=3)
+    with pytest.raises(UserError, match="chain_steps does not apply to er on GridWorld: leave it out"):
+        dyna_td.train("GridWorld", "er", chain_steps=3)
+
+
 def test_published_returns_are_arrays_of_seeds_steps_and_panels():
     found = dyna_td.load_returns("figure_12", seeds=3)
     assert {array.shape for array in found.curves.values()} == {(3, len(found.steps), len(found.panels))}
@@ -118,10 +125,6 @@ class MisspeltHook(PrioritizedER):
         (type("Own", (Dyna,), {"__module__": __name__}), "has no criterion: write `criterion_gradient`, or `search`"),
         (MisspeltHook, "nothing calls `priorty`, and its name is nearly `priority`: correct it"),
         (Mixed, "extends a Dyna agent and PrioritizedER: simulated transitions replace some"),
-        (
-            own(DQNSettings, __qualname__="f.<locals>.Own"),
-            "is made in a function or a class: define its class at the top",
-        ),
         (own(DQNSettings, __qualname__="Outer.Own"), "is made in a function or a class: define its class at the top"),
         (own(type("Bare", (DQNSettings,), {})), "Settings is no frozen dataclass: write @dataclass"),
         (
@@ -135,80 +138,45 @@ def test_a_mistake_in_an_own_agent_is_one_sentence(agent, words):
         own_agents.adopt(agent)
 
 
-class MixingSeeds(PrioritizedER):
-    def after_update(self, indices, td_error, batch):
-        self.priorities.assign(indices, tf.abs(td_error) / tf.reduce_max(tf.abs(td_error)))
+FAULTY = """import numpy as np
+import tensorflow as tf
+from dyna_td.agents.dyna_td import DynaTD
+from dyna_td.agents.er import ER
+from dyna_td.agents.prioritized_er import PrioritizedER
 
-
-class WithoutSeeds(PrioritizedER):
-    def priority(self, td_error, batch):
-        return tf.reduce_max(tf.abs(td_error), axis=0)
-
-
-class Negative(PrioritizedER):
-    def priority(self, td_error, batch):
-        return 1.0 - tf.abs(td_error)
-
-
-class Double(PrioritizedER):
-    def priority(self, td_error, batch):
-        return tf.cast(tf.abs(td_error), tf.float64)
-
-
-class Hidden(PrioritizedER):
-    def priorities(self, td_error, batch):
-        return tf.abs(td_error)
-
-
-class WithNumPy(PrioritizedER):
-    def priority(self, td_error, batch):
-        return np.abs(td_error)
-
-
-class WithoutDirection(DynaTD):
-    def criterion_gradient(self, state, step, i):
-        return state / 0.0
-
-
-class Misspelt(PrioritizedER):
-    def priority(self, td_error, batch):
-        return tf.abs(td_error) ** self.settings.priority_exponant
-
-
-class WithoutTheField(PrioritizedER):
-    def priority(self, td_error, batch):
-        return tf.abs(td_error) + tf.abs(batch.rewards)
-
-
-class Replacing(PrioritizedER):
-    def counters(self):
-        return super().counters() | {"return": tf.zeros([self.streams.count])}
-
-
-class Branching(PrioritizedER):
-    def draw(self, step, k):
-        return super().draw(step, k) if step < 100 else ER.draw(self, step, k)
+class Faulty({base}):
+    def {method}:
+        return {result}
+"""
+PRIORITY = "priority(self, td_error, batch)"
+SCALED = "tf.abs(error) / tf.reduce_max(tf.abs(error))"
+MIXED = "mixes seeds in `after_update`: seed 0 depends on its neighbours"
+IN_PRIORITY = r"in `priority`, line 9 of .*faulty\.py: "
 
 
 @pytest.mark.parametrize(
-    ("agent", "words"),
+    ("method", "result", "words"),
     [
-        (MixingSeeds, "mixes seeds in `after_update`: seed 0 depends on its neighbours"),
-        (WithoutSeeds, r"`priority` returns shape \[9\], expected \[S, B\]; here \[3, 9\]"),
-        (Negative, "`priority` returns -99 for the TD error -100, expected a finite number, at least 0"),
-        (Double, "`priority` returns numbers of type float64, expected float32: use tf.cast"),
-        (Hidden, "which hides the method `priorities`: rename it; the nearest hook is `priority`"),
-        (WithNumPy, r"in `priority`, line \d+ of .*: the method is compiled, and NumPy cannot read its tensors"),
-        (WithoutDirection, "`criterion_gradient` returns -?(inf|nan), expected finite numbers"),
-        (Misspelt, r"in `priority`, line \d+ of .*: there is no setting .*; the nearest is 'priority_exponent'"),
-        (WithoutTheField, r"in `priority`, line \d+ of .*: there is no attribute 'rewards'; the nearest is 'reward'"),
-        (Replacing, "`counters` returns 'return', which evaluations measure: give it another name"),
-        (Branching, r"in `draw`, line \d+ of .*cannot ask a tensor; write tf.where"),
+        ("after_update(self, indices, error, batch)", f"self.priorities.assign(indices, {SCALED})", MIXED),
+        (PRIORITY, "tf.reduce_max(tf.abs(td_error), axis=0)", r"`priority` returns shape \[9\], expected \[S, B\]"),
+        (PRIORITY, "1.0 - tf.abs(td_error)", "`priority` returns -99 for the TD error -100"),
+        (PRIORITY, "tf.cast(tf.abs(td_error), tf.float64)", "`priority` returns numbers of type float64"),
+        ("priorities(self, td_error, batch)", "tf.abs(td_error)", "hides the method `priorities`.* hook is `priority`"),
+        (PRIORITY, "np.abs(td_error)", IN_PRIORITY + "the method is compiled, and NumPy cannot read its tensors"),
+        ("criterion_gradient(self, state, step, i)", "state / 0.0", "`criterion_gradient` returns -?(inf|nan)"),
+        (PRIORITY, "self.settings.priority_exponant", IN_PRIORITY + "there is no setting .* 'priority_exponent'"),
+        (PRIORITY, "batch.rewards", IN_PRIORITY + "there is no attribute 'rewards'; the nearest is 'reward'"),
+        ("counters(self)", '{"return": tf.zeros([3])}', "`counters` returns 'return', which evaluations measure"),
+        ("draw(self, step, k)", "super().draw(step, k) if step < 99 else 0", r"in `draw`, .*cannot ask a tensor"),
     ],
 )
-def test_a_faulty_agent_is_one_sentence_before_it_trains(agent, words):
-    with pytest.raises(UserError, match=f"^agent {__name__}:{agent.__name__}.*{words}"):
-        dyna_td.train("GridWorld", agent, **SHORT)
+def test_a_faulty_agent_is_one_sentence_before_it_trains(tmp_path, monkeypatch, method, result, words):
+    base = "DynaTD" if method.startswith("criterion") else "PrioritizedER"
+    (tmp_path / "faulty.py").write_text(FAULTY.format(base=base, method=method, result=result))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "faulty", raising=False)
+    with pytest.raises(UserError, match=f"^agent faulty:Faulty.*{words}"):
+        dyna_td.train("GridWorld", "faulty:Faulty", **SHORT)
 
 
 def test_an_agent_whose_source_is_not_found_is_a_mistake(monkeypatch):

@@ -31,12 +31,9 @@ def slope_and_curvature(parameters, state):
     return slope, into_second.T @ (bend_of_second[:, None] * into_second) + w1.T @ (bend_of_first[:, None] * w1)
 
 
-def numpy_frequency(parameters):
-    def h(states):
-        parts = [slope_and_curvature(parameters, state) for state in states]
-        return np.array([(slope**2).sum() + (curvature**2).sum() for slope, curvature in parts])
-
-    return h
+def frequency(parameters, states):
+    parts = [slope_and_curvature(parameters, state) for state in states]
+    return np.array([(slope**2).sum() + (curvature**2).sum() for slope, curvature in parts])
 
 
 class Frozen:
@@ -161,7 +158,8 @@ def test_dyna_frequency_climbs_the_value_in_half_of_its_fills_and_the_frequency_
     states = np.random.default_rng(3).random((STACK, 2)).astype(np.float32)
     each = [(of_seed, state.astype(float)) for of_seed, state in zip(case.online, states, strict=True)]
     by_value = np.stack([slope_and_curvature(of_seed, state)[0] for of_seed, state in each])
-    by_frequency = np.concatenate([finite_differences(numpy_frequency(q), state[None], 1e-5) for q, state in each])
+    heights = [(functools.partial(frequency, of_seed), state[None]) for of_seed, state in each]
+    by_frequency = np.concatenate([finite_differences(h, state, 1e-5) for h, state in heights])
     assert_compared(case.gradient(states), by_value)  # the queue is still empty
     case.agent.queue.add(tf.zeros([STACK, 1, 2]), tf.ones([STACK], tf.int32))
     filled = case.gradient(states)

@@ -52,7 +52,7 @@ def test_published_costs_are_those_of_the_papers_scale_alone(published):
     write(published / f"{SWEEP}.json", PAPER.selection_runs(SWEPT)[0], 3.0, sweep=SWEPT.sweep)
     assert [costs.measured(PAPER, job)[:2] for job in (SWEPT.name, SWEEP)] == [(7.0, 1000.0), (3.0, 1000.0)]
     assert costs.measured(QUICK, SWEEP) is None
-    write(results.provenance_json(results.run_csv("quick", SWEPT.name)), QUICK.runs[SWEPT.name], 2.0)  # finished
+    write(results.beside(results.run_csv("quick", SWEPT.name), "json"), QUICK.runs[SWEPT.name], 2.0)  # finished
     assert costs.measured(QUICK, SWEPT.name).core_seconds == 2.0
 
 

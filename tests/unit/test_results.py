@@ -71,7 +71,7 @@ def test_the_beginning_of_a_longer_run_is_read_without_what_comes_later(tmp_path
 def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
     before = csv.read_bytes()
     with pytest.raises(ZeroDivisionError), write_whole(csv) as file:
-        file.write("half of the new")
+        file.write(b"half of the new")
         file.flush()
         1 / 0  # noqa: B018
     assert csv.read_bytes() == before
@@ -82,7 +82,7 @@ def test_what_a_link_leads_to_is_written_and_the_link_stays(tmp_path):
     link, there = tmp_path / "link.csv", tmp_path / "there.csv"
     link.symlink_to(there)
     with write_whole(link) as file:
-        file.write("new")
+        file.write(b"new")
     assert link.is_symlink() and there.read_text() == "new"
 
 
@@ -118,11 +118,11 @@ def test_a_damaged_csv_and_one_of_another_run_are_refused(csv, damage, changes, 
 def test_no_changed_byte_of_the_json_file_is_accepted(tmp_path):
     csv = tmp_path / "x.csv"
     results.write(csv, records(), results.describe(RUN))
-    whole = results.provenance_json(csv).read_bytes()
+    whole = results.beside(csv, "json").read_bytes()
     assert results.read_details(csv, "")["steps"] == 100
     end = whole.index(b'"json_sha256"')  # without this name the file is that of an earlier version
     for place in range(0, end, 7):
-        results.provenance_json(csv).write_bytes(whole[:place] + b"7" + whole[place + 1 :])
+        results.beside(csv, "json").write_bytes(whole[:place] + b"7" + whole[place + 1 :])
         if whole[place] != ord("7"):
             assert "x.json is damaged" in sentence_of(results.read_details, csv, "x")
 
@@ -177,14 +177,20 @@ def test_a_damaged_checkpoint_and_one_of_another_training_are_refused(tmp_path, 
     assert capsys.readouterr().err == f"warning: the checkpoint {path} {words}; the training restarts.\n"
 
 
+def warnings_of(frame, **facts):
+    cost = {"diverged_seeds": {}, "remarks": {}, "seed_updates": 1}
+    return Outcome(frame, frame, cost | facts, {}).warnings()
+
+
 def test_a_training_says_what_went_wrong():
-    cost = {"diverged_seeds": {"3": 80}, "remarks": {}, "seed_updates": 0}
-    diverged, untrained = Outcome(records(), records(), cost, {}).warnings()
+    diverged, untrained = warnings_of(records(), diverged_seeds={"3": 80}, seed_updates=0)
     assert "seed 3 diverged, first seen at step 80" in diverged and "no longer than its warm_up_steps" in untrained
-    wrong = {"diverged_seeds": {}, "remarks": {0: "a", 1: "b"}, "seed_updates": 1}
-    (remark,) = Outcome(records(), records(), wrong, {}).warnings()
+    (remark,) = warnings_of(records(), remarks={0: "a", 1: "b"})
     assert remark == "warning: a (and other seeds: 1); training continued."
-    queued = pd.DataFrame({"seed": [0, 1], "step": 60, "metric": "queue_size", "value": [0.0, 0.0]})
-    empty = Outcome(queued, records(), wrong | {"remarks": {}}, {}).warnings()
-    some = Outcome(queued.replace({"value": {0.0: 1.0}}), records(), wrong | {"remarks": {}}, {}).warnings()
-    assert some == [] and len(empty) == 1 and "the training has 60 steps" in empty[0]
+    queued = pd.DataFrame({"seed": [0, 1], "step": 60, "metric": "queue_size", "value": 0.0})
+    (empty,) = warnings_of(queued)
+    assert "the training has 60 steps" in empty and warnings_of(queued.assign(value=1.0)) == []
+
+
+def test_a_setting_that_an_agent_no_longer_has_is_named():
+    assert results.in_words({"settings": ({"steps": 1, "offset": 2}, {"steps": 1})}) == "offset: 2, not null"

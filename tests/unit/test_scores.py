@@ -47,11 +47,6 @@ def test_a_window_covers(run, window, first, last, count):
     assert (steps[0], steps[-1], len(steps)) == (first, last, count)
 
 
-def test_a_score_is_the_mean_over_the_window_for_each_seed():
-    found = score(measured({"return": lambda step: step}), "return", "auc")
-    assert found.to_dict() == {0: 7.0, 1: 107.0}
-
-
 def test_metrics_are_added_and_divided_by_another_s_mean():
     run = measured({"a": lambda step: step, "b": lambda step: 3 * step, "all": lambda step: step})
     assert score(run, "a+b", "end").to_dict() == {0: 40.0, 1: 240.0}

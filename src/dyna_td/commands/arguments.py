@@ -5,7 +5,7 @@ import contextlib
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 
 from dyna_td import own_agents
@@ -96,9 +96,13 @@ def adopt_own_agent(words: Sequence[str]) -> None:
             own_agents.adopt(value)
 
 
-def agents(names: Iterable[str]) -> str:
-    """A line on each agent or learner."""
-    return "\n".join(f"  {name:23} {labels.summary(name)}" for name in names)
+def agents() -> str:
+    """A line on each agent for control, and then on each learner of the supervised task."""
+    tasks = ("GridWorld", registry.SUPERVISED_TASK)
+    control, supervised = (
+        "\n".join(f"  {name:23} {labels.summary(name)}" for name in registry.agents_on(task)) for task in tasks
+    )
+    return f"{control}\nagents on {registry.SUPERVISED_TASK}:\n{supervised}"
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +132,7 @@ def _defaults_text(setting: str) -> str:
     discrete = having.get(" on discrete actions")
     if len(set(texts.values())) == 1:
         texts = {"": texts.popitem()[1]}
-    for agent in registry.AGENTS:
+    for agent in registry.agents_on("GridWorld"):
         for each in fields(registry.settings_type("GridWorld", agent)):
             if each.name == setting and not (discrete and each.default == discrete.default):
                 texts[f" of {agent}"] = (as_words(each.default), "" if discrete else _source(each))

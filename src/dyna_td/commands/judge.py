@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import aggregate, claims, comparison, readings, scorecard
-from dyna_td.evidence.scores import published_reader, reader
+from dyna_td.evidence import aggregate, comparison, readings, scorecard
+from dyna_td.evidence.labels import DIFFERENCES
+from dyna_td.pages.facts import Facts
 from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.records import beginnings, published, results
 from dyna_td.records.files import import_figure, write
-from dyna_td.training.progress import counted
 
 OWN_PICTURE = b"figures/runs.py"  # a PNG of this script names it as its source
 
@@ -21,10 +21,10 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     curves = add("aggregate", _aggregate, "make a figure's curves.csv from its runs", parents=[scaled])
     curves.add_argument("figure", help=f"figure_1, ..., {', '.join(plans.STUDIES)}")
     text = "judge the paper's claims by the finished runs; trains nothing"
-    judged = add("claims", _claims, text, parents=[scaled])
+    command = add("claims", _claims, text, parents=[scaled])
     text = "judge by the published runs, all of the paper's scale"
-    judged.add_argument("--reference", action="store_true", help=text)
-    add("report", _report, "put all finished figures, verdicts, costs and sources on one page", parents=[scaled])
+    command.add_argument("--reference", action="store_true", help=text)
+    add("report", _report, "judge, and put figures, verdicts, costs and sources on one page", parents=[scaled])
     text = "compare two trainings; or finished runs with the published numbers, digit by digit"
     compared = add("compare", _compare, text, parents=[scaled])
     text = "two CSVs of trainings; or figures, figure_1, ... (default: all finished figures)"
@@ -37,33 +37,27 @@ def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
 
 def _aggregate(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
-    _write_texts(aggregate.finished_tables(plan.figure(options.figure), plan.scale))
-
-
-def _write_texts(texts: dict[Path, str]) -> None:
-    for path, text in texts.items():
+    for path, text in aggregate.finished_tables(plan.figure(options.figure), plan.scale).items():
         write(path, text)
 
 
 def _claims(options: argparse.Namespace) -> None:
-    scale = published.SCALE if options.reference else options.scale
-    plan = plans.load_plan(scale)
-    stated = claims.load_claims(plan)
-    if options.reference:
-        table, read = published.HERE / "claims.csv", published_reader()
-    else:
-        table, read = results.DIRECTORY / scale / "claims.csv", reader(scale)
-    verdicts = scorecard.judged(counted(stated, "claims judged"), plan, read)
-    found = readings.load_readings(plan, stated).items()
-    others = readings.judged(counted(found, "other readings judged"), plan, read)
-    tables = {table: scorecard.as_table(verdicts), table.with_name("readings.csv"): others}
-    texts = {path: scorecard.as_csv(each) for path, each in tables.items()}
-    _write_texts(texts if options.reference else results.as_sealed(texts))  # git guards what is published
+    judge(Facts() if options.reference else Facts(options.scale))
+
+
+def judge(facts: Facts) -> None:
+    """Writes claims.csv, readings.csv and the picture of the benchmarks' comparisons, and prints the verdicts."""
+    folder = results.DIRECTORY / facts.scale if facts.scale else published.HERE
+    plan, verdicts = facts.judged_plan, list(facts.judged.values())
+    table, others = folder / "claims.csv", readings.as_table(facts.readings)
+    write(table, scorecard.as_csv(scorecard.as_table(verdicts)))
+    write(folder / "readings.csv", scorecard.as_csv(others))
+    import_figure(DIFFERENCES).draw(facts, folder / f"{DIFFERENCES}.png")
     for line in scorecard.lines(verdicts):
         print(line)
     print(f"{table}{_evidence(plan)}: {scorecard.count_words(verdicts)}")
     steps = scorecard.next_steps(verdicts, plan)
-    if options.reference and steps:
+    if steps and not facts.scale:
         steps.append("then publish the finished figures: make reference")
     for line in steps:
         print(f"  {line}")
@@ -72,12 +66,13 @@ def _claims(options: argparse.Namespace) -> None:
 def _report(options: argparse.Namespace) -> None:
     from dyna_td.pages import report  # imported here: only pages need its libraries
 
-    plan = plans.load_plan(options.scale)
-    page = results.DIRECTORY / plan.scale / "report.html"
-    made = report.report(plan)
-    _write_texts({page: made.html})
+    facts = Facts(options.scale)
+    judge(facts)
+    page = results.DIRECTORY / facts.scale / "report.html"
+    made = report.report(facts)
+    write(page, made.html)
     ending = "; missing in it:" if made.missing else ": complete. Next: open it in a browser."
-    print(f"wrote {page}{_evidence(plan)}{ending}")
+    print(f"wrote {page}{_evidence(facts.judged_plan)}{ending}")
     for what, command in made.missing:
         print(f"  {what}: {command}")
 

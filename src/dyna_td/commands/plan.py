@@ -29,8 +29,7 @@ def _list(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     figures = [f"  {figure.name}: {figure.title} (runs: {len(figure.runs)})" for figure in plan.drawn.values()]
     figures += [f"  {name}: {mistake}" for name, mistake in plan.refused.items()]
-    agents = [*arguments.agents(registry.AGENTS).split("\n"), f"agents on {registry.SUPERVISED_TASK}:"]
-    agents += arguments.agents(registry.LEARNERS).split("\n")
+    agents = arguments.agents().split("\n")
     others = [f"environments: {', '.join(registry.ENVIRONMENTS)}; `train` takes any that Gymnasium can make"]
     names = [name for name in metrics.METRICS if name not in metrics.FROZEN_METRICS]
     others.append(f"metrics: {', '.join(names)}; and those of a frozen Q: `list beta`, `list variation`, `list cosine`")

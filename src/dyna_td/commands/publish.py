@@ -4,13 +4,14 @@ import argparse
 import sys
 from collections.abc import Callable
 
+from dyna_td.commands.judge import judge
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.scorecard import as_csv
-from dyna_td.pipeline import lock
+from dyna_td.pages.facts import Facts
 from dyna_td.plan import plans
 from dyna_td.publishing import store
-from dyna_td.records import published, results
-from dyna_td.records.files import ROOT, write
+from dyna_td.records import lock, published, results
+from dyna_td.records.files import ROOT, import_figure, write
 
 
 def add_commands(add: Callable) -> None:
@@ -21,7 +22,7 @@ def add_commands(add: Callable) -> None:
     text = "for maintainers: check and publish finished figures, and store the other finished runs"
     add("reference", _reference, text, parents=[named])
     add("gallery", _gallery, "for maintainers: draw the published pictures from the published tables", parents=[named])
-    text = "for maintainers: write the generated parts of README.md and docs/ from the published results"
+    text = "for maintainers: judge the published runs, and write the generated parts of README.md and docs/"
     add("readme", _readme, text)
 
 
@@ -36,7 +37,7 @@ def _reference(options: argparse.Namespace) -> None:
             print(f"{figure.name} lacks {lacks} of {len(csvs)} runs, which `{rebuild}` trains.")
             continue
         store.publish(plan, figure, results.DIRECTORY, published.HERE)
-        print(store.draw(figure.name, published.HERE, published.HERE).parent)
+        print(store.draw(plan, figure.name, published.HERE, published.HERE).parent)
     if not options.figures:
         kept, refused = store.keep(plan, plan.runs.values(), results.DIRECTORY, published.HERE)
         for sentence in refused:
@@ -64,17 +65,19 @@ def _restore(options: argparse.Namespace) -> None:
 def _gallery(options: argparse.Namespace) -> None:
     there = published.require_published()
     figures = [require_choice(name, there, "published figure") for name in options.figures] or there
+    plan = plans.load_plan(published.SCALE)
     for figure in figures:
-        print(store.draw(figure, published.HERE, published.HERE))
+        print(store.draw(plan, figure, published.HERE, published.HERE))
 
 
 def _readme(options: argparse.Namespace) -> None:
     from dyna_td.pages import markdown  # imported here: only pages need its libraries
-    from dyna_td.pages.facts import Facts
     from dyna_td.publishing import summary
 
-    markdown.fill()
     facts = Facts()
+    judge(facts)
+    import_figure("scorecard").draw(facts, published.HERE / "scorecard.png")
+    markdown.fill(facts)
     write(ROOT / "reference" / "summary.csv", as_csv(summary.summary(facts, list(facts.plan.drawn.values()))))
     for number, verdict in facts.verdicts.items():
         finding = facts.findings.get(number)

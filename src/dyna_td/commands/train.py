@@ -13,20 +13,15 @@ import pandas as pd
 from dyna_td import own_agents
 from dyna_td.commands import arguments
 from dyna_td.errors import UserError
-from dyna_td.learning import arithmetic
-from dyna_td.learning.tensorflow_import import import_tensorflow
-from dyna_td.pipeline.lock import workplace
 from dyna_td.plan import finished, plans
 from dyna_td.plan.planned import Plan, selection_runs
-from dyna_td.plan.selection import select_learning_rate
-from dyna_td.records import beginnings, outputs, provenance, results
-from dyna_td.records.files import IS_CHECKOUT, ROOT, require_writable
+from dyna_td.records import beginnings, outputs, results
+from dyna_td.records.files import IS_CHECKOUT, ROOT
 from dyna_td.records.metrics import diverged_seeds
-from dyna_td.records.policy import Policy
 from dyna_td.runs import registry
 from dyna_td.runs.run import Run
-from dyna_td.training.checkpoint import INTERVAL, Checkpoint
-from dyna_td.training.progress import STEPS, progress
+from dyna_td.training import job
+from dyna_td.training.checkpoint import INTERVAL
 
 
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
@@ -49,8 +44,7 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.usage = "%(prog)s --env ID --agent NAME --output CSV [--seeds SEEDS] [--steps N] [--setting X ...]"
     train.formatter_class = argparse.RawDescriptionHelpFormatter
     train.epilog = (
-        f"agents:\n{arguments.agents(registry.AGENTS)}\n"
-        f"agents on {registry.SUPERVISED_TASK}:\n{arguments.agents(registry.LEARNERS)}\n\n"
+        f"agents:\n{arguments.agents()}\n\n"
         "examples:\n"
         "  python -m dyna_td train --env GridWorld --agent dyna_td --seeds 0-4 --steps 20000 --output td.csv\n"
         "  python -m dyna_td train --env LunarLander-v3 --agent er --learning-rate 1e-4 --output lander.csv"
@@ -83,8 +77,7 @@ def _train(options: argparse.Namespace) -> None:
         evaluate_every=options.evaluate_every,
         sweep=sweep,
     )
-    if options.tensorboard:
-        options.tensorboard = outputs.events_of(options.tensorboard, options.output)
+    events = outputs.events_of(options.tensorboard, options.output) if options.tensorboard else None
     facts = {}
     if run.sweep:
         facts["learning_rate_selection"] = choice = _choose_learning_rate(run, options)
@@ -92,7 +85,7 @@ def _train(options: argparse.Namespace) -> None:
     if outputs.require_own(options.output, run):
         done = f"{options.output} holds this training, finished; delete it to train again"
     else:
-        _train_and_write(run, options.output, facts, options)
+        job.train(run, options.output, facts, options.checkpoint_every, events)
         done = f"wrote {options.output}"
     picture = options.output.with_suffix(".png")
     script = os.path.relpath(ROOT / "figures" / "runs.py")
@@ -120,7 +113,7 @@ def _choose_learning_rate(run: Run, options: argparse.Namespace) -> dict:
     if len(refused) == len(run.sweep):
         raise refused[0]
     if not is_there:
-        _sweep_and_write(tried, candidates, csv, options)
+        job.sweep(tried, candidates, csv, options.checkpoint_every)
     details = _print_choice(csv)
     return {key: details[key] for key in _CHOICE}
 
@@ -131,7 +124,8 @@ def _run(options: argparse.Namespace) -> None:
     selection = _selection_of(plan, run) if run.sweep else None
     trained = run.with_learning_rate(selection["learning_rate"]) if selection else run
     csv = results.run_csv(plan.scale, run.name)
-    _train_and_write(trained, csv, {"run": run.name, "learning_rate_selection": selection}, options)
+    facts = {"run": run.name, "learning_rate_selection": selection}
+    job.train(trained, csv, facts, options.checkpoint_every)
     try:
         print(beginnings.read_and_repeat(plan.scale, run))
     except (UserError, OSError) as error:  # the results are whole: Snakemake would delete them if this failed
@@ -149,35 +143,6 @@ def _selection_of(plan: Plan, run: Run) -> dict:
     return {key: details[key] for key in _CHOICE}
 
 
-def _train_and_write(run: Run, csv: Path, facts: dict, options: argparse.Namespace) -> None:
-    """Trains `run` and writes `csv`, with `facts` in its JSON file; prints its warnings on standard error."""
-    for path in outputs.files_of(csv).values():
-        require_writable(path)
-    # Read before the training, because edits and commits during it did not make these numbers.
-    described, machine = results.describe(run), provenance.machine()
-    details = {**described, **facts, **machine}
-    checkpoint = _checkpoint(csv, [described], machine, options)
-    folder = getattr(options, "tensorboard", None)
-    import_tensorflow()
-    from dyna_td.training.tensorboard import Events
-    from dyna_td.training.trainer import execute
-
-    with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
-        events = Events(folder) if folder else None
-
-        def watch(records: pd.DataFrame) -> None:
-            show.watch(records)
-            if events:
-                events.add(records)
-
-        outcome = execute(run, show, checkpoint, watch)
-        for warning in outcome.warnings():
-            print(warning, file=sys.stderr)
-        trained = Policy(details, outcome.weights) if outcome.weights else None
-        results.write(csv, outcome.records, {**details, **outcome.cost}, outcome.states, trained)
-        checkpoint.remove()
-
-
 def _select(options: argparse.Namespace) -> None:
     plan = plans.load_plan(options.scale)
     run = plan.run(options.name)
@@ -185,7 +150,7 @@ def _select(options: argparse.Namespace) -> None:
     if not candidates:
         raise UserError(f"{run.name} has one learning rate: there is nothing to select.")
     csv = results.run_csv(plan.scale, run.name + results.SWEEP)
-    _sweep_and_write(replace(run, seeds=candidates[0].seeds), candidates, csv, options)
+    job.sweep(replace(run, seeds=candidates[0].seeds), candidates, csv, options.checkpoint_every)
     _print_choice(csv)
 
 
@@ -211,39 +176,3 @@ def choice_in_words(details: dict, sweep: pd.DataFrame) -> list[str]:
             words += " (chosen, the largest of equals)" if len(equals) > 1 else " (chosen)"
         lines.append(f"learning rate {name}: mean {details['metric']} {words}")
     return lines
-
-
-def _sweep_and_write(run: Run, candidates: list[Run], csv: Path, options: argparse.Namespace) -> None:
-    """Trains `candidates`, one per learning rate of `run`; writes `csv`, and the choice into its JSON file."""
-    require_writable(csv)
-    machine = provenance.machine()
-    checkpoint = _checkpoint(csv, [results.describe(candidate) for candidate in candidates], machine, options)
-    import_tensorflow()
-    from dyna_td.training.trainer import execute_sweep
-
-    with workplace(csv) as place, progress(run.name, file=place / STEPS) as show:
-        outcomes = execute_sweep(candidates, show, checkpoint)
-        sweep = pd.concat(
-            outcome.records.assign(learning_rate=candidate.settings.learning_rate)
-            for candidate, outcome in zip(candidates, outcomes, strict=True)
-        )
-        details = {**results.describe(run), **select_learning_rate(run, sweep)}
-        trainings = [outcome.cost for outcome in outcomes]
-        numbers = [key for key, value in trainings[0].items() if isinstance(value, int | float)]
-        cost = {key: sum(training[key] for training in trainings) for key in numbers}
-        cost["peak_memory_mib"] = max(training["peak_memory_mib"] for training in trainings)
-        results.write(csv, sweep, {**details, **cost, **machine})
-        checkpoint.remove()
-
-
-def _checkpoint(csv: Path, described: list[dict], machine: dict, options: argparse.Namespace) -> Checkpoint:
-    """The checkpoint of the training of `csv`; it is valid for these runs, this code, versions and arithmetic alone."""
-    identity = {
-        "settings": [{**run, "source_digest": None} for run in described],
-        "source": described[0]["source_digest"],
-        "versions": machine["versions"],
-        # Another CPU may continue where the arithmetic is portable.
-        "arithmetic": machine["cpu"] if machine["arithmetic"] != arithmetic.PORTABLE else arithmetic.PORTABLE,
-        "format": 4,  # the file's; other formats are not read
-    }
-    return Checkpoint(outputs.files_of(csv)["checkpoint"], identity, options.checkpoint_every)

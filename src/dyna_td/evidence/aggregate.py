@@ -28,7 +28,7 @@ LESS = "_less_"
 def finished_tables(figure: Figure, scale: str) -> dict[Path, str]:
     """The text of each of a figure's tables, by its path, from the finished runs of a scale.
 
-    To `tables` come repeats.csv, which says how far its runs repeat the published ones, and checksums.json.
+    To `tables` comes repeats.csv, which says how far its runs repeat the published ones.
 
     Raises:
       UserError: a run is missing, damaged or not as planned.
@@ -39,8 +39,8 @@ def finished_tables(figure: Figure, scale: str) -> dict[Path, str]:
         results.require_planned(results.run_csv(scale, run.name), measured.details, run, measured.rebuild)
     texts = tables(figure, found.__getitem__)
     repeats = beginnings.as_table(beginnings.repeat(run, each.records, each.details) for run, each in found.items())
-    sealed = texts | {results.repeats_csv(csv).name: _csv_text(repeats)}
-    return results.as_sealed({csv.with_name(name): text for name, text in sealed.items()})
+    texts[results.repeats_csv(csv).name] = _csv_text(repeats)
+    return {csv.with_name(name): text for name, text in texts.items()}
 
 
 def tables(figure: Figure, read: Callable[[Run], Measured]) -> dict[str, str]:
@@ -172,9 +172,7 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     """
     finite = records.assign(value=records["value"].where(np.isfinite(records["value"])))
     table = finite.pivot(index="seed", columns=["metric", "step"], values="value").sort_index(axis="columns")
-    count = table.count()
-    mean = table.mean()
-    error = table.std(ddof=1) / np.sqrt(count)
+    count, mean, error = table.count(), table.mean(), table.sem()
     half = student(error, (count - 1).where(count > 1))
     columns = {
         "mean": mean,
@@ -184,7 +182,7 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
         "iqm": table.apply(lambda values: interquartile_mean(values.dropna()) if values.notna().any() else np.nan),
         "n": count,
     }
-    return table.columns.to_frame(index=False).assign(**{name: value.to_numpy() for name, value in columns.items()})
+    return pd.DataFrame(columns).reset_index()
 
 
 def _comparisons(panel: Panel, scores: pd.DataFrame) -> Iterator[pd.DataFrame]:

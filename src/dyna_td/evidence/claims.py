@@ -23,14 +23,14 @@ known; docs/claims.md shows it.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.plan.planned import Plan
-from dyna_td.plan.plans import DIRECTORY, FIGURES_OF_THE_PAPER, STUDIES
+from dyna_td.plan.plans import DIRECTORY, STUDIES
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records.metrics import METRICS, require_metric
 from dyna_td.runs.run import Run
@@ -38,22 +38,19 @@ from dyna_td.runs.run import Run
 _NEEDS_MARGIN = ("not_less", "equivalent", "share_below", "more_often", "rarely")
 _TWO_CURVES = ("more_often", "share_below")
 COUNTING = ("more_often", "rarely")  # tests that count each curve's stuck seeds at the end
-# Keys of a test that are also fields of `MeasuredTest`.
-_AS_GIVEN = ("expect", "over", "window", "relative", "margin", "above", "best", "secondary", "first_seed")
 
 
 @dataclass(frozen=True)
 class Term:
     """The score of a curve: `metric` of `curve` in the panel `letter` of a figure or study.
 
-    `run` is None while the figure is not available. `panel` has all runs of the curve's panel; the best of them bounds
-    which seeds are stuck.
+    `panel` has all runs of the curve's panel; the best of them bounds which seeds are stuck.
     """
 
     figure: str
     letter: str
     curve: str
-    run: Run | None
+    run: Run
     metric: str
     panel: tuple[Run, ...] = field(default=(), compare=False)
 
@@ -72,7 +69,8 @@ class Term:
 class MeasuredTest:
     """A comparison of runs (see the module); an item of `plus` or `minus` is one curve or a pair.
 
-    `place` is the panel of all its curves, as figure_4/a; empty for a test that has a label of its own.
+    `place` is the panel of all its curves, as figure_4/a; it is empty for a test that has a label of its own. Such a
+    label names the window.
     """
 
     label: str
@@ -213,8 +211,8 @@ def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
         tuple(tuple(map(term, item if isinstance(item, list) else [item])) for item in content.get(side, ()))
         for side in ("plus", "minus")
     )
-    given = {key: content[key] for key in _AS_GIVEN if key in content}
-    test = MeasuredTest(content.get("label", panel), plus, minus, place=panel, **given)
+    given = {field.name: content[field.name] for field in fields(MeasuredTest) if field.name in content}
+    test = MeasuredTest(**{"label": panel, **given, "plus": plus, "minus": minus, "place": panel})
     if test.over:
         for compared in test.terms:
             _require_metrics(test.over, compared.run)
@@ -227,21 +225,16 @@ def term_at(text: str, metric: str | None, plan: Plan) -> Term:
     if path.count("/") != 2:
         raise UserError(f"{text!r} names no curve: write it as figure_4/a/dyna_td, or as dyna_td below `panels`.")
     figure, panel, curve = path.split("/")
-    require_choice(figure, (*FIGURES_OF_THE_PAPER, *STUDIES), "figure")
-    metric = own_metric or metric
-    if figure not in plan.drawn:
-        return Term(figure, panel, curve, None, metric or "")
-    panels = plan.drawn[figure].panels
+    panels = plan.figure(figure).panels
     content = panels[require_choice(panel, panels, f"panel of {figure}")]
     if not content.curves:
         raise UserError(f"{figure}/{panel} is a closed form without runs: use `compute`.")
     run = content.curves[require_choice(curve, content.curves, f"curve of {figure}/{panel}")]
-    metric = _require_metrics(metric or content.metric, run)
+    metric = _require_metrics(own_metric or metric or content.metric, run)
     return Term(figure, panel, curve, run, metric, tuple(content.curves.values()))
 
 
-def _require_metrics(metrics: str, run: Run | None) -> str:
-    if run:
-        for name in metrics.split("+"):
-            require_metric(name, run.environment, [run.agent])
+def _require_metrics(metrics: str, run: Run) -> str:
+    for name in metrics.split("+"):
+        require_metric(name, run.environment, [run.agent])
     return metrics

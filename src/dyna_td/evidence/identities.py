@@ -10,6 +10,9 @@ from functools import partial
 import numpy as np
 import scipy  # loads its parts when they are used
 
+from dyna_td.evidence.profiles import FIGURES
+from dyna_td.plan.plans import load_plan
+from dyna_td.records import published
 from dyna_td.settings import SearchControlSettings
 from dyna_td.theory import hitting_times
 
@@ -31,7 +34,7 @@ class Check:
     note: str
 
 
-def theorem_1(plan) -> Check:
+def theorem_1() -> Check:
     """c E_q[grad e^2 / 2] = E_uniform[grad |e|^3 / 3], each gradient by complex differentiation of its own loss."""
     worst = 0.0
     for seed in range(_NETWORKS):
@@ -47,7 +50,7 @@ def theorem_1(plan) -> Check:
     return Check(worst < 1e-10, worst, f"largest relative error of the gradients of {_NETWORKS} random networks")
 
 
-def theorem_2(plan) -> Check:
+def theorem_2() -> Check:
     """The theorem covers the paper's example, and in every case that it covers the cubic loss is at least as fast."""
     rng = np.random.default_rng(0)
     cases = [(np.full(1000, 2.0), 570.0, 1.0, 1.0)]
@@ -64,7 +67,7 @@ def theorem_2(plan) -> Check:
     return Check(holds, float(min(leads, default=np.nan)), note)
 
 
-def sharper_cubic_gradient(plan) -> Check:
+def sharper_cubic_gradient() -> Check:
     """In the upper half of figure 8b, the cubic loss has the larger derivative."""
     curves = hitting_times.figure_8b().pivot(index="step", columns="curve", values="mean")
     upper = curves[curves.index >= curves.index.max() / 2]
@@ -72,7 +75,7 @@ def sharper_cubic_gradient(plan) -> Check:
     return Check(ratio > 1.0, ratio, "smallest ratio of the derivatives, cubic to square, for errors of 1 to 2")
 
 
-def gap_maximum(plan) -> Check:
+def gap_maximum() -> Check:
     """f(x) = ln(1/x) - 1/x is largest at x = 1, where it is -1."""
     largest = scipy.optimize.minimize_scalar(
         lambda x: -hitting_times.gap_function(x), bounds=(1e-2, 1e2), method="bounded"
@@ -81,7 +84,7 @@ def gap_maximum(plan) -> Check:
     return Check(bool(error < 1e-4), float(error), "error of the maximum's place and height, found numerically")
 
 
-def cubic_sooner(form: str, plan) -> Check:
+def cubic_sooner(form: str) -> Check:
     """The cubic loss arrives first at most points of figure 8c or 8d, with our targets, smaller and larger ones."""
     drawn, *others = (
         float((hitting_times.CLOSED_FORMS[form](scale)["mean"] > 1.0).mean()) for scale in (1.0, *_OTHER_TARGETS)
@@ -95,14 +98,14 @@ def cubic_sooner(form: str, plan) -> Check:
     return Check(holds.pop() if len(holds) == 1 else None, drawn, note)
 
 
-def cubic_slower_near_minimum(plan) -> Check:
+def cubic_slower_near_minimum() -> Check:
     """From every start of figure 8d, the cubic loss takes longer to reach errors of at most 0.01."""
     thresholds = np.geomspace(1e-8, 1e-2, 100)
     ratio = float(np.max([hitting_times.hitting_time_ratio(start, thresholds) for start in hitting_times.STARTS]))
     return Check(ratio < 1.0, ratio, "largest ratio of the hitting times, square to cubic, for targets up to 0.01")
 
 
-def flat_frequency_of_relu(plan) -> Check:
+def flat_frequency_of_relu() -> Check:
     """With ReLU units, ||grad V||^2 + ||Hessian V||^2 is constant around almost every state: nothing to climb."""
     rng = np.random.default_rng(0)
     flat = []
@@ -116,16 +119,17 @@ def flat_frequency_of_relu(plan) -> Check:
     return Check(share > 0.95, share, f"share of random states of {_NETWORKS} random networks without a gradient")
 
 
-def one_set_of_constants(plan) -> Check:
+def one_set_of_constants() -> Check:
     """Dyna-TD's runs in figures 4 and 12 share all numbers of search control but the model."""
-    runs = [run for name in ("figure_4", "figure_12") for run in plan.figure(name).runs if run.agent == "dyna_td"]
+    plan = load_plan(published.SCALE)
+    runs = [run for name in FIGURES for run in plan.figure(name).runs if run.agent == "dyna_td"]
     sets = {tuple(getattr(run.settings, name) for name in _OF_SEARCH) for run in runs}
     note = f"sets of search-control constants on {len({run.environment for run in runs})} environments"
     return Check(len(sets) == 1, float(len(sets)), note)
 
 
 _NAMED = (theorem_1, theorem_2, sharper_cubic_gradient, gap_maximum, cubic_slower_near_minimum)
-IDENTITIES: dict[str, Callable[..., Check]] = {
+IDENTITIES: dict[str, Callable[[], Check]] = {
     **{function.__name__: function for function in (*_NAMED, flat_frequency_of_relu, one_set_of_constants)},
     "cubic_sooner_from_starts": partial(cubic_sooner, "figure_8c"),
     "cubic_sooner_at_targets": partial(cubic_sooner, "figure_8d"),

@@ -1,4 +1,4 @@
-"""The names that pages and pictures give to agents, verdicts, tasks and windows."""
+"""The names that pages and pictures give to agents, verdicts and windows."""
 
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.records.sources import docstring
@@ -7,12 +7,6 @@ from dyna_td.runs import registry
 BENCHMARK = ("er", "prioritized_er", "dyna_td", "dyna_td_learned", "dyna_value", "dyna_frequency")  # figures 4 and 12
 SINE = ("l2", "prioritized_l2", "full_prioritized_l2", "cubic", "power4")
 CURVES = {
-    # Learners of the sine task.
-    "l2": "L2",
-    "prioritized_l2": "PrioritizedL2",
-    "full_prioritized_l2": "Full-PrioritizedL2",
-    "cubic": "Cubic",
-    "power4": "Power4",
     **{name: agent.label for name, agent in registry.AGENTS.items() if agent.label},
     # Agents with other settings.
     "laber_unweighted": "LaBER without weights",
@@ -20,16 +14,11 @@ CURVES = {
     "dyna_td_langevin": "Dyna-TD, Langevin rule",
 }
 
-MODELS = {"learned": "learned model", "blind": "blind"}  # endings of the keys of curves whose model is not the true one
-CURVES |= {f"{agent}_{model}": f"{CURVES[agent]}, {words}" for agent in [*CURVES] for model, words in MODELS.items()}
+MODELS = {"learned": registry.LEARNED, "blind": ", blind"}  # by endings of the keys of curves without the true model
+CURVES |= {f"{agent}_{model}": CURVES[agent] + words for agent in [*CURVES] for model, words in MODELS.items()}
 LETTERS = dict(zip(VERDICTS, "SCU-", strict=True))
 WINDOWS = {"early": "first third of learning", "final": "last 20 evaluations"}  # windows shorter than all of learning
 DIFFERENCES = "differences"  # name of the picture of the benchmarks' comparisons
-
-
-def task(environment: str) -> str:
-    """A known environment without its variant and version: MountainCar."""
-    return environment.partition("-")[0]
 
 
 def option(setting: str) -> str:
@@ -44,11 +33,8 @@ def name_of(curve: str) -> str:
 
 def summary(agent: str) -> str:
     """A line on an agent or learner: the summary of its class, or of its settings if an earlier agent has the class."""
-    if agent in registry.LEARNERS:
-        text = docstring(registry.LEARNERS[agent])
-    else:
-        entry = registry.AGENTS[agent]
-        is_first = next(name for name, other in registry.AGENTS.items() if other.path == entry.path) == agent
-        text = docstring(entry.path) if is_first else entry.settings.__doc__ or ""
+    entry = registry.AGENTS[agent]
+    is_first = next(name for name, other in registry.AGENTS.items() if other.path == entry.path) == agent
+    text = docstring(entry.path) if is_first else entry.settings.__doc__ or ""
     words = " ".join(text.partition("\n\n")[0].split())
     return words.removeprefix("This is ").removeprefix("Settings of ")

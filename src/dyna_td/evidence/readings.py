@@ -6,16 +6,17 @@ A reading replaces a claim's curves by others, or the window `auc` by another; t
 Readings were chosen when the verdicts were known, so they are no verdicts: they show what a verdict depends on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from dyna_td.errors import UserError, require_choice
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import COUNTING, Claim, ComputedTest, MeasuredTest, Term, term_at
-from dyna_td.evidence.verdicts import Read
+from dyna_td.evidence.scorecard import Judged
 from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import DIRECTORY
 from dyna_td.plan.yaml_files import read_checked
@@ -23,32 +24,44 @@ from dyna_td.runs.run import Run
 
 COLUMNS = ["reading", *scorecard.COLUMNS]
 _WITHOUT_MEAN = ("share_below", *COUNTING)  # tests that compare no means over seeds
-Readings = Mapping[str, list[Claim]]  # the changed claims of each reading, by its name
 
 
-def load_readings(plan: Plan, claims: list[Claim], directory: Path = DIRECTORY) -> Readings:
+class Reading(NamedTuple):
+    """Claims in the form that a reading gives them.
+
+    A reading of other curves `changes` a number; `printed` says whether the paper prints this one or another.
+    """
+
+    name: str
+    claims: list[Claim]
+    changes: str = ""
+    printed: str = ""
+
+
+def load_readings(plan: Plan, claims: Iterable[Claim], directory: Path = DIRECTORY) -> list[Reading]:
     """The readings of `readings.yaml` in `directory`, in its order; a UserError names a reading with a mistake."""
     path = Path(directory) / "readings.yaml"
     by_number = {claim.number: claim for claim in claims}
-    readings: dict[str, list[Claim]] = {}
+    readings: dict[str, Reading] = {}
     for content in read_checked(path, "readings")["readings"]:
         name = content["name"]
         try:
             if name in readings:
                 raise UserError("its name is given twice: name each reading once.")
-            readings[name] = _reading(content, plan, by_number)
+            changed = _changed_claims(content, plan, by_number)
         except UserError as error:
             raise UserError(f"{path}: reading {name!r}: {error}") from error
-    return readings
+        readings[name] = Reading(name, changed, content.get("changes", ""), content.get("printed", ""))
+    return list(readings.values())
 
 
-def judged(readings: Iterable[tuple[str, list[Claim]]], plan: Plan, read: Read) -> pd.DataFrame:
-    """The rows of `scorecard` for the claims of each reading, by its name, after a column with that name."""
-    cards = [scorecard.as_table(scorecard.judged(claims, plan, read)).assign(reading=name) for name, claims in readings]
-    return pd.concat(cards, ignore_index=True)[COLUMNS]
+def as_table(verdicts: Iterable[tuple[Reading, Judged]]) -> pd.DataFrame:
+    """The rows of `scorecard` for the claims of each reading, after a column with the reading's name."""
+    rows = [{"reading": reading.name, **row} for reading, one in verdicts for row in scorecard.rows(one)]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _reading(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
+def _changed_claims(content: dict, plan: Plan, claims: dict[int, Claim]) -> list[Claim]:
     """The claims that one entry changes, in their changed form; an entry without `claims` applies to all."""
     if not content.keys() & {"curves", "window", "added_seeds", "interquartile_mean"}:
         raise UserError("it says nothing: give it curves, a window, added_seeds, or interquartile_mean.")
@@ -83,8 +96,6 @@ def _changed(test: MeasuredTest | ComputedTest, content: dict, plan: Plan) -> Me
         return curves.get(name, "") + path.removeprefix(name)
 
     def other(term: Term) -> Term:
-        if term.run is None:
-            return term
         shown = plan.drawn[term.figure].panels[term.letter].curves
         runs = (_run_at(place(f"{term.place}/{curve}"), plan) or run for curve, run in shown.items())
         return replace(term_at(place(term.path), term.metric, plan), panel=tuple(runs))
@@ -110,21 +121,21 @@ def _require_place(path: str, depth: int, plan: Plan) -> None:
     figure, panel, *curve = path.split("/")
     if curve:
         term_at(path, None, plan)
-    elif figure in plan.drawn:
-        require_choice(panel, plan.drawn[figure].panels, f"panel of {figure}")
+    else:
+        require_choice(panel, plan.figure(figure).panels, f"panel of {figure}")
 
 
 def _run_at(path: str, plan: Plan) -> Run | None:
     figure, panel, curve = path.split("/")
-    return plan.drawn[figure].panels[panel].curves.get(curve) if figure in plan.drawn else None
+    return plan.figure(figure).panels[panel].curves.get(curve)
 
 
 def _first_added(test: MeasuredTest, plan: Plan) -> int:
     """The first seed that no panel of the test shows and all its runs have; 0 without such a seed or without a mean."""
-    if test.expect in _WITHOUT_MEAN or not all(term.run for term in test.terms):
+    if test.expect in _WITHOUT_MEAN:
         return 0
     shown = max(plan.drawn[term.figure].panels[term.letter].seeds or 0 for term in test.terms)
-    return shown if all(len(term.run.seeds) > shown for term in test.terms if term.run) else 0
+    return shown if all(len(term.run.seeds) > shown for term in test.terms) else 0
 
 
 def _within(path: str, name: str) -> bool:

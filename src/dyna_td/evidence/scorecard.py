@@ -3,17 +3,15 @@
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from dyna_td.evidence.claims import Claim, ComputedTest, MeasuredTest, Term
-from dyna_td.evidence.outcomes import VERDICTS, Effect, Outcome, Sample
+from dyna_td.evidence.outcomes import VERDICTS, Outcome
 from dyna_td.evidence.verdicts import MAX_SEEDS, Read, judge, nearest_decision, weakest
 from dyna_td.plan.planned import Plan
-from dyna_td.plan.plans import FIGURES_OF_THE_PAPER, STUDIES
 from dyna_td.records import published
 
 CHANGES = ("best", "above", "first_seed")  # how a test changes the scores that it compares; see `claims`
@@ -23,9 +21,6 @@ COLUMNS = [
     *("scale", "evidence", "sources", "note", "low90", "high90", "improvement", "stuck_plus", "stuck_minus"),
     *("seeds_to_decide", "to_decide"),
 ]
-_NUMBERS = [*CHANGES, "margin", "p_supported", "p_contradicted", "seeds_to_decide"]
-_NUMBERS += ["effect", *(field.name for field in fields(Effect)[1:])]
-_TEXTS = [name for name in COLUMNS if name not in ("claim", *_NUMBERS)]
 
 
 @dataclass(frozen=True)
@@ -74,16 +69,16 @@ class Judged:
         return is_computed or self.scale == published.SCALE or tested.outcome.verdict == "not run"
 
 
-def judged(claims: Iterable[Claim], plan: Plan, read: Read) -> list[Judged]:
-    """The verdicts on `claims`; `read` is that of `verdicts.judge`."""
+def judge_all(claims: Iterable[Claim], scale: str, read: Read) -> list[Judged]:
+    """The verdicts on `claims` of a scale's plan; `read` is that of `verdicts.judge`."""
     found = []
     for claim in claims:
-        verdict, outcomes = judge(claim, plan, read)
+        verdict, outcomes = judge(claim, read)
         tests = tuple(
             Tested(test, outcome, _to_decide(test, outcome))
             for test, outcome in zip(claim.tests, outcomes, strict=True)
         )
-        one = Judged(claim, plan.scale, verdict, tests)
+        one = Judged(claim, scale, verdict, tests)
         if verdict == "undecided":
             decisive = nearest_decision(claim, outcomes)
             tested = next(tested for tested in tests if tested.outcome is decisive)
@@ -98,61 +93,17 @@ def as_table(verdicts: Iterable[Judged]) -> pd.DataFrame:
 
     `row` is claim, test, or secondary: a test that does not count for the verdict.
     """
-    rows = [row for one in verdicts for row in (_claim_row(one), *(_test_row(one, tested) for tested in one.tests))]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame([row for one in verdicts for row in rows(one)], columns=COLUMNS)
+
+
+def rows(one: Judged) -> list[dict]:
+    """The rows of one claim in `as_table`."""
+    return [_claim_row(one), *(_test_row(one, tested) for tested in one.tests)]
 
 
 def as_csv(card: pd.DataFrame) -> str:
     """The text of a table of verdicts or of means; a value that a row does not have is empty."""
     return card.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-
-
-def read(csv: Path, claims: Iterable[Claim]) -> list[Judged]:
-    """The verdicts on `claims` that `as_csv` wrote at `csv`, with numbers of six digits.
-
-    Raises:
-      LookupError: the table is not one of these claims.
-    """
-    table = pd.read_csv(
-        csv, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, "")
-    )
-    if list(table.columns) != COLUMNS:
-        raise LookupError("other columns")
-    rows = table.to_dict("records")
-    found = []
-    for claim in claims:
-        own, *others = rows[: 1 + len(claim.tests)]
-        rows = rows[1 + len(claim.tests) :]
-        names = [(row["claim"], row["row"] == "secondary", row["test"]) for row in others]
-        if own["row"] != "claim" or names != [(claim.number, test.secondary, test.label) for test in claim.tests]:
-            raise LookupError(f"other tests of claim {claim.number}")
-        tests = tuple(
-            Tested(test, _outcome(row), row["to_decide"]) for test, row in zip(claim.tests, others, strict=True)
-        )
-        seeds = own["seeds_to_decide"]
-        found.append(
-            Judged(claim, own["scale"], own["verdict"], tests, None if np.isnan(seeds) else seeds, own["to_decide"])
-        )
-    if rows:
-        raise LookupError("more claims")
-    return found
-
-
-def _outcome(row: dict) -> Outcome:
-    effect = {field.name: row[field.name] for field in fields(Effect)[1:]}
-    p_supported, p_contradicted, seeds = (
-        None if np.isnan(row[name]) else row[name] for name in ("p_supported", "p_contradicted", "seeds_to_decide")
-    )
-    return Outcome(
-        row["verdict"],
-        Effect(row["effect"], **effect),
-        Sample(tuple(map(int, filter(None, row["n"].split("+")))), row["pairing"], row["window"]),
-        p_supported=p_supported,
-        p_contradicted=p_contradicted,
-        sources=row["sources"],
-        note=row["note"],
-        seeds_to_decide=seeds,
-    )
 
 
 def lines(verdicts: Iterable[Judged]) -> list[str]:
@@ -179,11 +130,11 @@ def next_steps(verdicts: Iterable[Judged], plan: Plan) -> list[str]:
         lacking = [tested.test for tested in one.counted if tested.outcome.verdict == "not run"]
         for figure in dict.fromkeys(figure for test in lacking for figure in figures_of(one.claim, test)):
             claims.setdefault(figure, []).append(one.claim.number)
-    steps = []
-    for name in (*FIGURES_OF_THE_PAPER, *STUDIES):
-        remedy = f"make {name} SCALE={plan.scale}" if name in plan.drawn else f"{name} is not available yet"
-        steps += [f"claims {', '.join(map(str, claims[name]))}: {remedy}"] if name in claims else []
-    return steps
+    return [
+        f"claims {', '.join(map(str, claims[name]))}: make {name} SCALE={plan.scale}"
+        for name in plan.drawn
+        if name in claims
+    ]
 
 
 def verdict_words(one: Judged) -> str:

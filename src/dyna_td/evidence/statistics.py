@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,19 @@ FEW = 10  # with fewer seeds `estimate_few` is used
 POWER = 0.8  # chance that `seeds_to_decide` seeds decide
 _SEED = 20_220_801  # any number
 _DIGITS = 9  # digits of studentized deviations: rounding keeps ties independent of a machine's order of sums
+
+
+class Interval(NamedTuple):
+    """A mean or another estimate with the ends of its interval or bar; numbers or arrays."""
+
+    mean: Any
+    low: Any
+    high: Any
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether all of a single number's interval lies on one side of 0."""
+        return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True)
@@ -75,8 +88,8 @@ class Estimate:
         return np.where(self.standard_error > 0, p, 1.0)
 
 
-def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
-    """The mean of a sample of finite values, shape [..., n]; `resamples` is one less than a multiple of 40.
+def estimate(sample: ArrayLike) -> Estimate:
+    """The mean of a sample of finite values, shape [..., n].
 
     Raises:
       UserError: n is 0, for example because two runs have no seed in common.
@@ -84,7 +97,7 @@ def estimate(sample: ArrayLike, resamples: int = RESAMPLES) -> Estimate:
     sample = np.asarray(sample, np.float64)
     if not sample.size:
         raise UserError("the sample is empty, expected a value of one seed or more: compare runs that share seeds.")
-    shares, is_constant = _resamples(sample.shape[-1], resamples)
+    shares, is_constant = _resamples(sample.shape[-1])
     freedom = max(sample.shape[-1] - 1, 1)  # a single value has no spread
     mean = sample.mean(axis=-1)
     centred = sample - mean[..., None]
@@ -101,7 +114,7 @@ def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike]) -> Est
     """
     samples = np.array([*plus, *minus], np.float64)  # [k, n]
     sign = np.array([1.0] * len(plus) + [-1.0] * len(minus))
-    shares, is_constant = _resamples(samples.shape[1], RESAMPLES)
+    shares, is_constant = _resamples(samples.shape[1])
     freedom = max(samples.shape[1] - 1, 1)
     means, drawn = samples.mean(axis=1), samples @ shares  # [k], [k, B]
     effect = sign @ np.log(means)
@@ -114,13 +127,13 @@ def estimate_ratio(plus: Sequence[ArrayLike], minus: Sequence[ArrayLike]) -> Est
 
 
 @lru_cache(maxsize=4)  # drawn anew for each test they take most of the time of all verdicts
-def _resamples(n: int, resamples: int) -> tuple[np.ndarray, np.ndarray]:
+def _resamples(n: int) -> tuple[np.ndarray, np.ndarray]:
     """The share of each of n values in each resample, [n, B]; whether a resample has one value only, [B].
 
     A constant resample must have a variance of exactly 0, which a difference of rounded sums does not give.
     """
     rng = np.random.default_rng([_SEED, 0])
-    shares = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples).T / n
+    shares = rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES).T / n
     return shares, np.max(shares, axis=0) == 1.0
 
 
@@ -163,10 +176,10 @@ class MiddleHalf:
         return float(1 + np.sum(self.resampled >= bound)) / (1 + len(self.resampled))
 
 
-def estimate_middle_half(sample: ArrayLike, resamples: int = RESAMPLES) -> MiddleHalf:
+def estimate_middle_half(sample: ArrayLike) -> MiddleHalf:
     """The interquartile mean of a sample of finite values, [n]; see `interquartile_mean`."""
     sample = np.asarray(sample, np.float64)
-    drawn = np.random.default_rng([_SEED, 1]).integers(len(sample), size=(resamples, len(sample)))
+    drawn = np.random.default_rng([_SEED, 1]).integers(len(sample), size=(RESAMPLES, len(sample)))
     return MiddleHalf(interquartile_mean(sample), np.sort(scipy.stats.trim_mean(sample[drawn], 0.25, axis=1)))
 
 
@@ -258,6 +271,12 @@ def half_width(values: pd.Series, level: float = LEVEL) -> float:
     return student(values.sem(), values.count() - 1, level)
 
 
+def interval(values: pd.Series, level: float = LEVEL) -> Interval:
+    """The mean of `values`, one for each seed, with Student's interval; NaNs are left out."""
+    mean, half = values.mean(), half_width(values, level)
+    return Interval(mean, mean - half, mean + half)
+
+
 def seeds_to_decide(distance: float, spread: float, level: float) -> float:
     """Seeds with which a one-sided test at `level` detects an effect at this distance, with the chance `POWER`.
 
@@ -285,29 +304,35 @@ def fisher_exact(hits: int, of: int, other_hits: int, of_others: int) -> tuple[f
     return float(larger), float(smaller)
 
 
-def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -> tuple[float, float, float]:
-    """hits / of - other_hits / of_others with its 95% interval: (difference, low, high).
+def proportion_difference(hits: int, of: int, other_hits: int, of_others: int) -> Interval:
+    """hits / of - other_hits / of_others.
 
     Newcombe's method 10 (1998) joins the Wilson intervals of both proportions. The interval lies in [-1, 1], and has a
     positive width even without hits.
     """
-    first, second = hits / of, other_hits / of_others
-    low1, high1 = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
-    low2, high2 = scipy.stats.binomtest(other_hits, of_others).proportion_ci(1 - LEVEL, method="wilson")
-    below, above = np.hypot(first - low1, high2 - second), np.hypot(high1 - first, second - low2)
-    return first - second, float(first - second - below), float(first - second + above)
+    first, second = proportion(hits, of), proportion(other_hits, of_others)
+    difference = first.mean - second.mean
+    below = math.hypot(first.mean - first.low, second.high - second.mean)
+    above = math.hypot(first.high - first.mean, second.mean - second.low)
+    return Interval(difference, difference - below, difference + above)
 
 
-def proportion(hits: int, of: int) -> tuple[float, float, float]:
-    """hits / of with Wilson's 95% interval: (share, low, high)."""
+def proportion(hits: int, of: int) -> Interval:
+    """hits / of with Wilson's interval."""
     low, high = scipy.stats.binomtest(hits, of).proportion_ci(1 - LEVEL, method="wilson")
-    return hits / of, float(low), float(high)
+    return Interval(hits / of, float(low), float(high))
 
 
 def binomial(hits: int, of: int, share: float) -> tuple[float, float]:
     """The exact binomial test of a proportion: one-sided p-values that it lies below `share`, and above."""
     below, above = (scipy.stats.binomtest(hits, of, share, side).pvalue for side in ("less", "greater"))
     return float(below), float(above)
+
+
+def signs(effects: ArrayLike, p_values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The sign of each effect whose p-value is at most `LEVEL`, else 0: uncorrected, then by Holm's method."""
+    uncorrected, corrected = (np.sign(effects) * (p <= LEVEL) for p in (np.asarray(p_values), holm(p_values)))
+    return uncorrected, corrected
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:

@@ -27,7 +27,6 @@ from dyna_td.evidence.claims import COUNTING, Claim, ComputedTest, MeasuredTest,
 from dyna_td.evidence.identities import IDENTITIES
 from dyna_td.evidence.outcomes import Effect, Outcome, Sample
 from dyna_td.evidence.scores import SOURCES, STUCK, Measured, common_seconds, score, steps_in, stuck_below
-from dyna_td.plan.planned import Plan
 from dyna_td.runs.run import Run
 
 MAX_SEEDS = 10_000  # a test that needs more is not worth its seeds
@@ -38,9 +37,9 @@ Read = Callable[[Run], Measured | None]
 _Found = dict[Term, Measured]  # the results of all curves of a test
 
 
-def judge(claim: Claim, plan: Plan, read: Read) -> tuple[str, list[Outcome]]:
+def judge(claim: Claim, read: Read) -> tuple[str, list[Outcome]]:
     """The verdict on `claim` and the outcomes of its tests; `read` gives a run's results, None if there are none."""
-    outcomes = [_outcome(test, plan, read) for test in claim.tests]
+    outcomes = [_outcome(test, read) for test in claim.tests]
     counted = [k for k, test in enumerate(claim.tests) if not test.secondary]
     groups = [counted, *([k] for k, test in enumerate(claim.tests) if test.secondary)]
     for group in groups:
@@ -109,15 +108,15 @@ def weakest(sources: Collection[str]) -> str:
     return next((name for name in SOURCES if name in sources), "")
 
 
-def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outcome:
+def _outcome(test: MeasuredTest | ComputedTest, read: Read) -> Outcome:
     """The outcome of `test`, with uncorrected p-values."""
     if isinstance(test, ComputedTest):
-        check = IDENTITIES[test.label](plan)
+        check = IDENTITIES[test.label]()
         verdict = {True: "supported", False: "contradicted", None: "undecided"}[check.holds]
         return Outcome(verdict, Effect(check.effect), Sample(window="exact"), sources="current", note=check.note)
     if absent := _absent(test, read):
         return Outcome("not run", p_supported=1.0, p_contradicted=1.0, note=absent)
-    measured = {term: found for term in test.terms if term.run and (found := read(term.run))}
+    measured = {term: found for term in test.terms if (found := read(term.run))}
     if test.expect == "rarely":
         outcome = _share_outcome(test, measured, read)
     elif test.expect == "more_often":
@@ -131,17 +130,14 @@ def _outcome(test: MeasuredTest | ComputedTest, plan: Plan, read: Read) -> Outco
 
 
 def _absent(test: MeasuredTest, read: Read) -> str:
-    """The figures, runs or metrics that a test lacks, in words; empty if all are there."""
-    figures = sorted({term.figure for term in test.terms if term.run is None})
-    if figures:
-        return f"{', '.join(figures)} is not available yet"
-    runs = dict.fromkeys(term.run.name for term in test.terms if term.run and read(term.run) is None)
+    """The runs or metrics that a test lacks, in words; empty if all are there."""
+    runs = dict.fromkeys(term.run.name for term in test.terms if read(term.run) is None)
     if runs:
         return f"missing: {', '.join(runs)}"
     metrics = [
         name
         for term in test.terms
-        if term.run and (found := read(term.run))
+        if (found := read(term.run))
         for name in term.metric.split("+")
         if not found.has(name)
     ]

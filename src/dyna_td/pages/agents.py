@@ -15,8 +15,7 @@ from dyna_td.settings import DQNSettings, as_words
 
 def agents(facts: Facts | None = None) -> str:
     """A line for each agent and learner, with a link to its code."""
-    names = [*registry.AGENTS, *registry.LEARNERS]
-    rows = [[f"[{name}](../{_source(name)})", escaped(labels.summary(name))] for name in names]
+    rows = [[f"[{name}](../{_source(name)})", escaped(labels.summary(name))] for name in registry.AGENTS]
     return table(["agent", "in short"], rows)
 
 
@@ -44,8 +43,7 @@ def page(facts: Facts, agent: str) -> str:
 
 
 def _source(agent: str) -> str:
-    path = registry.LEARNERS[agent] if agent in registry.LEARNERS else registry.AGENTS[agent].path
-    return f"src/{path.partition(':')[0].replace('.', '/')}.py"
+    return f"src/{registry.AGENTS[agent].path.partition(':')[0].replace('.', '/')}.py"
 
 
 def _own(agent: str) -> list[str]:
@@ -95,4 +93,4 @@ def _claims(facts: Facts, agent: str) -> list[list[str]]:
 
 
 def _compares(test, agent: str) -> bool:
-    return not isinstance(test, ComputedTest) and any(term.run and term.run.agent == agent for term in test.terms)
+    return not isinstance(test, ComputedTest) and any(term.run.agent == agent for term in test.terms)

@@ -11,6 +11,7 @@ from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import Judged, Tested, effect_words, signed
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
+from dyna_td.runs.registry import task
 
 THEMES = {  # the claims of each theme, and the figures or the study that show it
     "Prioritizing is a cubic loss": (range(1, 8), (7, 8, 11)),
@@ -25,7 +26,7 @@ THEMES = {  # the claims of each theme, and the figures or the study that show i
 
 def overview(facts: Facts) -> str:
     """A line for each claim: its verdict, its first sentence, and what README counts."""
-    notes = {"identity": facts.identities, "reworded": facts.reworded, "turns": set(facts.turned["claim"])}
+    notes = {"identity": facts.identities, "reworded": facts.reworded, "turns": facts.turned}
     rows = [
         [
             f"[{number}](#claim-{number})",
@@ -58,21 +59,21 @@ def claims(facts: Facts) -> str:
 def claim(facts: Facts, number: int) -> list[str]:
     """The lines of a claim's section: verdict, text, finding, tests, other readings."""
     stated, verdict, finding = facts.stated[number], facts.verdicts[number], facts.findings.get(number)
-    judged = facts.judged[number]
-    words = scorecard.verdict_words(judged).capitalize()
+    one = facts.judged[number]
+    words = scorecard.verdict_words(one).capitalize()
     lines = [f"### Claim {number}", "", f"**{words}.** {escaped(stated.text)} ({stated.place})", ""]
-    if finding and finding["verdict"] == verdict and judged.is_evidence:
+    if finding and finding["verdict"] == verdict and one.is_evidence:
         lines += [_linked(escaped(one_line(finding["measured"]))), ""]
         if "advice" in finding:
             lines += [f"*In practice:* {_linked(escaped(one_line(finding['advice'])))}", ""]
-    lines += ['<details markdown="1"><summary>Tests</summary>', "", *_tests(judged)]
+    lines += ['<details markdown="1"><summary>Tests</summary>', "", *_tests(one)]
     if readings := readings_of(facts, number):
         lines += [readings, ""]
     return [*lines, "</details>", ""]
 
 
-def _tests(judged: Judged) -> list[str]:
-    rows = [[escaped(cell) for cell in test_cells(tested)] for tested in judged.tests]
+def _tests(one: Judged) -> list[str]:
+    rows = [[escaped(cell) for cell in test_cells(tested)] for tested in one.tests]
     return table(["test", "effect", "other measures", "n", "verdict"], rows).split("\n")
 
 
@@ -95,7 +96,7 @@ def test_cells(tested: Tested) -> list[str]:
 
 
 def compared(test: MeasuredTest) -> str:
-    """The curves that a test compares, and its window."""
+    """The curves that a test compares, and its window, which a label of its own names already."""
 
     def name(term: Term) -> str:
         place = "" if term.place == test.place else f"{term.place}/"
@@ -104,8 +105,7 @@ def compared(test: MeasuredTest) -> str:
     sides = [side for side in (test.plus, test.minus) if side]
     words = [scorecard.side_words(test, side, name) for side in sides]
     words = [f"({each})" if len(sides) > 1 < len(side) else each for each, side in zip(words, sides, strict=True)]
-    part = labels.WINDOWS.get(test.window, "")
-    ending = f", {part}" if part not in test.label else ""
+    ending = f", {labels.WINDOWS[test.window]}" if test.place and test.window in labels.WINDOWS else ""
     text = f"{' minus '.join(words)}{ending}".replace("_exact_uniform", " of the uniform distribution")
     return text.replace("_", " ")
 
@@ -114,7 +114,7 @@ def _task(test: MeasuredTest) -> str:
     """The environment of a panel with its number of updates; "" for a test beyond one panel."""
     panel = test.terms[0].panel if test.place else ()
     updates = {getattr(run.settings, "planning_updates", None) for run in panel} - {None}
-    environments = {labels.task(run.environment) for run in panel}
+    environments = {task(run.environment) for run in panel}
     if len(environments) != 1 or len(updates) != 1:
         return ""
     return f" ({environments.pop()}, n = {updates.pop()})"
@@ -129,10 +129,12 @@ def _linked(text: str) -> str:
 
 def readings_of(facts: Facts, number: int) -> str:
     """The other readings of a claim: those that turn its verdict by name, and how many agree; empty if none turns."""
-    found = facts.readings[(facts.readings["claim"] == number) & facts.readings["verdict"].isin(VERDICTS[:-1])]
-    turned = found[found["verdict"] != facts.verdicts[number]]
-    words = [f"{verdict} by {', '.join(of['reading'])}" for verdict, of in turned.groupby("verdict", sort=False)]
-    if words and (agree := len(found) - len(turned)):
+    turned: dict[str, list[str]] = {}
+    for reading, one in facts.turned.get(number, ()):
+        turned.setdefault(one.verdict, []).append(reading.name)
+    words = [f"{verdict} by {', '.join(names)}" for verdict, names in turned.items()]
+    agree = sum(one.claim.number == number and one.verdict == facts.verdicts[number] for _, one in facts.readings)
+    if words and agree and facts.verdicts[number] != "not run":
         words.append(f"{agree} agree{'s' if agree == 1 else ''}")
     return f"*Other readings:* {'; '.join(words)}." if words else ""
 

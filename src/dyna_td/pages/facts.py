@@ -1,34 +1,33 @@
-"""The published facts, reference/ and experiments/, as the pages and their tables read them."""
+"""The facts of pages and their tables: reference/, experiments/, and verdicts by published or finished runs."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import pandas as pd
 
 from dyna_td.errors import UserError
-from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, ComputedTest, load_claims
-from dyna_td.evidence.scorecard import Judged
-from dyna_td.evidence.scores import Measured, published_reader
-from dyna_td.plan import costs
-from dyna_td.plan.planned import Figure, Plan
+from dyna_td.evidence.readings import Reading, load_readings
+from dyna_td.evidence.scorecard import Judged, judge_all
+from dyna_td.evidence.scores import Measured, published_reader, reader
+from dyna_td.evidence.verdicts import Read
+from dyna_td.plan.planned import Plan
 from dyna_td.plan.plans import DIRECTORY, load_plan
 from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
-from dyna_td.records.results import naming_damage, require_intact
 from dyna_td.runs.run import Run
+from dyna_td.training.progress import counted
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The published facts: reference/ and experiments/ of this checkout.
+    """The facts of this checkout.
 
-    `folder` holds claims.csv and readings.csv, if they are not the published ones.
+    Claims are judged by the published runs, or else by the finished ones of `scale`. All is read or judged when it is
+    first asked for, and only once.
     """
 
-    folder: Path = published.DIRECTORY
+    scale: str = ""
 
     @cached_property
     def plan(self) -> Plan:
@@ -38,6 +37,15 @@ class Facts:
         return replace(plan, studies=studies)
 
     @cached_property
+    def judged_plan(self) -> Plan:
+        """The plan, with all studies, of the runs by which claims are judged."""
+        return load_plan(self.scale or published.SCALE)
+
+    @cached_property
+    def _read_judged(self) -> Read:
+        return reader(self.scale) if self.scale else self._reader
+
+    @cached_property
     def quick(self) -> Plan:
         """The plan of the default scale."""
         return load_plan("quick")
@@ -45,7 +53,7 @@ class Facts:
     @cached_property
     def stated(self) -> dict[int, Claim]:
         """The claims by number."""
-        return {claim.number: claim for claim in load_claims(self.plan)}
+        return {claim.number: claim for claim in load_claims(self.judged_plan)}
 
     @cached_property
     def findings(self) -> dict[int, dict[str, str]]:
@@ -60,16 +68,9 @@ class Facts:
 
     @cached_property
     def judged(self) -> dict[int, Judged]:
-        """The verdicts of claims.csv by claim; a UserError if they are not of the current claims."""
-        target = "readme" if self.folder == published.DIRECTORY else f"claims SCALE={self.folder.name}"
-        csv, remedy = self.folder / "claims.csv", f"call `make {target}`"
-        require_intact(csv, remedy)
-        require_intact(csv.with_name("readings.csv"), remedy)
-        with naming_damage(csv, remedy):
-            try:
-                return {one.claim.number: one for one in scorecard.read(csv, self.stated.values())}
-            except LookupError as error:
-                raise UserError(f"{csv} is not a table of the claims as they are now: {remedy}.") from error
+        """The claims with their verdicts and tests, by number."""
+        claims = counted(self.stated.values(), "claims judged")
+        return {one.claim.number: one for one in judge_all(claims, self.judged_plan.scale, self._read_judged)}
 
     @cached_property
     def verdicts(self) -> dict[int, str]:
@@ -77,15 +78,13 @@ class Facts:
         return {number: one.verdict for number, one in self.judged.items()}
 
     def changes(self, number: int) -> list[tuple[dict, str]]:
-        """The entries of a claim's history, each with the verdict that followed; the published one is the last."""
-        entries = self.stated[number].history
-        last = self._published.verdicts[number]
-        return list(zip(entries, [*(entry["verdict"] for entry in entries), last][1:], strict=True))
+        """The entries of a claim's history, each with the verdict that followed; none if the claim is not run.
 
-    @cached_property
-    def _published(self) -> "Facts":
-        """The facts of the published results."""
-        return self if self.folder == published.DIRECTORY else Facts()
+        The last is the one of today.
+        """
+        entries = self.stated[number].history if self.verdicts[number] != "not run" else ()
+        followed = [*(entry["verdict"] for entry in entries), self.verdicts[number]][1:]
+        return list(zip(entries, followed, strict=True))
 
     @cached_property
     def reworded(self) -> list[int]:
@@ -113,27 +112,23 @@ class Facts:
         return pd.read_csv(published.DIRECTORY / "warm_up.csv").set_index(["environment", "seed"])["goals"]
 
     @cached_property
-    def readings(self) -> pd.DataFrame:
-        """The verdicts of other readings: claim, reading, verdict, `changes`, `printed`.
-
-        A reading of other curves `changes` a number; `printed` says whether the paper prints this one or another.
-        """
-        table = pd.read_csv(self.folder / "readings.csv", usecols=["claim", "row", "reading", "verdict"])
-        declared = read_checked(DIRECTORY / "readings.yaml", "readings")["readings"]
-        rows = table[table["row"] == "claim"].drop(columns="row")
-        for key in ("changes", "printed"):
-            rows[key] = rows["reading"].map({reading["name"]: reading.get(key, "") for reading in declared})
-        return rows
+    def readings(self) -> list[tuple[Reading, Judged]]:
+        """The claims of each reading with their verdicts."""
+        declared = load_readings(self.judged_plan, self.stated.values())
+        return [
+            (reading, one)
+            for reading in counted(declared, "other readings judged")
+            for one in judge_all(reading.claims, self.judged_plan.scale, self._read_judged)
+        ]
 
     @cached_property
-    def turned(self) -> pd.DataFrame:
-        """The readings that give a claim another verdict; those not run are left out."""
-        rows = self.readings[self.readings["verdict"] != "not run"]
-        return rows[rows["verdict"] != rows["claim"].map(self.verdicts)]
-
-    def jobs(self, figures: Iterable[Figure]) -> pd.DataFrame:
-        """The published jobs of `figures`, see `measured_jobs`."""
-        return measured_jobs(figures, costs.published_cost)
+    def turned(self) -> dict[int, list[tuple[Reading, Judged]]]:
+        """The readings that give a claim another verdict, by its number; those not run are left out."""
+        found: dict[int, list[tuple[Reading, Judged]]] = {}
+        for reading, one in self.readings:
+            if one.verdict not in ("not run", self.verdicts[one.claim.number]):
+                found.setdefault(one.claim.number, []).append((reading, one))
+        return found
 
     def read(self, run: Run) -> Measured:
         """The published results of a run; a UserError if there are none."""
@@ -143,15 +138,5 @@ class Facts:
         return found
 
     @cached_property
-    def _reader(self) -> Callable[[Run], Measured | None]:
+    def _reader(self) -> Read:
         return published_reader(published.DIRECTORY)
-
-
-def measured_jobs(figures: Iterable[Figure], measured: Callable[[str], costs.Cost | None]) -> pd.DataFrame:
-    """The processor minutes and MiB of each measured job of `figures`, each once: a run, or the sweep before it.
-
-    All pages take their core-minutes from here.
-    """
-    found = {job: cost for job in costs.jobs_for(figures) if (cost := measured(job))}
-    rows = [(cost.core_seconds / 60, cost.memory_mib) for cost in found.values()]
-    return pd.DataFrame(rows, columns=["minutes", "memory"], index=list(found), dtype=float)

@@ -1,34 +1,32 @@
 """The generated parts of README.md and docs/, from reference/ and experiments/; figures/scorecard.py draws the picture.
 
-Verdicts are those of claims.csv and readings.csv; `gains` and `studies` judge what no claim asks. The report takes its
-texts from here, too.
+Verdicts are those of `Facts`; `gains` and `studies` judge what no claim asks. The report takes texts from here.
 """
 
 import re
 from collections.abc import Callable
 from string import ascii_lowercase
 
-import pandas as pd
-
 from dyna_td.evidence import labels
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import figures_of
-from dyna_td.evidence.statistics import half_width
+from dyna_td.evidence.statistics import half_width, interval
 from dyna_td.pages import agents, claims_page, gains, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs as expense  # `costs` is a part of a page
 from dyna_td.plan.planned import Figure, Panel, Plan
+from dyna_td.records import published
 from dyna_td.records.files import ROOT
+from dyna_td.runs.registry import task
 
 DEVIATION_HEADINGS = ["#", "what", "paper", "released code", "here", "other reading"]
 COST_HEADINGS = ["figure or study", "jobs", "core-minutes", "longest job, minutes", "most memory, MiB"]
 
 
-def fill() -> None:
+def fill(facts: Facts) -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
-    facts = Facts()
     pages = {
         "README.md": (scorecard, answer, contradicted, advice, results, figures),
         "docs/README.md": (advice,),
@@ -69,23 +67,32 @@ def scorecard(facts: Facts) -> str:
 
 
 def answer(facts: Facts) -> str:
-    """Sentences that count verdicts, identities, changes by rewording, and verdicts that depend on a choice."""
+    """Sentences that count verdicts, identities, changes by rewording, and verdicts that depend on a choice.
+
+    Only the first if the verdicts are no evidence.
+    """
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts(facts).items())
-    turned = facts.turned[facts.turned["changes"] != ""]
-    contradicted, supported = (
-        in_words(turned[turned["claim"].map(facts.verdicts) == verdict]["claim"].nunique())
-        for verdict in ("contradicted", "supported")
-    )
+    counted = f"{len(facts.verdicts)} claims: **{words}**."
+    if facts.judged_plan.scale != published.SCALE:
+        return f"{counted}\n"
+    turned: dict[str, set[int]] = {verdict: set() for verdict in VERDICTS}
+    printed: dict[tuple[str, str], set[int]] = {}  # the key is what a reading changes, and its verdict
+    for number, others in facts.turned.items():
+        for reading, one in others:
+            if reading.changes:
+                turned[facts.verdicts[number]].add(number)
+            if reading.printed == "this one":
+                printed.setdefault((reading.changes, one.verdict), set()).add(number)
+    contradicted, supported = (in_words(len(turned[verdict])) for verdict in ("contradicted", "supported"))
     sentences = [
-        f"{len(facts.verdicts)} claims: **{words}**.",
+        counted,
         f"{in_words(len(facts.identities)).capitalize()} supported are mathematical.",
         f"{in_words(len(facts.reworded)).capitalize()} verdicts changed by rewording after results.",
         f"Another number turns {contradicted} contradicted and {supported} supported ones.",
     ]
-    printed = turned[turned["printed"] == "this one"]
-    for (changes, verdict), rows in printed.groupby(["changes", "verdict"]):
-        numbers = _listed([str(number) for number in rows["claim"].unique()])
-        sentences.append(f"With {changes} that the paper prints, {numbers} are {verdict}.")
+    for (changes, verdict), numbers in sorted(printed.items()):
+        words = _listed([str(number) for number in sorted(numbers)])
+        sentences.append(f"With {changes} that the paper prints, {words} are {verdict}.")
     return " ".join(sentences) + "\n"
 
 
@@ -98,25 +105,27 @@ def contradicted(facts: Facts) -> str:
 
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
-    by_end = gains.gains(facts)
-    (fixed, fixed_corrected), (swept, swept_corrected) = (gains.pays_on(of_end) for of_end in by_end.values())
+    at_swept_rates = gains.gains(facts, studies.SWEPT)
+    fixed, fixed_corrected = gains.pays_on(gains.gains(facts))
+    swept, swept_corrected = gains.pays_on(at_swept_rates)
     means, final = (
-        {environment: gain for (environment, n), gain in of["_swept"].items() if not n}
-        for of in (by_end, gains.gains(facts, "final"))
+        gained.xs("mean", axis="columns", level=1)
+        for gained in (at_swept_rates, gains.gains(facts, studies.SWEPT, "final"))
     )
     each = "; ".join(
-        f"{labels.task(environment)} {gain.mean():+.1f} {gains.interval_words(gain)}, "
-        f"{gains.mean_words(final[environment])}"
+        f"{task(environment)} {'{:+.1f} ({:+.1f} to {:+.1f})'.format(*interval(gain))}, "
+        f"{studies.bold(f'{final[environment].mean():+.1f}', interval(final[environment]))}"
         for environment, gain in means.items()
     )
-    (dyna_td, _), (uniform, _) = (
-        studies.wins_and_losses(facts, curve, "er")[0] for curve in ("dyna_td", "uniform_states")
-    )
     worlds, panels = studies.panels_of(facts, "when"), studies.panels_of(facts, "what_to_use")
+    of_panels = facts.curves("what_to_use")
+    dyna_td, uniform = (
+        (studies.leaders(of_panels, panels, curve, "er")[0] > 0).sum() for curve in ("dyna_td", "uniform_states")
+    )
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "- **Without a model**, at one learning rate, prioritized replay (PrioritizedER) beats uniform replay on "
-        f"{_starred(fixed, fixed_corrected)}, of {in_words(len(means))} benchmarks. At swept rates: "
+        f"{_starred(fixed, fixed_corrected)}, of {in_words(means.shape[1])} benchmarks. At swept rates: "
         f"{_starred(swept, swept_corrected)}. \\*: Holm-corrected, too.\n"
         "- **Its mean gain** over n = 5, 10 and 30 at swept rates, % of the range (95%), then the last 20 evaluations: "
         f"{each}. Bold: interval without 0.\n"
@@ -132,7 +141,7 @@ def advice(facts: Facts) -> str:
 
 def _starred(won: list[str], corrected: list[str]) -> str:
     """The benchmarks that are won; a star marks those that a correction leaves."""
-    return _listed([labels.task(each) + ("\\*" if each in corrected else "") for each in won] or ["none"])
+    return _listed([task(each) + ("\\*" if each in corrected else "") for each in won] or ["none"])
 
 
 def _listed(words: list[str]) -> str:
@@ -150,7 +159,7 @@ def results(facts: Facts) -> str:
         words = {curve: f"{mean:,.0f} ± {half:,.0f}" for curve, (mean, half) in found.items()}
         cells = [f"**{words[curve]}**" if found[curve][0] == best else words[curve] for curve in found]
         run = panel.curves["er"]
-        rows.append([labels.task(run.environment), str(run.settings.planning_updates), *cells])
+        rows.append([task(run.environment), str(run.settings.planning_updates), *cells])
     return table(["environment", "n", *(labels.CURVES[curve] for curve in labels.BENCHMARK)], rows)
 
 
@@ -176,7 +185,8 @@ def gallery(facts: Facts) -> str:
     for name, figure in facts.plan.drawn.items():
         if not (ROOT / "reference" / name / f"{name}.png").exists():
             continue
-        published_cost = _two_digits(facts.jobs([figure])["minutes"].sum())
+        jobs = expense.by_job(facts.plan, [figure], _published).values()
+        published_cost = _two_digits(sum(job.core_seconds for job in jobs) / 60)
         cost = f"`make {name}`: {_quick_minutes(facts, name)} min on two cores"
         cost += "" if published_cost == "none" else f"; `SCALE=paper`: {published_cost} core-minutes"
         facts_line = ". ".join(filter(None, [claims_page.verdicts_on(facts, name, "claims.md"), cost]))
@@ -204,16 +214,16 @@ def _what_marks_mean(caption: str) -> str:
 
 def more_seeds(facts: Facts, figure: Figure) -> str:
     """Such as "Claims judge 100 seeds of ER (a, b)."; empty where the picture shows all seeds that claims judge."""
-    judged: dict[str, int] = {}
+    seeds_of: dict[str, int] = {}
     for test in (tested.test for one in facts.judged.values() for tested in one.counted):
-        if isinstance(test, MeasuredTest) and all(term.run for term in test.terms):
-            seeds = set.intersection(*(set(term.run.seeds) for term in test.terms if term.run))
+        if isinstance(test, MeasuredTest):
+            seeds = set.intersection(*(set(term.run.seeds) for term in test.terms))
             count = sum(seed >= test.first_seed for seed in seeds)
-            judged |= {term.path: max(count, judged.get(term.path, 0)) for term in test.terms}
+            seeds_of |= {term.path: max(count, seeds_of.get(term.path, 0)) for term in test.terms}
     letters: dict[tuple[int, str], list[str]] = {}
     for letter, panel in figure.panels.items():
         for curve in panel.curves:
-            count = judged.get(f"{figure.name}/{letter}/{curve}", 0)
+            count = seeds_of.get(f"{figure.name}/{letter}/{curve}", 0)
             if panel.is_drawn and panel.seeds and count > panel.seeds:
                 label = panel.labels.get(curve, labels.name_of(curve))
                 letters.setdefault((count, label), []).append(letter)
@@ -230,8 +240,8 @@ def _beside_paper(facts: Facts, figure: Figure) -> list[str]:
     """A table of the paper's statements on a figure, in our words, and our measurements; empty without statements."""
     rows = []
     for claim in claims_page.claims_on(facts, figure.name):
-        judged = facts.judged[claim]
-        here = [tested for tested in judged.tests if figure.name in figures_of(judged.claim, tested.test)]
+        one = facts.judged[claim]
+        here = [tested for tested in one.tests if figure.name in figures_of(one.claim, tested.test)]
         tests = [tested for tested in here if not tested.test.secondary] or here
         text = f"{escaped(facts.stated[claim].text)} [(claim {claim})](claims.md#claim-{claim})"
         rows.append([text, escaped(claims_page.measured(tests))])
@@ -254,20 +264,24 @@ def deviations(facts: Facts) -> str:
 
 def costs(facts: Facts) -> str:
     """A line for each figure and study, see `cost_rows`."""
-    return table(COST_HEADINGS, cost_rows(facts.plan, facts.jobs))
+    return table(COST_HEADINGS, cost_rows(facts.plan, _published))
 
 
-def cost_rows(plan: Plan, jobs_of: Callable[[list[Figure]], pd.DataFrame]) -> list[list[str]]:
+def _published(plan: Plan, job: str) -> expense.Cost | None:
+    return expense.published_cost(job)
+
+
+def cost_rows(plan: Plan, cost: Callable[[Plan, str], expense.Cost | None]) -> list[list[str]]:
     """For each figure and study: jobs, core-minutes, longest job, memory; and for all of them, shared jobs once."""
     figures, drawn = plan.figures, plan.drawn
     rows = {name.replace("_", " "): [figure] for name, figure in drawn.items()}
     rows |= {"all figures": list(figures.values()), "figures and studies": list(drawn.values())}
     lines = []
     for name, shown in rows.items():
-        jobs = jobs_of(shown)
-        if len(jobs):
-            minutes = [_two_digits(jobs["minutes"].sum()), _two_digits(jobs["minutes"].max())]
-            lines.append([name, str(len(jobs)), *minutes, f"{jobs['memory'].max():,.0f}"])
+        if jobs := expense.by_job(plan, shown, cost).values():
+            minutes = [job.core_seconds / 60 for job in jobs]
+            memory = max(job.memory_mib for job in jobs)
+            lines.append([name, str(len(jobs)), *map(_two_digits, (sum(minutes), max(minutes))), f"{memory:,.0f}"])
     return lines
 
 

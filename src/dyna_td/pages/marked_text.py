@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dyna_td.errors import UserError
-from dyna_td.records.files import write_whole
+from dyna_td.records.files import write
 
 
 def marks(part: str) -> tuple[str, str]:
@@ -24,8 +24,7 @@ def replace(path: Path, parts: dict[str, str]) -> None:
         if count != 1:
             raise UserError(f"{path} has {count} places for {part}, expected 1: put {begin} and {end} on lines there.")
         text = f"{begin}\n{content}{end}".join(around)
-    with write_whole(path) as file:
-        file.write(text)
+    write(path, text)
 
 
 def escaped(text: str) -> str:

@@ -13,7 +13,6 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,9 +22,10 @@ from PIL import Image
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import labels
+from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.pages import claims_page, markdown
-from dyna_td.pages.facts import Facts, measured_jobs
+from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan import costs
 from dyna_td.plan.planned import Plan
@@ -45,43 +45,39 @@ class Report(NamedTuple):
     missing: list[tuple[str, str]]
 
 
-def report(plan: Plan) -> Report:
-    """The report of `plan` with its finished results; equal results give equal bytes."""
+def report(facts: Facts) -> Report:
+    """The report of the finished results of a scale, by which `facts` are judged; equal results give equal bytes."""
+    plan, is_paper = facts.judged_plan, facts.scale == published.SCALE
     folder = results.DIRECTORY / plan.scale
-    facts = Facts(folder) if (folder / "claims.csv").exists() else None
     there = {name: _picture(folder, name).exists() for name in plan.drawn}
     shown = [name for name, is_there in there.items() if is_there or name in plan.figures]
-    missing = [] if facts else [("verdicts", f"make claims SCALE={plan.scale}")]
-    missing += [(_heading(name), f"make {name} SCALE={plan.scale}") for name in shown if not there[name]]
+    missing = [(_heading(name), f"make {name} SCALE={plan.scale}") for name in shown if not there[name]]
     parts = [f"# {TITLE}", _introduction(plan)]
-    if facts:
-        parts += ["## The answer", *_advice(facts, folder), markdown.answer(facts), _tiles(facts)]
+    parts += ["## The answer", *_advice(facts), markdown.answer(facts), _tiles(facts)]
     links = " ".join(f"[{name.removeprefix('figure_')}](#{name})" for name in shown)
     parts += [f"Figures and studies: {links}"]
     if missing:
         parts += ["## Missing", "\n".join(f"- {what}: `{command}`" for what, command in missing)]
     small: dict[str, None] = {}  # the names of the pictures beside claims, each once
-    for theme, (numbers, figures) in claims_page.themes(facts.stated if facts else ()).items():
+    for theme, (numbers, figures) in claims_page.themes(facts.stated).items():
         names = [each if isinstance(each, str) else f"figure_{each}" for each in figures]
-        parts += [f"## {theme}", *_figures([name for name in names if name in shown], plan, facts, folder)]
-        if facts:
-            beside = {number: _pictures_of(facts, number, folder) for number in numbers}
-            parts += [line for number in numbers for line in _claim(facts, number, beside[number], folder)]
-            small |= dict.fromkeys(itertools.chain(*beside.values()))
+        parts += [f"## {theme}", *_figures([name for name in names if name in shown], facts, folder)]
+        beside = {number: _pictures_of(facts, number, folder) for number in numbers}
+        parts += [line for number in numbers for line in _claim(facts, number, beside[number], folder)]
+        small |= dict.fromkeys(itertools.chain(*beside.values()))
         shown = [name for name in shown if name not in names]
-    parts += ["## Beyond the paper", *_figures(shown, plan, facts, folder)] if shown else []
-    if facts:
-        parts += ["## What changed since the first edition", claims_page.history(facts)]
-    measured = partial(measured_jobs, measured=partial(costs.finished, plan.scale))
-    parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, measured))]
+    parts += ["## Beyond the paper", *_figures(shown, facts, folder)] if shown else []
+    parts += ["## What changed since the first edition", claims_page.history(facts)] if is_paper else []
+    parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, costs.finished))]
     parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan))]
-    parts += ["## Deviations", markdown.deviations(facts or Facts())]
+    parts += ["## Deviations", markdown.deviations(facts)]
     return Report(_page("\n\n".join(parts), small, folder), missing)
 
 
-def _advice(facts: Facts, folder: Path) -> list[str]:
-    """The answer of the published runs, if these are their verdicts and all runs behind it are published."""
-    if (folder / "claims.csv").read_bytes() != (published.DIRECTORY / "claims.csv").read_bytes():
+def _advice(facts: Facts) -> list[str]:
+    """The answer of the published runs, if these are judged and all runs behind it are published."""
+    tests = [tested for one in facts.judged.values() for tested in one.tests]
+    if {tested.outcome.sources for tested in tests if isinstance(tested.test, MeasuredTest)} != {"published"}:
         return []
     with contextlib.suppress(UserError):
         return [markdown.advice(facts)]
@@ -90,11 +86,10 @@ def _advice(facts: Facts, folder: Path) -> list[str]:
 
 def _tiles(facts: Facts) -> str:
     """The scorecard: a tile for each claim that leads to it; a striped one has another verdict by another reading."""
-    turned = set(facts.turned["claim"])
     rows = []
     for theme, (numbers, _) in claims_page.themes(facts.stated).items():
         tiles = " ".join(
-            f'<a class="tile {_word(facts.verdicts[number])}{" turned" if number in turned else ""}" '
+            f'<a class="tile {_word(facts.verdicts[number])}{" turned" if number in facts.turned else ""}" '
             f'href="#claim-{number}" title="{_word(facts.verdicts[number])}">'
             f"{number}<b>{labels.LETTERS[facts.verdicts[number]]}</b></a>"
             for number in numbers
@@ -127,22 +122,22 @@ def _heading(name: str) -> str:
     return f"Beyond the paper: {name}" if number == name else f"Figure {number}"
 
 
-def _figures(names: Iterable[str], plan: Plan, facts: Facts | None, folder: Path) -> list[str]:
+def _figures(names: Iterable[str], facts: Facts, folder: Path) -> list[str]:
     """Sections of figures: claims, picture, where the numbers are, caption; figures 4 and 12 with their comparisons."""
-    parts = [part for name in names for part in _figure(name, plan, facts, folder)]
+    parts = [part for name in names for part in _figure(name, facts, folder)]
     if "figure_4" in names and _picture(folder, labels.DIFFERENCES).exists():
         parts += [_shown(labels.DIFFERENCES, "Comparisons of returns in figures 4 and 12", folder)]
     return parts
 
 
-def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[str]:
-    figure, png = plan.drawn[name], _picture(folder, name)
-    title, is_paper = escaped(figure.title), plan.scale == published.SCALE
+def _figure(name: str, facts: Facts, folder: Path) -> list[str]:
+    figure, png = facts.judged_plan.drawn[name], _picture(folder, name)
+    title, is_paper = escaped(figure.title), facts.scale == published.SCALE
     parts = [f'<a id="{name}"></a>', f"### {_heading(name)}: {title}"]
-    if facts and (verdicts := claims_page.verdicts_on(facts, name, "claims.md")):
+    if verdicts := claims_page.verdicts_on(facts, name, "claims.md"):
         parts.append(f"Claims: {verdicts}.")
     if not png.exists():
-        return [*parts, f"> Missing here: `make {name} SCALE={plan.scale}` makes it."]
+        return [*parts, f"> Missing here: `make {name} SCALE={facts.scale}` makes it."]
     tables_there = f"`curves.csv`{' and `states.csv`' if figure.runs_with_states else ''}"
     repeats = beginnings.read(results.repeats_csv(png))
     says = f". {beginnings.sentence(repeats).capitalize()}" if repeats else ""
@@ -151,7 +146,7 @@ def _figure(name: str, plan: Plan, facts: Facts | None, folder: Path) -> list[st
         *parts,
         _shown(name, figure.title, folder),
         f"{place}, drawn from {tables_there} beside it{says}.",
-        *filter(None, [markdown.caption_of(name), markdown.more_seeds(facts, figure) if facts and is_paper else ""]),
+        *filter(None, [markdown.caption_of(name), markdown.more_seeds(facts, figure) if is_paper else ""]),
     ]
 
 

@@ -1,7 +1,8 @@
 """Tables of docs/beyond-the-paper.md, in Markdown: returns, and the test errors of the sine task."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import product, zip_longest
 
 import numpy as np
 import pandas as pd
@@ -9,50 +10,56 @@ from scipy import stats
 
 from dyna_td.envs import KNOWN
 from dyna_td.evidence import aggregate, labels, statistics
+from dyna_td.evidence.profiles import FIGURES
 from dyna_td.evidence.scores import Measured, score
-from dyna_td.evidence.statistics import half_width
+from dyna_td.evidence.statistics import Interval, half_width, interval
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
 from dyna_td.plan.costs import published_cost
 from dyna_td.plan.planned import Panel
-from dyna_td.runs.registry import AGENTS
+from dyna_td.runs.registry import AGENTS, task
 from dyna_td.runs.run import Run
 
-# The panels of GridWorld's benchmark, by n.
-_BENCHMARK = {5: ("figure_12", "c"), 10: ("figure_4", "e"), 30: ("figure_4", "f")}
 _OF_THE_PAPER = ("er", "prioritized_er", "dyna_td")
-_STRATA = ["agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
+_STRATA = ["n", "agent", "seeds: goal met", "return", "minus Dyna-TD", "seeds: not met", "return", "minus Dyna-TD"]
 _OVER_LEARNING, _LESS = "return" + aggregate.OVER_LEARNING, "return" + aggregate.LESS
-_MEAN_AND_95 = ("mean", "low95", "high95")
 _LENGTHS = (12_500, 50_000, 200_000)  # updates: a quarter of figure 1's, all of them, four times as many
+SWEPT = "_swept"  # end of the keys of curves at swept rates
+_PAIRS = (("", "er"), (SWEPT, f"er{SWEPT}"), ("", "prioritized_er"))  # ends of curves' keys and their baselines
+_Columns = dict[str, list[str]]  # of a table: cells from top to bottom, by the column's head
 _COIN_MARGIN = 0.05  # a share of the span of returns; the caption of the study controls declares it
 
 
 def by_warm_up(facts: Facts) -> str:
     """GridWorld's returns by whether the random warm-up reached the goal, for each n; see `warm_up_goals`."""
-    rows = []
-    for n, (figure, key) in _BENCHMARK.items():
-        curves = facts.plan.figures[figure].panels[key].curves
-        rows += [
-            [str(n), *row] for row in _strata(facts, {labels.CURVES[name]: curves[name] for name in _OF_THE_PAPER})
-        ]
-    return table(["n", *_STRATA], rows)
+    panels = {
+        panel.run.settings.planning_updates: panel
+        for figure in FIGURES
+        for panel in facts.plan.figures[figure].panels.values()
+        if panel.run.environment == "GridWorld"
+    }
+    goals, rows = facts.warm_up_goals["GridWorld"], []
+    for n, panel in sorted(panels.items()):
+        scores = {curve: mean_returns(facts, panel.curves[curve]) for curve in _OF_THE_PAPER}
+        for curve, returns in scores.items():
+            cells = []
+            for is_met in (True, False):
+                chosen = [seed for seed in returns.index if (goals[seed] > 0) == is_met]
+                difference = (returns - scores["dyna_td"])[chosen]
+                minus = "0" if curve == "dyna_td" else _interval(difference, sign=True)
+                cells += [str(len(chosen)), _interval(returns[chosen]), minus]
+            rows.append([str(n), labels.CURVES[curve], *cells])
+    return table(_STRATA, rows)
 
 
 def controls(facts: Facts) -> str:
     """A line for each agent of the study: what it is, and its return minus Dyna-TD's."""
-    means = facts.curves("controls")
+    means, rows = facts.curves("controls"), []
     panels = {"MountainCar": "a", "GridWorld": "b"}
-
-    def cell(curve: str, panel: str) -> str:
-        row = (panel, curve, _LESS + "dyna_td")
-        if row not in means.index:
-            return "0" if curve == "dyna_td" else "-"
-        return _difference(means.loc[row])
-
-    curves = facts.plan.studies["controls"].panels["b"].curves
-    words = {curve: labels.summary(curve) if curve in AGENTS else labels.name_of(curve) for curve in curves}
-    rows = [[f"`{key}`", escaped(text), *(cell(key, at) for at in panels.values())] for key, text in words.items()]
+    for curve in facts.plan.studies["controls"].panels["b"].curves:
+        words = labels.summary(curve) if curve in AGENTS else labels.name_of(curve)
+        cells = [_cell(means, key, curve, "dyna_td", own="0") for key in panels.values()]
+        rows.append([f"`{curve}`", escaped(words), *cells])
     return table(["agent", "in short", *panels], rows)
 
 
@@ -62,11 +69,11 @@ def coin(facts: Facts) -> str:
     for panel in panels_of(facts, "controls", "coin").values():
         difference, environment = lead(facts, panel, "random_sign", "dyna_td"), panel.curves["dyna_td"].environment
         margin = _COIN_MARGIN * KNOWN[environment].span
-        half = half_width(difference, 2 * statistics.LEVEL)  # two one-sided tests
-        low, high = difference.mean() - half, difference.mean() + half
-        verdict = "equivalent" if -margin < low and high < margin else "worse" if high < -margin else "open"
-        words = f"{difference.mean():+.1f} ({low:+.1f} to {high:+.1f})"
-        rows.append([labels.task(environment), str(len(difference)), words, f"{margin:.0f}", verdict])
+        found = interval(difference, 2 * statistics.LEVEL)  # two one-sided tests
+        is_inside = -margin < found.low and found.high < margin
+        verdict = "equivalent" if is_inside else "worse" if found.high < -margin else "open"
+        words = "{:+.1f} ({:+.1f} to {:+.1f})".format(*found)
+        rows.append([task(environment), str(len(difference)), words, f"{margin:.0f}", verdict])
     return table(["benchmark", "seeds", "coin minus Dyna-TD, 90% interval", "margin", "the coin is"], rows)
 
 
@@ -83,23 +90,16 @@ def episode(facts: Facts) -> str:
 
 def _goal_table(facts: Facts, panels: dict[str, Panel], ends: dict[str, str]) -> str:
     """A table for each environment of the panels; `ends` of curves' keys name their warm-up."""
-    means = facts.curves("goal")
-    tasks = {key: panel.run for key, panel in panels.items()}
-
-    def cell(panel: str, curve: str, end: str) -> str:
-        baseline = f"prioritized_er{end}"
-        own = f"{curve}{end}" == baseline
-        row = means.loc[(panel, f"{curve}{end}", _OVER_LEARNING if own else _LESS + baseline)]
-        return f"({row['mean']:,.0f})" if own else _difference(row)
-
-    parts = []
-    for environment in dict.fromkeys(run.environment for run in tasks.values()):
-        here = [key for key, run in tasks.items() if run.environment == environment]
-        columns = [f"n = {tasks[key].settings.planning_updates}, {words}" for key in here for words in ends.values()]
-        first = panels[here[0]].curves.items()
-        curves = [curve for curve, run in first if run.settings.warm_up_goal == "hidden"]
-        rows = [[f"`{curve}`", *(cell(key, curve, end) for key in here for end in ends)] for curve in curves]
-        parts.append(table([labels.task(environment), *columns], rows))
+    means, parts = facts.curves("goal"), []
+    for environment in dict.fromkeys(panel.run.environment for panel in panels.values()):
+        here = [panel for panel in panels.values() if panel.run.environment == environment]
+        curves = [curve for curve, run in here[0].curves.items() if run.settings.warm_up_goal == "hidden"]
+        columns = {task(environment): [f"`{curve}`" for curve in curves]}
+        for panel, (end, words) in product(here, ends.items()):
+            columns[f"n = {panel.run.settings.planning_updates}, {words}"] = [
+                _cell(means, panel.key, f"{curve}{end}", f"prioritized_er{end}", own="({:,.0f})") for curve in curves
+            ]
+        parts.append(_by_columns(columns))
     return "\n".join(parts)
 
 
@@ -107,53 +107,47 @@ def when(facts: Facts) -> str:
     """A line for each world: how rare its reward is, returns, and how PrioritizedER's lead over ER changes with it."""
     panels = panels_of(facts, "when")
     goals = [facts.warm_up_goals[panel.curves["er"].environment][: panel.seeds].mean() for panel in panels.values()]
-    changes = ["", *(_difference(with_interval(change)) for change in changes_of_the_lead(facts).values())]
-    shares = ["", *(_share(change) for change in changes_of_the_share(facts).values())]
-    after = {"change of `prioritized_er`'s lead": changes, "change of its share of the gap": shares}
-    return _minus_er(facts, panels, "world", {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}, after)
+    leads = [interval_words(change, _whole) for change in changes_of_the_lead(facts).values()]
+    shares = [interval_words(change, "{:+.2f}".format) for change in changes_of_the_share(facts).values()]
+    before = {"goals in the warm-up": [f"{mean:.1f}" for mean in goals]}
+    after = {"change of `prioritized_er`'s lead": ["", *leads], "change of its share of the gap": ["", *shares]}
+    return _minus_er(facts, panels, "world", before, after)
 
 
-def changes_of_the_lead(facts: Facts) -> dict[str, pd.Series]:
-    """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel: one number per seed."""
-    panels = panels_of(facts, "when")
-    base, *others = {key: lead(facts, panel, "prioritized_er", "er") for key, panel in panels.items()}.items()
-    return {key: of_key - base[1] for key, of_key in others}
+def changes_of_the_lead(facts: Facts) -> dict[str, Interval]:
+    """PrioritizedER's lead over ER in each world, minus its lead in the paper's, by panel."""
+    leads = _leads(facts)
+    base, *others = leads
+    return {world: interval(leads[world] - leads[base]) for world in others}
 
 
-def changes_of_the_share(facts: Facts) -> dict[str, tuple[float, float, float]]:
-    """The same as a share of the gap between ER and the best return: by panel, the change and its 95% interval.
+def changes_of_the_share(facts: Facts) -> dict[str, Interval]:
+    """The same as a share of the gap between ER and the best return, by panel.
 
     The share is a ratio of means over seeds. The best return is the highest of any seed and agent of the world, in the
     last 20 evaluations. Seeds are resampled 5,000 times, the same ones in both worlds.
     """
-    parts = {key: _lead_and_gap(facts, panel) for key, panel in panels_of(facts, "when").items()}
-    base, *others = parts
-    seeds = len(parts[base][0])
-    drawn = np.random.default_rng(0).integers(seeds, size=(5_000, seeds))
-
-    def share(key: str, chosen: np.ndarray) -> np.ndarray:
-        own, gap = parts[key]
-        return own[chosen].mean(axis=-1) / gap[chosen].mean(axis=-1)
-
-    found = {}
-    for key in others:
-        change, resampled = (share(key, chosen) - share(base, chosen) for chosen in (np.arange(seeds), drawn))
-        low, high = np.percentile(resampled, [2.5, 97.5])
-        found[key] = float(change), float(low), float(high)
-    return found
+    leads = _leads(facts)
+    gaps = pd.DataFrame({key: _gap(facts, panel) for key, panel in panels_of(facts, "when").items()}).loc[leads.index]
+    own, gap = leads.to_numpy(), gaps.to_numpy()  # [seeds, worlds]
+    drawn = np.random.default_rng(0).integers(len(own), size=(5_000, len(own)))
+    shares = own.mean(axis=0) / gap.mean(axis=0)
+    resampled = own[drawn].mean(axis=1) / gap[drawn].mean(axis=1)  # [5000, worlds]
+    low, high = np.percentile(resampled - resampled[:, :1], [2.5, 97.5], axis=0)
+    changes = map(Interval, shares - shares[0], low, high)
+    return dict(list(zip(leads, changes, strict=True))[1:])
 
 
-def _lead_and_gap(facts: Facts, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
-    """PrioritizedER's lead over ER, and the best return minus ER's, for each seed that the panel shows."""
+def _leads(facts: Facts) -> pd.DataFrame:
+    """PrioritizedER's lead over ER in each world of the picture (columns), the paper's first, for each seed."""
+    panels = panels_of(facts, "when")
+    return pd.DataFrame({key: lead(facts, panel, "prioritized_er", "er") for key, panel in panels.items()})
+
+
+def _gap(facts: Facts, panel: Panel) -> pd.Series:
+    """The best return, see `changes_of_the_share`, minus ER's over learning, for each seed."""
     best = max(score(facts.read(run), "return", "final")[: panel.seeds].max() for run in panel.curves.values())
-    ahead = lead(facts, panel, "prioritized_er", "er")
-    return ahead.to_numpy(), (best - mean_returns(facts, panel.curves["er"])[ahead.index]).to_numpy()
-
-
-def _share(change: tuple[float, float, float]) -> str:
-    """A change of a share with its interval; bold if the interval excludes 0."""
-    mean, low, high = (f"{each:+.2f}" for each in change)
-    return f"{f'**{mean}**' if change[1] > 0 or change[2] < 0 else mean} ({low} to {high})"
+    return best - mean_returns(facts, panel.curves["er"])
 
 
 def losses(facts: Facts) -> str:
@@ -166,73 +160,80 @@ def network_and_buffer(facts: Facts) -> str:
     return _minus_er(facts, panels_of(facts, "when", "small_network"), "with n = 10", {}, {})
 
 
-def _minus_er(
-    facts: Facts, panels: dict[str, Panel], heading: str, before: dict[str, list[str]], after: dict[str, list[str]]
-) -> str:
+def _minus_er(facts: Facts, panels: dict[str, Panel], heading: str, before: _Columns, after: _Columns) -> str:
     """A line for each of these panels of the study when, then wins and losses; `before` and `after` add columns."""
-    means, rows = facts.curves("when"), []
-    curves = next(iter(panels.values())).curves
-
-    def cell(key: str, curve: str) -> str:
-        row = (key, curve, _LESS + "er")
-        return _difference(means.loc[row]) if row in means.index else "-"  # declared, not yet trained
-
-    for number, (key, panel) in enumerate(panels.items()):
-        own = f"{means.loc[(key, 'er', _OVER_LEARNING), 'mean']:,.0f}"
-        others = [cell(key, curve) for curve in curves if curve != "er"]
-        first, last = ([cells[number] for cells in columns.values()] for columns in (before, after))
-        rows.append([panel.title, *first, own, *others, *last])
-    for words, other in (("won, lost against ER", "er"), ("won, lost against PrioritizedER", "prioritized_er")):
-        cells = [_won_and_lost(means, panels, curve, _LESS + other) for curve in curves]
-        rows.append([words, *("" for _ in before), *cells, *("" for _ in after)])
-    return table([heading, *before, *(f"`{curve}`" for curve in curves), *after], rows)
+    means = facts.curves("when")
+    names = [panel.title for panel in panels.values()]
+    names += ["won, lost against ER", "won, lost against PrioritizedER"]
+    agents = {}
+    for curve in next(iter(panels.values())).curves:
+        counts = [_won_and_lost(means, panels, curve, other) for other in ("er", "prioritized_er")]
+        agents[f"`{curve}`"] = [*(_cell(means, key, curve, "er") for key in panels), *counts]
+    return _by_columns({heading: names, **before, **agents, **after})
 
 
-def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, metric: str) -> str:
-    """In how many panels a difference's 95% interval lies above 0, and in how many below 0."""
-    found = [means.loc[(key, curve, metric)] for key in panels if (key, curve, metric) in means.index]
-    won, lost = sum(row["low95"] > 0 for row in found), sum(row["high95"] < 0 for row in found)
-    return f"**{won}, {lost}** of {len(found)}" if found else ""
+def _by_columns(columns: _Columns) -> str:
+    """A table; empty cells end a short column."""
+    return table([*columns], map(list, zip_longest(*columns.values(), fillvalue="")))
 
 
-def with_interval(values: pd.Series) -> pd.Series:
-    """The mean over seeds and the ends of Student's interval, as in a row of curves.csv."""
-    mean, half = values.mean(), half_width(values)
-    return pd.Series([mean, mean - half, mean + half], index=list(_MEAN_AND_95))
+def _cell(means: pd.DataFrame, panel: str, curve: str, baseline: str, own: str = "{:,.0f}") -> str:
+    """A curve's return minus the baseline's, and for the baseline its `own`; "-" if the curve is not yet trained."""
+    if curve == baseline:
+        return own.format(means.loc[(panel, curve, _OVER_LEARNING), "mean"])
+    if (row := (panel, curve, _LESS + baseline)) not in means.index:
+        return "-"
+    return interval_words(Interval(*means.loc[row, ["mean", "low95", "high95"]]), _whole)
 
 
-def _difference(row: pd.Series) -> str:
-    """A difference and its 95% interval; bold if the interval excludes 0."""
-    numbers = [float(row[key]) for key in _MEAN_AND_95]
-    mean, low, high = (f"{each:+,.0f}" if abs(each) >= 0.5 else f"{each:+.1g}" for each in numbers)
-    return f"{f'**{mean}**' if row['low95'] > 0 or row['high95'] < 0 else mean} ({low} to {high})"
+def _won_and_lost(means: pd.DataFrame, panels: Iterable[str], curve: str, baseline: str) -> str:
+    """In how many panels a curve leads the baseline, and in how many it trails; see `leaders`."""
+    uncorrected, _ = leaders(means, panels, curve, baseline)
+    return f"**{_counts(uncorrected)}** of {len(uncorrected)}" if len(uncorrected) else ""
+
+
+def leaders(means: pd.DataFrame, panels: Iterable[str], curve: str, baseline: str) -> tuple[np.ndarray, np.ndarray]:
+    """Where a curve leads a baseline (1), trails it (-1), or neither is shown (0): uncorrected, then by Holm's method.
+
+    By t-tests of the paired differences in `means`, the rows of curves.csv, for each of the panels that has them.
+    """
+    rows = means.loc[[row for key in panels if (row := (key, curve, _LESS + baseline)) in means.index]]
+    p = 2 * stats.t.sf((rows["mean"] / rows["standard_error"]).abs(), rows["n"] - 1)
+    return statistics.signs(rows["mean"], p)
+
+
+def _counts(signs: np.ndarray) -> str:
+    return f"{np.sum(signs > 0)}, {np.sum(signs < 0)}"
+
+
+def bold(text: str, found: Interval) -> str:
+    """`text`, bold if the interval excludes 0."""
+    return f"**{text}**" if found.excludes_zero else text
+
+
+def interval_words(found: Interval, written: Callable[[float], str]) -> str:
+    """A mean with its interval, as +3 (+1 to +5); see `bold`."""
+    mean, low, high = map(written, found)
+    return f"{bold(mean, found)} ({low} to {high})"
+
+
+def _whole(number: float) -> str:
+    """A number without decimals; a small one with its first digit."""
+    return f"{number:+,.0f}" if abs(number) >= 0.5 else f"{number:+.1g}"
 
 
 def what_to_use(facts: Facts) -> str:
     """Returns minus ER's for each environment and n; then panels won and lost, and processor time."""
-    study, baseline, swept = "what_to_use", "er", "_swept"
-    means = facts.curves(study)
-    panels = panels_of(facts, study)
-    curves = _at_fixed_rates(panels)
-
-    def counts(curve: str, other: str = baseline) -> str:
-        return _won_and_lost(means, panels, curve, _LESS + other)
-
-    def time(curve: str) -> str:
-        runs = [(panel.curves[curve], panel.curves[baseline]) for panel in panels.values()]
-        return f"{np.median([_core_seconds(facts, run) / _core_seconds(facts, er) for run, er in runs]):.1f}"
-
-    rows = []
-    for key, panel in panels.items():
-        run = panel.curves[baseline]
-        own = f"{means.loc[(key, baseline, _OVER_LEARNING), 'mean']:,.0f}"
-        others = [_difference(means.loc[(key, curve, _LESS + baseline)]) for curve in curves[1:]]
-        rows.append([f"{labels.task(run.environment)}, n = {run.settings.planning_updates}", own, *others])
-    rows.append(["won, lost against ER", "", *map(counts, curves[1:])])
-    rows.append(["both at swept rates", "", *(counts(curve + swept, baseline + swept) for curve in curves[1:])])
-    rows.append(["won, lost against PrioritizedER", *(counts(curve, "prioritized_er") for curve in curves)])
-    rows.append(["processor time, ER: 1", *map(time, curves)])
-    return table(["panel", *(f"`{curve}`" for curve in curves)], rows)
+    means, panels = facts.curves("what_to_use"), panels_of(facts, "what_to_use")
+    names = [panel.title for panel in panels.values()]
+    names += ["won, lost against ER", "both at swept rates", "won, lost against PrioritizedER", "processor time, ER: 1"]
+    columns = {"panel": names}
+    for curve in _at_fixed_rates(panels):
+        pairs = [(panel.curves[curve], panel.curves["er"]) for panel in panels.values()]
+        time = np.median([_core_seconds(run) / _core_seconds(er) for run, er in pairs])
+        counts = [_won_and_lost(means, panels, curve + end, baseline) for end, baseline in _PAIRS]
+        columns[f"`{curve}`"] = [*(_cell(means, key, curve, "er") for key in panels), *counts, f"{time:.1f}"]
+    return _by_columns(columns)
 
 
 def panels_of(facts: Facts, study: str, table: str = "") -> dict[str, Panel]:
@@ -247,44 +248,19 @@ def _at_fixed_rates(panels: dict[str, Panel]) -> list[str]:
 
 def multiplicity(facts: Facts) -> str:
     """Panels won and lost by the agents of `what_to_use`, one by one and after Holm's correction for all panels."""
-    panels = panels_of(facts, "what_to_use")
-    curves = _at_fixed_rates(panels)
-    pairs = [("", "er"), ("_swept", "er_swept"), ("", "prioritized_er")]
+    means, panels = facts.curves("what_to_use"), panels_of(facts, "what_to_use")
     rows = []
-    for curve in curves[1:]:
-        found = [wins_and_losses(facts, curve + end, baseline) or ("", "") for end, baseline in pairs]
-        rows.append([f"`{curve}`", *(f"{pair[0]}, {pair[1]}" if pair else "" for each in found for pair in each)])
+    for curve in _at_fixed_rates(panels)[1:]:
+        found = [signs for end, baseline in _PAIRS for signs in leaders(means, panels, curve + end, baseline)]
+        rows.append([f"`{curve}`", *(_counts(signs) if len(signs) else "" for signs in found)])
     heads = ["against ER", "at swept rates", "against PrioritizedER"]
     return table(["won, lost", *(cell for head in heads for cell in (head, "Holm"))], rows)
 
 
-def wins_and_losses(facts: Facts, curve: str, baseline: str) -> list[tuple[int, int]]:
-    """Panels of `what_to_use` that a curve wins and loses: uncorrected, then by Holm's method; empty without panels."""
-    panels = [panel for panel in panels_of(facts, "what_to_use").values() if curve in panel.curves]
-    if curve == baseline or not panels:
-        return []
-    tests = [stats.ttest_1samp(lead(facts, panel, curve, baseline), 0.0) for panel in panels]
-    signs, p = np.array([np.sign(test.statistic) for test in tests]), np.array([test.pvalue for test in tests])
-    sure = [p_values <= statistics.LEVEL for p_values in (p, statistics.holm(p))]
-    return [(int(np.sum(each & (signs > 0))), int(np.sum(each & (signs < 0)))) for each in sure]
-
-
-def _core_seconds(facts: Facts, run: Run) -> float:
+def _core_seconds(run: Run) -> float:
     """Processor seconds for each seed of a run."""
     cost = published_cost(run.name)
     return cost.core_seconds / len(run.seeds) if cost else np.nan
-
-
-def _strata(facts: Facts, runs: dict[str, Run]) -> Iterator[list[str]]:
-    scores = {name: mean_returns(facts, run) for name, run in runs.items()}
-    own, goals = scores["Dyna-TD"], facts.warm_up_goals["GridWorld"]
-    for name, returns in scores.items():
-        cells = []
-        for is_met in (True, False):
-            chosen = [seed for seed in returns.index if (goals[seed] > 0) == is_met]
-            cells += [str(len(chosen)), _interval(returns[chosen])]
-            cells.append("0" if returns is own else _interval((returns - own)[chosen], sign=True))
-        yield [name, *cells]
 
 
 def mean_returns(facts: Facts, run: Run, window: str = "auc") -> pd.Series:
@@ -310,13 +286,13 @@ def regression(facts: Facts) -> str:
     for panel in facts.plan.studies["regression"].panels.values():
         shown = {curve: facts.read(panel.curves[curve]) for curve in labels.SINE if curve in panel.curves}
         data = shown["l2"].run.settings
-        task = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
+        cell = escaped(f"|T| = {data.examples}, sigma = {data.noise:g}, b = {data.batch_size}")
         for length in _LENGTHS:
             errors = {curve: _test_errors(measured, length) for curve, measured in shown.items()}
             own = errors.pop("l2")
             cells = {curve: _percent(100 * (error - own) / own.mean()) for curve, error in errors.items()}
             own_and_others = [f"{own.mean():.4f}", *(cells.get(curve, "-") for curve in labels.SINE if curve != "l2")]
-            rows.append([task, f"{length:,}", *own_and_others])
+            rows.append([cell, f"{length:,}", *own_and_others])
     return table(["task", "updates", *(labels.CURVES[curve] for curve in labels.SINE)], rows)
 
 
@@ -329,6 +305,5 @@ def _test_errors(whole: Measured, length: int) -> pd.Series:
 
 def _percent(differences: pd.Series) -> str:
     """A mean in per cent and half of Student's 95% interval; bold if the interval excludes 0."""
-    half = half_width(differences)
     mean = round(differences.mean(), 1) + 0.0  # no "-0"
-    return f"{f'**{mean:+.1f}%**' if abs(differences.mean()) > half else f'{mean:+.1f}%'} ± {half:.1f}"
+    return f"{bold(f'{mean:+.1f}%', interval(differences))} ± {half_width(differences):.1f}"

@@ -1,1 +1,1 @@
-"""The Snakefile's helpers beside the plan: its start, its lock, and its messages."""
+"""The Snakefile's helpers beside the plan: its start and its messages."""

@@ -58,7 +58,7 @@ class Training:
 
     @classmethod
     def of(cls, plan: Plan, job: str) -> "Training":
-        """The job of this name, see `costs.jobs_for`."""
+        """The job of this name, see `Plan.jobs`."""
         trained = plan.trained_by(job)
         total = len(stacks_of(trained[0].seeds)) * sum(run.steps for run in trained)
         return cls(job.removesuffix(results.SWEEP), total, costs.expected(plan, job))

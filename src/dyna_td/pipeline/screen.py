@@ -14,10 +14,9 @@ from typing import Any
 
 from dyna_td.errors import UserError
 from dyna_td.pipeline.forecast import Forecast, Training
-from dyna_td.pipeline.lock import workplace_of
 from dyna_td.plan.planned import Plan
-from dyna_td.records import beginnings, outputs, results, sources, unfinished
-from dyna_td.training import progress
+from dyna_td.records import beginnings, results, sources, unfinished
+from dyna_td.training.job import steps_done
 
 _TRAINING = ("select_learning_rate", "train_run", "train_sampled_run")
 _SECONDS_BETWEEN_LINES = 30.0  # without a terminal, which can rewrite a line
@@ -80,7 +79,7 @@ class Screen(logging.Handler):
     def _kept(self, number: int) -> int:
         """The steps in the checkpoint of a job that does not run."""
         source = sources.run_digest(self.plan.runs[self.forecast.trainings[number].name])
-        return unfinished.steps_of(outputs.files_of(self._csv(number))["checkpoint"], source)
+        return unfinished.steps_of(results.beside(self._csv(number), "checkpoint"), source)
 
     def _note_an_interruption(self) -> None:
         """Notes Ctrl-C, which ends the jobs, too: then none of them has failed."""
@@ -169,7 +168,7 @@ class Screen(logging.Handler):
     def _read_steps(self, now: float) -> None:
         for number in list(self.waiting):
             if self.forecast.trainings[number].begun is not None:
-                done = progress.read(workplace_of(self._csv(number)) / progress.STEPS)
+                done = steps_done(self._csv(number))
                 if done is not None:
                     self.forecast.note(number, done, now)
 

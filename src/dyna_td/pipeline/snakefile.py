@@ -74,16 +74,16 @@ def any_of(names: Iterable[str]) -> str:
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def xla_flags(folder: Path = PROGRAMS, boot: Path = _BOOT) -> str:
+def xla_flags(folder: Path = PROGRAMS) -> str:
     """`TF_XLA_FLAGS` with which TensorFlow keeps programs below `folder`; needed before a process imports it.
 
     The flags stay as they are if they name a folder already, or if the machine's boot has no id.
     """
     ours = f"{_OPTION}{folder}/"  # may name the folder of another machine, from which a cluster sent this job
     given = [flag for flag in os.environ.get("TF_XLA_FLAGS", "").split() if not flag.startswith(ours)]
-    if boot.exists() and not any(flag.startswith(_OPTION) for flag in given):
+    if _BOOT.exists() and not any(flag.startswith(_OPTION) for flag in given):
         flags = arithmetic.variables() | {"TF_XLA_FLAGS": given}
-        identity = repr((boot.read_text(), provenance.versions("tensorflow"), flags))
+        identity = repr((_BOOT.read_text(), provenance.versions("tensorflow"), flags))
         given.append(ours + hashlib.sha256(identity.encode()).hexdigest()[:16])
     return " ".join(given)
 

@@ -15,7 +15,7 @@ import numpy as np
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.programs.stacks import MAX_STACK
 from dyna_td.records import published, results
-from dyna_td.runs.run import Run
+from dyna_td.runs.registry import task
 
 PUBLISHED = published.DIRECTORY / "runs"
 _PAUSED = 1.5  # a clock that counts so many times the core-seconds also counts pauses of the machine
@@ -81,24 +81,16 @@ UNMEASURED = Cost(8 * 3600.0, 3000.0, 0, 0)  # a job in a checkout without publi
 _SLOWEST = "roundabout-paper-v0/*/*.json"  # the published jobs with the slowest steps
 
 
-def jobs_for(figures: Iterable[Figure], is_swept: Callable[[Run], bool] = lambda run: True) -> list[str]:
-    """The names of the jobs that train for `figures`, a shared one once: `<run>`, and `<run>.selection` for a sweep."""
-    runs = dict.fromkeys(run for figure in figures for run in figure.runs)
-    return [job for run in runs for job in results.jobs_of(run, is_swept(run))]
-
-
 def measured(plan: Plan, job: str) -> Cost | None:
     """The measured cost of `job`, finished or published; None if it was never measured."""
     stored = published_cost(job) if plan.scale == published.SCALE else None
-    found = [
-        cost for cost in (finished(plan.scale, job), stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)
-    ]
+    found = [cost for cost in (finished(plan, job), stored) if cost and (cost.seeds, cost.steps) == _extent(plan, job)]
     return found[0] if found else None
 
 
-def finished(scale: str, job: str) -> Cost | None:
+def finished(plan: Plan, job: str) -> Cost | None:
     """The cost of a finished job; None if it did not run here."""
-    return read(results.provenance_json(results.run_csv(scale, job)).absolute())
+    return read(results.beside(results.run_csv(plan.scale, job), "json").absolute())
 
 
 def expected(plan: Plan, job: str) -> Cost:
@@ -116,7 +108,7 @@ def estimated(plan: Plan, job: str) -> Cost:
     run, seeds, steps = plan.trained_by(job)[0], *_extent(plan, job)
     if own := published_cost(job):
         return own.beginning(seeds, steps)
-    worlds = dict.fromkeys((run.environment, run.environment.partition("-")[0]))  # GridWorld's variants have a "-"
+    worlds = dict.fromkeys((run.environment, task(run.environment)))  # a variant of GridWorld costs as much
     likes = [f"{world}/{agent}/*.json" for agent in (run.agent, "*") for world in worlds] + [_SLOWEST]
     found = ([cost for path in sorted(PUBLISHED.glob(like)) if (cost := read(path))] for like in likes)
     known = next(filter(None, found), None)
@@ -141,9 +133,16 @@ def priority(plan: Plan, job: str) -> int:
     return round(expected(plan, job).core_seconds)
 
 
+def by_job(
+    plan: Plan, figures: Iterable[Figure], cost: Callable[[Plan, str], Cost | None] = expected
+) -> dict[str, Cost]:
+    """The `cost` of each job that trains for `figures`, by its name; without jobs for which it is None."""
+    return {job: found for job in plan.jobs(figures) if (found := cost(plan, job))}
+
+
 def minutes(plan: Plan, figures: list[Figure], cores: int, cost: Callable[[Plan, str], Cost] = expected) -> float:
     """The minutes that figures take on idle cores, by the `cost` of each job; shared jobs count once."""
-    costs = {job: cost(plan, job) for job in jobs_for(figures, plan.is_swept)}
+    costs = by_job(plan, figures, cost)
     return max(sum(each.core_seconds for each in costs.values()) / cores, _longest(costs)) / 60
 
 
@@ -155,8 +154,8 @@ def as_text(plan: Plan, figures: list[Figure], cores: int) -> str:
         f"{'':14}{'jobs':>6}{'core-minutes':>14}{f'minutes on {cores} cores':>21}{'GiB a job':>11}  jobs estimated"
     ]
     for name, shown in rows:
-        jobs = {job: expected(plan, job) for job in jobs_for(shown, plan.is_swept)}
-        unmeasured = sum(measured(plan, job) is None for job in jobs)
+        jobs = by_job(plan, shown)
+        unmeasured = len(jobs) - len(by_job(plan, shown, measured))
         seconds = sum(cost.core_seconds for cost in jobs.values())
         memory = max((cost.memory_mib for cost in jobs.values()), default=0.0)
         numbers = f"{seconds / 60:14,.0f}{minutes(plan, shown, cores):21,.0f}{memory / 1024:11.1f}"

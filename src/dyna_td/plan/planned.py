@@ -155,6 +155,11 @@ class Plan:
         there = published.read_details(run.name + results.SWEEP) if run.sweep else None
         return selection_runs(run, count, there["seeds"][0] if there else None)
 
+    def jobs(self, figures: Iterable[Figure]) -> list[str]:
+        """The names of the jobs that train for `figures`, each once: `<run>`, and `<run>.selection` for a sweep."""
+        runs = dict.fromkeys(run for figure in figures for run in figure.runs)
+        return list(dict.fromkeys(job for run in runs for job in results.jobs_of(run, self.is_swept(run))))
+
     def trained_by(self, job: str) -> list[Run]:
         """The runs that the job of this name trains: one, or those of a sweep."""
         run = self.runs[job.removesuffix(results.SWEEP)]
@@ -204,27 +209,23 @@ class Plan:
     def learning_rate_file(self, run: str) -> list[Path]:
         """The file that names the selected learning rate of a run, if its rate is swept."""
         csv = results.run_csv(self.scale, run + results.SWEEP)
-        return [results.provenance_json(csv)] if self.is_swept(self.runs[run]) else []
+        return [results.beside(csv, "json")] if self.is_swept(self.runs[run]) else []
 
     def run_files(self, figure: str) -> list[Path]:
         """The results that a figure shows."""
-        return [
-            results.run_csv(self.scale, name) for name in dict.fromkeys(run.name for run in self.drawn[figure].runs)
-        ]
+        return [results.run_csv(self.scale, name) for name in {run.name: run for run in self.drawn[figure].runs}]
 
     def states_files(self, figure: str) -> list[Path]:
         """The sampled states that a figure shows."""
-        return [
-            results.states_csv(results.run_csv(self.scale, run.name)) for run in self.drawn[figure].runs_with_states
-        ]
+        csvs = [results.run_csv(self.scale, run.name) for run in self.drawn[figure].runs_with_states]
+        return [results.beside(csv, "states.csv") for csv in csvs]
 
     def files(self, figure: str) -> list[Path]:
         """Pictures, curves and runs of a figure; Snakemake makes deleted ones again."""
         curves = results.curves_csv(self.scale, figure)
-        jobs = dict.fromkeys(job for run in self.drawn[figure].runs for job in results.jobs_of(run, self.is_swept(run)))
-        csvs = [results.run_csv(self.scale, job) for job in jobs]
+        csvs = [results.run_csv(self.scale, job) for job in self.jobs([self.drawn[figure]])]
         pictures = [curves.with_name(f"{figure}.{kind}") for kind in ("png", "pdf")]
-        return [*pictures, curves, *csvs, *map(results.provenance_json, csvs)]
+        return [*pictures, curves, *csvs, *(results.beside(csv, "json") for csv in csvs)]
 
     def figure(self, name: str) -> Figure:
         """The figure or study called `name`; raises UserError if there is none, or for the mistake in it."""

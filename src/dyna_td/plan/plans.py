@@ -17,6 +17,7 @@ from dyna_td.plan.yaml_files import read_checked
 from dyna_td.records import published
 from dyna_td.records.files import ROOT
 from dyna_td.records.metrics import STATES_METRICS, require_metric
+from dyna_td.runs import registry
 from dyna_td.runs.registry import AGENTS, FROZEN_AGENTS, SAMPLED_ENVIRONMENT, all_settings, has_twin, settings_type
 from dyna_td.runs.run import Run
 from dyna_td.settings import (
@@ -40,6 +41,7 @@ STUDIES = tuple(
     for path in sorted(DIRECTORY.glob("*.yaml"))
     if path.stem not in FIGURES_OF_THE_PAPER + _NO_FIGURES and path.is_file()  # an editor's lock is a broken link
 )
+RULES = ("all_", "select_", "train_", "aggregate_", "draw_", "refuse_")  # how rules of the Snakefile begin
 MAX_RUN_NAME = 200  # characters; file systems allow 255 bytes, and suffixes need some of them
 
 
@@ -69,6 +71,11 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
                 refused[name] = str(error)
         return found
 
+    for name in STUDIES:
+        if (begin := name[: name.find("_") + 1]) in RULES:
+            raise UserError(
+                f"{Path(directory) / name}.yaml: names with {begin} are those of rules in the Snakefile: rename it."
+            )
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
     if not refused and {*published.require_published(published.DIRECTORY)} <= {*figures, *studies}:
@@ -133,7 +140,7 @@ def _filled(text: str, runs: Collection[Run]) -> str:
 
     def value(named: re.Match) -> str:
         if named[1] == "environment":
-            found = [run.environment.partition("-")[0] for run in runs]
+            found = [registry.task(run.environment) for run in runs]
         else:
             of = [run for run in runs if not (run.sweep and named[1] == "learning_rate")]  # not known before the sweep
             values = [getattr(run.settings, named[1], None) for run in of]
@@ -180,6 +187,9 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     baselines = tuple(require_choice(key, curves, "curve as baseline") for key in panel.get("baselines", ()))
     named = {key: curve["label"] for key, curve in panel["curves"].items() if curve and "label" in curve}
     labels = {key: _filled(label, [curves[key]]) for key, label in named.items()}
+    for key, run in curves.items():  # without a true model, as on LunarLander, `dyna_td` has a learned one
+        if key == run.agent and AGENTS[key].label and getattr(run.settings, "model", "") == "learned":
+            labels.setdefault(key, AGENTS[key].label + registry.LEARNED)
     return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown, labels=labels)
 
 
@@ -275,8 +285,8 @@ def _share_runs(figures: Iterable[Figure]) -> None:
 def _lacks(whole: Run, run: Run, panel: Panel) -> list[str]:
     """What `whole` lacks of what `panel` shows of `run`, which has the same settings: words for a run's name."""
     # States and measurements of the last step, and an agent that anneals, need a run of this length.
-    agent = AGENTS.get(run.agent)
-    needs_last = panel.states or (agent and (agent.measures_last_q or agent.anneals))
+    agent = AGENTS[run.agent]
+    needs_last = panel.states or agent.measures_last_q or agent.anneals
     is_beginning = run.length < whole.length and not run.steps % whole.evaluate_every and not needs_last
     lacks = {
         "rates" + "x".join(map(str, run.sweep)): run.sweep != whole.sweep,

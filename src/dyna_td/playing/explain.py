@@ -141,9 +141,11 @@ def _chain(agent, step: int) -> tuple[np.ndarray, np.ndarray]:
     """A chain that search control could make now: its states [N, 2], NaN before each restart, and the accepted ones."""
     import tensorflow as tf
 
+    from dyna_td.agents.dyna import Dyna
+
     control = agent.search_control
     visited: list[np.ndarray] = []
-    if hasattr(agent, "draw_states"):  # such agents have no chain
+    if type(agent).criterion_gradient is Dyna.criterion_gradient:  # such agents have no chain
         return np.zeros([0, 2]), np.zeros([0, 2])
     rule = control.rule(control.space, control.visited, agent.settings)
     now = tf.constant(step, tf.int64)

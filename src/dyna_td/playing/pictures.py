@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dyna_td.envs import KNOWN
-from dyna_td.evidence.labels import name_of, task
+from dyna_td.evidence.labels import name_of
 from dyna_td.playing.explain import Look, moments_of, run_of, train_again
 from dyna_td.playing.video import Video
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy
 from dyna_td.runs import registry
+from dyna_td.runs.registry import task
 
 PICTURES = 24  # an animation's
 
@@ -73,7 +74,7 @@ def write(policy: Policy, seed: int, path: Path, show: Callable[[str], None]) ->
     if video:
         video.write(rate=4)
     else:
-        with write_whole(path, "wb") as file:
+        with write_whole(path) as file:
             Image.fromarray(image).save(file, "PNG")
     words = (
         "those of the policy, to the last bit"

@@ -51,7 +51,7 @@ class Video:
 
     def write(self, rate: float) -> None:
         """Writes the file: `rate` pictures a second."""
-        with write_whole(self.path, "wb") as file:
+        with write_whole(self.path) as file:
             if self.path.suffix == ".gif":
                 first, *others = self._pictures
                 durations = [round(1000 / rate)] * len(others) + [_PAUSE]

@@ -7,7 +7,7 @@ from dyna_td.learning.streams import Purpose, Streams
 from dyna_td.learning.sums import total
 from dyna_td.learning.xla import with_tensor_loops, xla_function
 from dyna_td.programs.program import Program
-from dyna_td.runs.registry import LEARNERS, load
+from dyna_td.runs.registry import AGENTS, load
 from dyna_td.runs.run import Run
 
 TEST_EXAMPLES = 1_000  # noise-free test points (paper)
@@ -19,7 +19,7 @@ class RegressionProgram(Program):
     def __init__(self, run: Run):
         super().__init__()
         streams = Streams(run.seeds)
-        self.learner = load(LEARNERS[run.agent])(run.settings, streams)
+        self.learner = load(AGENTS[run.agent].path)(run.settings, streams)
         self.optimizer = self.learner.optimizer
         self.test_x = tf.Variable(4.0 * streams.uniform(Purpose.TEST_INPUTS, (TEST_EXAMPLES,)) - 2.0, trainable=False)
 

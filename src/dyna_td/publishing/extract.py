@@ -8,16 +8,12 @@ from collections.abc import Callable
 from dyna_td.evidence.claims import load_claims
 from dyna_td.evidence.readings import load_readings
 from dyna_td.plan.planned import Plan
-from dyna_td.records.metrics import SAMPLING_KINDS, SAMPLING_METRICS
+from dyna_td.records.metrics import SAMPLING_GROUPS
 from dyna_td.records.policy import Policy
 
 _STEP, _METRIC, _SOURCE = 1, 2, 2  # columns of tables; in sweeps they are one to the right
 # Metrics that only a few runs need. A run keeps a group if something uses one of its metrics.
-_GROUPS = (
-    frozenset({"test_rmse_high", "test_rmse_low"}),
-    frozenset({"train_rmse"}),
-    *(frozenset(metric for metric in SAMPLING_METRICS if metric.startswith(kind)) for kind in SAMPLING_KINDS),
-)
+_GROUPS = ({"test_rmse_high", "test_rmse_low"}, {"train_rmse"}, *SAMPLING_GROUPS)
 POLICY_SEEDS = 5  # enough to watch; all seeds of all policies would double a clone
 
 
@@ -29,10 +25,9 @@ def left_out(plan: Plan) -> dict[str, set[str]]:
             for run in panel.curves.values():
                 used[run.name].add(panel.metric)
     claims = load_claims(plan)
-    for judged in (claims, *load_readings(plan, claims).values()):
-        for term in (term for claim in judged for term in claim.terms):
-            if term.run:
-                used[term.run.name].update(term.metric.split("+"))
+    for stated in (claims, *(reading.claims for reading in load_readings(plan, claims))):
+        for term in (term for claim in stated for term in claim.terms):
+            used[term.run.name].update(term.metric.split("+"))
     return {name: set().union(*(group for group in _GROUPS if not group & mine)) for name, mine in used.items()}
 
 

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyna_td.commands import train
 from dyna_td.errors import UserError, exit_status
 from dyna_td.learning import arithmetic
 from dyna_td.pipeline import snakefile
@@ -24,8 +23,9 @@ from dyna_td.plan import plans
 from dyna_td.plan.planned import Plan
 from dyna_td.publishing import extract, store
 from dyna_td.records import published, results
-from dyna_td.records.policy import Policy, load_policy, path_beside
+from dyna_td.records.policy import Policy, load_policy
 from dyna_td.runs.run import Run
+from dyna_td.training import job
 
 _SCALE = "renewed"  # the folder of trained seeds below results/
 _ADDED = ("train_seconds", "compile_seconds", "evaluate_seconds", "core_seconds", "env_steps", "seed_updates")
@@ -50,14 +50,15 @@ def train_again(plan: Plan, run: Run) -> None:
         return
     trained = replace(fixed, seeds=run.seeds[first:])  # another name, if the rate was swept
     facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection")}
-    train._train_and_write(trained, csv, facts, argparse.Namespace(checkpoint_every=60.0))
+    job.train(trained, csv, facts)
     _, details = results.read(csv, "the same command")
     tables = {"csv": extract.records(csv.read_bytes(), extract.left_out(plan)[run.name])}
     if run.name in plan.sampled_runs:
-        tables["states.csv"] = extract.states(results.states_csv(csv).read_bytes(), plan, run.name)
+        tables["states.csv"] = extract.states(results.beside(csv, "states.csv").read_bytes(), plan, run.name)
     contents = {(run.name, kind): _with_first_seeds(table, run, kind, first) for kind, table in tables.items()}
-    if path_beside(csv).exists() and run.name in plan.figure_runs:
-        contents[run.name, "policy.npz"] = _policy_with(load_policy(path_beside(csv)), run, first).as_bytes()
+    policy = results.beside(csv, "policy.npz")
+    if policy.exists() and run.name in plan.figure_runs:
+        contents[run.name, "policy.npz"] = _policy_with(load_policy(policy), run, first).as_bytes()
     _store(run, contents, _extended(details, there, first), there)
 
 
@@ -135,14 +136,14 @@ def _copy(plan: Plan, run: Run, there: dict, twin: dict) -> None:
     _store(run, contents, details, there)
 
 
-def _store(run: Run, contents: dict[tuple[str, str], bytes], details: dict, there: dict) -> None:
+def _store(run: Run, contents: store.Files, details: dict, there: dict) -> None:
     """Stores a run's tables, policy and `details`."""
     # The clock stays that of the older training, which had its core alone: claims 26 and 27 judge seconds.
     details |= {key: there[key] for key in (*_ADDED, "train_seconds_at")}
     details["clock_of"] = there.get("clock_of", there["git_commit"])
     details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
     contents[run.name, "json"] = json.dumps(details).encode()
-    store._store(contents, published.HERE)
+    store.store(contents, published.HERE)
 
 
 def main() -> int:

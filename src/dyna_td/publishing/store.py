@@ -17,12 +17,12 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.evidence import aggregate
 from dyna_td.evidence.scores import Measured, read_finished
-from dyna_td.plan import finished, plans
+from dyna_td.plan import finished
 from dyna_td.plan.planned import Figure, Plan
 from dyna_td.publishing import extract
 from dyna_td.records import provenance, published, results
 from dyna_td.records.files import IMPORTS, ROOT, import_figure, write
-from dyna_td.records.policy import load_policy, path_beside
+from dyna_td.records.policy import load_policy
 from dyna_td.runs.run import Run
 from dyna_td.training.progress import counted
 
@@ -64,7 +64,7 @@ def publish(plan: Plan, figure: Figure, source: Path, directory: Path) -> None:
     for name, text in tables.items():
         write(published.curves_csv(figure.name, directory).with_name(name), text)
     for contents in extracts:
-        _store(contents, directory)
+        store(contents, directory)
 
 
 def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> tuple[list[Run], list[str]]:
@@ -81,15 +81,15 @@ def keep(plan: Plan, runs: Iterable[Run], source: Path, directory: Path) -> tupl
             except UserError as error:
                 refused.append(str(error))
                 continue
-            _store(contents, directory)
+            store(contents, directory)
             kept.append(run)
     return kept, refused
 
 
-_Files = dict[tuple[str, str], bytes]  # contents by job and kind, see `published.stored`
+Files = dict[tuple[str, str], bytes]  # contents by job and kind, see `published.stored`
 
 
-def _extract(plan: Plan, run: Run, source: Path, left_out: dict[str, set[str]]) -> _Files:
+def _extract(plan: Plan, run: Run, source: Path, left_out: dict[str, set[str]]) -> Files:
     """What is published of a finished run below `source`; a UserError unless it is undamaged and as planned."""
     files, rebuild = _files(plan, run, source), results.pipeline_command(run.name, plan.scale)
     csv = files[run.name, "csv"]
@@ -106,11 +106,11 @@ def _extract(plan: Plan, run: Run, source: Path, left_out: dict[str, set[str]]) 
     if (states := (run.name, "states.csv")) in contents:
         contents[states] = extract.states(contents[states], plan, run.name)
     if has_policy:  # only for figures: studies have several times as many
-        contents[run.name, "policy.npz"] = extract.policy(load_policy(path_beside(csv))).as_bytes()
+        contents[run.name, "policy.npz"] = extract.policy(load_policy(results.beside(csv, "policy.npz"))).as_bytes()
     return contents
 
 
-def _store(contents: _Files, directory: Path) -> None:
+def store(contents: Files, directory: Path) -> None:
     """Writes the files of a run; the JSON files get their checksums."""
     for (job, kind), content in contents.items():
         at = published.stored(job, kind, directory)
@@ -143,7 +143,7 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored
     files = {key: path for key, path in _files(plan, run, target).items() if key[0] in broken}
     policy = run.name, "policy.npz"
     if run.name in broken and published.stored(*policy, directory).exists():
-        files = {policy: path_beside(files[run.name, "csv"]), **files}
+        files = {policy: results.beside(files[run.name, "csv"], "policy.npz"), **files}
     try:
         bound = {key: published.read(*key, directory) for key in files if key[1] != "json"}
     except UserError as error:
@@ -182,7 +182,7 @@ def _files(plan: Plan, run: Run, folder: Path) -> dict[tuple[str, str], Path]:
     """The files of a run below the results' `folder`, by job and kind; the last one, the CSV, marks a finished run."""
     keys = [(run.name, "states.csv")] if run.name in plan.sampled_runs else []
     keys += [(job, kind) for job in results.jobs_of(run) for kind in ("json", "csv")]
-    return {(job, kind): Path(folder) / plan.scale / "runs" / f"{job}.{kind}" for job, kind in keys}
+    return {(job, kind): results.beside(results.run_csv(plan.scale, job, folder), kind) for job, kind in keys}
 
 
 def _compress(path: Path, content: bytes) -> None:
@@ -216,13 +216,12 @@ def tell_snakemake(scale: str, runs: Iterable[Run], directory: Path) -> None:
         raise UserError(f"Snakemake did not take the runs over ({reason}): try again.")
 
 
-def draw(figure: str, directory: Path, output: Path) -> Path:
-    """Draws one figure from its tables in `directory`, PNG and PDF.
+def draw(plan: Plan, figure: str, directory: Path, output: Path) -> Path:
+    """Draws a figure of the paper's `plan` from its tables in `directory`: a PNG, whose path it returns, and a PDF.
 
     Raises:
       UserError: a table is missing or damaged.
     """
     png, curves = Path(output) / figure / f"{figure}.png", published.curves_csv(figure, directory)
-    plan, remedy = plans.load_plan(published.SCALE), published.remedy(curves.parent)
-    import_figure("draw").draw(plan, figure, curves, png, remedy)
+    import_figure("draw").draw(plan, figure, curves, png, published.remedy(curves.parent))
     return png

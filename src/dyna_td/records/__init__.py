@@ -1,1 +1,1 @@
-"""Results as files: tables, policies, where they come from, and the published ones; imports no TensorFlow."""
+"""Results as files: tables, policies, locks, where they come from, and the published ones; imports no TensorFlow."""

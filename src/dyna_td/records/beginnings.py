@@ -115,9 +115,9 @@ def read(path: Path) -> list[Repeat]:
     if not path.exists():
         return []
     remedy = f"delete the folder {path.parent}, then make the figure again"
-    results.require_intact(path, remedy)
     with results.naming_damage(path, remedy):
-        table = pd.read_csv(path, keep_default_na=False)
+        results.require_whole(path)
+        table = pd.read_csv(path, dtype=Repeat.__annotations__, keep_default_na=False)
         return [Repeat(**row) for row in table.to_dict("records")]
 
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Where the project is, and files that are written whole or not at all."""
 
 import contextlib
 import errno
@@ -30,15 +30,14 @@ def import_figure(script: str) -> Any:
 
 
 @contextlib.contextmanager
-def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
-    """Opens `path` for writing text (w) or bytes (wb): its old contents stay until the block ends without exception."""
+def write_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Opens `path` for writing bytes: its old contents stay until the block ends without exception."""
     path = _followed(path)
-    as_text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     path.parent.mkdir(parents=True, exist_ok=True)
     # No result has this suffix, so nobody mistakes the file for a result.
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with open(partial, mode, **as_text) as file:
+        with open(partial, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())  # a power cut must not leave an empty file under the final name
@@ -53,7 +52,7 @@ def write_whole(path: Path, mode: str = "w") -> Iterator[IO]:
 
 def write(path: Path, content: str | bytes) -> None:
     """Writes a file whole."""
-    with write_whole(path, "wb") as file:
+    with write_whole(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 

@@ -74,7 +74,6 @@ _COVERAGES = {
     "mass_top_left": ("share", "share of states with x < 0.5 and y > 0.5"),
     "mass_right": ("share", "share of states with x > 0.6, right of the wall"),
 }
-SAMPLING_KINDS = (*_DISTANCES, *_COVERAGES)
 SAMPLING_METRICS = {
     _name + _suffix: Metric("probability", f"{_meaning}; p: {_source}")
     for _suffix, _source in {**_SOURCES, **_CONTROLS}.items()
@@ -84,6 +83,8 @@ SAMPLING_METRICS = {
     for _suffix, _source in _SOURCES.items()
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
+# For each quantity the names of all sources and controls; a coverage has no controls.
+SAMPLING_GROUPS = [{_name + _suffix for _suffix in _SOURCES | _CONTROLS} for _name in [*_DISTANCES, *_COVERAGES]]
 # Cells that the states in a run's states.csv reach, at the moments of the pictures; computed when they are read.
 STATES_METRICS = {
     f"cells_{_name}{_suffix}": Metric("cells", f"cells of 50x50 reached {_where} by 2000 {_SOURCES[_suffix]}")

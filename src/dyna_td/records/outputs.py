@@ -6,23 +6,11 @@ from pathlib import Path
 from dyna_td.errors import UserError
 from dyna_td.records import results, sources
 from dyna_td.records.files import write
-from dyna_td.records.policy import path_beside
 from dyna_td.records.unfinished import facts_of
 from dyna_td.runs.run import Run
 
 _REMEDY = "name another --output, or delete it first"
 _STATES = ".states"  # suffix of the stem of a file of sampled states
-
-
-def files_of(csv: Path) -> dict[str, Path]:
-    """All files that the training of `csv` writes or deletes, by the word for their checksum in the JSON file."""
-    return {
-        "csv": csv,
-        "states": results.states_csv(csv),
-        "policy": path_beside(csv),
-        "json": results.provenance_json(csv),
-        "checkpoint": csv.with_suffix(".checkpoint"),
-    }
 
 
 def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
@@ -36,12 +24,12 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
       tried: the runs of that sweep, one per learning rate.
 
     Raises:
-      UserError: one of `files_of` belongs to another training, or `csv` has a name that another training needs.
+      UserError: one of these files belongs to another training, or `csv` has a name that another training needs.
     """
     if csv.stem.endswith(_STATES):
         owner = csv.with_name(csv.stem.removesuffix(_STATES) + ".csv")
         raise UserError(f"--output is {str(csv)!r}, the place of the sampled states of {owner}: name another.")
-    files = files_of(csv)
+    files = {kind: results.beside(csv, kind) for kind in results.KINDS}
     under_way = facts_of(files["checkpoint"]).get("identity")
     begun = under_way["settings"] if under_way else []
     runs = tried or [run]
@@ -57,7 +45,7 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
         raise UserError(f"{files['json']} was not written by a training: {_REMEDY}.")
     if under_way and not found:  # a kill came between the CSV and its JSON file
         return False
-    written = [files[kind] for kind in ("csv", "states", "policy", "json") if files[kind].is_file()]
+    written = [path for kind, path in files.items() if kind != "checkpoint" and path.is_file()]
     if not written:
         return False
     if "run" not in found:
@@ -68,9 +56,9 @@ def require_own(csv: Path, run: Run, tried: Sequence[Run] = ()) -> bool:
         raise UserError(f"{written[0]} was trained with an earlier version of the code: {_REMEDY}.")
     if under_way:  # a kill may have come between the first file of a new writing and its JSON file
         return False
-    for kind in ("states", "policy"):
+    for kind in ("states.csv", "policy.npz"):
         path = files[kind]
-        if path.is_file() and results.checksum(path.read_bytes()) != found.get(f"{kind}_sha256"):
+        if path.is_file() and results.checksum(path.read_bytes()) != found.get(results.checksum_key(kind)):
             raise UserError(f"{path} was not written by the training of {csv}: {_REMEDY}.")
     return csv.is_file() and results.checksum(csv.read_bytes()) == found.get("csv_sha256")
 

@@ -21,11 +21,6 @@ _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"relu": lambda x:
 _ABOUT = "about"
 
 
-def path_beside(csv: Path) -> Path:
-    """The policy file of the results `csv`."""
-    return csv.with_name(f"{csv.stem}.policy.npz")
-
-
 @dataclass(frozen=True)
 class Policy:
     """The trained policies of all seeds of a run.

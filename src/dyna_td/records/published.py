@@ -62,7 +62,7 @@ def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:
 
 @cache
 def _read_details(path: Path, time: int) -> dict:
-    return results.read_details(path, f"git checkout {path}")
+    return results.read_details(path.with_suffix(".csv"), f"git checkout {path}")
 
 
 def read(job: str, kind: str, directory: Path = DIRECTORY) -> bytes:

@@ -19,15 +19,15 @@ import pandas as pd
 
 from dyna_td.errors import UserError
 from dyna_td.records import files, sources
-from dyna_td.records.policy import Policy, path_beside
+from dyna_td.records.policy import Policy
 from dyna_td.runs.run import Run, describes_run
 
 DIRECTORY = Path("results")
+KINDS = ("csv", "states.csv", "policy.npz", "json", "checkpoint")  # all files that a training writes or deletes
 SWEEP = ".selection"  # suffix of a job that tries learning rates
 COLUMNS = ["seed", "step", "metric", "value"]
 _KINDS = {"seed": "iu", "step": "iu", "value": "fiu"}  # kinds of NumPy's types
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
-CHECKSUMS = "checksums.json"  # beside tables: their checksums
 _OWN, _ZEROS = "json_sha256", "0" * 64  # a JSON file's checksum of itself, and what it covers in its place
 # The errors that reading a damaged file raises.
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, lzma.LZMAError)
@@ -43,9 +43,9 @@ def jobs_of(run: Run, is_swept: bool = True) -> list[str]:
     return [*([run.name + SWEEP] if run.sweep and is_swept else []), run.name]
 
 
-def states_csv(csv: Path) -> Path:
-    """The sampled states of the run of `csv`."""
-    return csv.with_name(f"{csv.stem}.states.csv")
+def beside(csv: Path, kind: str) -> Path:
+    """The file of one of `KINDS` that belongs to `csv`, which may be compressed as published ones are."""
+    return csv.with_name(f"{csv.name.removesuffix('.xz').removesuffix('.csv')}.{kind}")
 
 
 def curves_csv(scale: str, figure: str) -> Path:
@@ -56,11 +56,6 @@ def curves_csv(scale: str, figure: str) -> Path:
 def repeats_csv(curves: Path) -> Path:
     """The table beside a figure's curves that says how far its runs repeat the published ones."""
     return curves.with_name("repeats.csv")
-
-
-def provenance_json(csv: Path) -> Path:
-    """The JSON file beside `csv`, which may be compressed as published ones are."""
-    return csv.with_name(csv.name.removesuffix(".xz")).with_suffix(".json")
 
 
 def to_csv_text(records: pd.DataFrame) -> str:
@@ -87,22 +82,21 @@ def write(
     csv: Path, records: pd.DataFrame, details: dict, states: pd.DataFrame | None = None, policy: Policy | None = None
 ) -> None:
     """Writes `records`, any `states` and `policy`, last the JSON file: `details` and checksums that bind the files."""
-    contents = {"csv": (csv, to_csv_text(records).encode())}
+    contents = {"csv": to_csv_text(records).encode()}
     if states is not None and len(states):
-        text = states.to_csv(index=False, float_format="%.5g", lineterminator="\n")
-        contents["states"] = states_csv(csv), text.encode()
+        contents["states.csv"] = states.to_csv(index=False, float_format="%.5g", lineterminator="\n").encode()
     if policy:
-        contents["policy"] = path_beside(csv), policy.as_bytes()
-    for stale in (path_beside(csv), states_csv(csv)):  # files of an earlier run
-        stale.unlink(missing_ok=True)
-    checksums = {f"{kind}_sha256": checksum(content) for kind, (_, content) in contents.items()}
+        contents["policy.npz"] = policy.as_bytes()
+    for kind in ("states.csv", "policy.npz"):  # files of an earlier run
+        beside(csv, kind).unlink(missing_ok=True)
+    checksums = {checksum_key(kind): checksum(content) for kind, content in contents.items()}
     text = sealed({**details, **checksums}, partial(json.dumps, indent=2, allow_nan=False))
     written: list[Path] = []
     try:
-        for path, content in contents.values():
-            files.write(path, content)
-            written.append(path)
-        files.write(provenance_json(csv), text)
+        for kind, content in contents.items():
+            files.write(beside(csv, kind), content)
+            written.append(beside(csv, kind))
+        files.write(beside(csv, "json"), text)
     except OSError:  # a full disk; the same command would refuse files without their JSON file
         for path in written:
             path.unlink()
@@ -119,24 +113,6 @@ def is_intact(content: bytes) -> bool:
     """Whether a JSON file of `sealed` is as it was written; those of earlier versions have no checksum of their own."""
     own = json.loads(content).get(_OWN)
     return own is None or checksum(content.replace(own.encode(), _ZEROS.encode())) == own
-
-
-def as_sealed(texts: dict[Path, str]) -> dict[Path, str]:
-    """The texts of tables of one folder, by path, and that of the file of their checksums, for `require_intact`."""
-    sums = {path.name: checksum(text.encode()) for path, text in texts.items()}
-    return texts | {next(iter(texts)).with_name(CHECKSUMS): json.dumps(sums, indent=2) + "\n"}
-
-
-def require_intact(table: Path, remedy: str) -> None:
-    """Raises UserError if a table is not as `as_sealed` has it; published tables have git instead."""
-    sums = table.with_name(CHECKSUMS)
-    if not sums.exists():
-        return
-    with naming_damage(sums, remedy):
-        expected = json.loads(sums.read_bytes()).get(table.name)
-    with naming_damage(table, remedy):
-        if checksum(table.read_bytes()) != expected:
-            raise UserError(f"{table} is truncated or was changed after it was written; {remedy}.")
 
 
 def checksum_key(kind: str) -> str:
@@ -189,7 +165,7 @@ def in_words(differing: dict[str, tuple[Any, Any]]) -> str:
     facts = {key: pair for key, pair in differing.items() if key != "run"}
     there, asked = facts.pop("settings", ({}, {}))
     found = there if isinstance(there, dict) else {}
-    facts |= {key: (found.get(key), asked[key]) for key in asked if found.get(key) != asked[key]}
+    facts |= {key: (found.get(key), asked.get(key)) for key in {**asked, **found} if found.get(key) != asked.get(key)}
     return "; ".join(f"{key}: {json.dumps(old)}, not {json.dumps(new)}" for key, (old, new) in facts.items())
 
 
@@ -201,7 +177,7 @@ def require_planned(csv: Path, details: dict, run: Run, rebuild: str) -> None:
 
 def unplanned(csv: Path, differing: dict[str, tuple[Any, Any]], rebuild: str) -> UserError:
     """The error that the JSON file of `csv` has `differing` facts, with the remedy."""
-    return UserError(f"{provenance_json(csv)} is not as planned ({in_words(differing)}); rebuild it with `{rebuild}`.")
+    return UserError(f"{beside(csv, 'json')} is not as planned ({in_words(differing)}); rebuild it with `{rebuild}`.")
 
 
 def read_run(csv: Path, run: Run, rebuild: str) -> tuple[pd.DataFrame, dict]:
@@ -240,13 +216,13 @@ def require_complete(csv: Path, records: pd.DataFrame, run: Run, rebuild: str) -
 
 def read_states(csv: Path, rebuild: str) -> pd.DataFrame:
     """The sampled states of the run of `csv`: seed, step, source, x, y; raises UserError as `read`."""
-    content = read_bytes(states_csv(csv), read_details(csv, rebuild).get("states_sha256"), rebuild)
+    content = read_bytes(beside(csv, "states.csv"), read_details(csv, rebuild).get("states_sha256"), rebuild)
     return pd.read_csv(io.BytesIO(content))
 
 
 def require_policy(csv: Path, rebuild: str) -> bool:
     """Whether there is a policy beside `csv`, a by-product that nothing asks for; raises UserError if it is damaged."""
-    path = path_beside(csv)
+    path = beside(csv, "policy.npz")
     if path.exists() and checksum(path.read_bytes()) != read_details(csv, rebuild).get("policy_sha256"):
         raise UserError(f"{path} is not the policy of this run; delete it, or rebuild it with `{rebuild}`.")
     return path.exists()
@@ -291,7 +267,7 @@ def read_bytes(path: Path, expected: str | None, rebuild: str) -> bytes:
 
 def read_details(csv: Path, rebuild: str) -> dict:
     """The contents of the JSON file beside `csv`; raises UserError as `read`."""
-    path = provenance_json(csv)
+    path = beside(csv, "json")
     try:
         content = _read_bytes(path, rebuild)
         details = json.loads(content)
@@ -321,6 +297,12 @@ def naming_damage(path: Path, remedy: str) -> Iterator[None]:
         raise UserError(f"{fault}; {remedy}.") from error
     except DAMAGE as error:
         raise UserError(f"{path} is damaged; {remedy}.") from error
+
+
+def require_whole(csv: Path) -> None:
+    """Raises ValueError if a table was cut within its last row, as by a full disk; for `naming_damage`."""
+    if csv.suffix == ".csv" and not csv.read_bytes().endswith(b"\n"):
+        raise ValueError(f"{csv} ends within a row")
 
 
 def pipeline_command(job: str, scale: str) -> str:

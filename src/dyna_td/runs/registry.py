@@ -27,16 +27,6 @@ from dyna_td.settings import (
     Settings,
 )
 
-# The supervised task's learners (Section 3.3). `cubic` is scaled as in Theorem 1, figure 9's `plain_cubic` is not.
-LEARNERS = {
-    "l2": "dyna_td.learning.regression:L2",
-    "prioritized_l2": "dyna_td.learning.regression:PrioritizedL2",
-    "full_prioritized_l2": "dyna_td.learning.regression:FullPrioritizedL2",
-    "cubic": "dyna_td.learning.regression:Cubic",
-    "plain_cubic": "dyna_td.learning.regression:PlainCubic",
-    "power4": "dyna_td.learning.regression:Power4",
-}
-
 SUPERVISED_TASK = "sin"
 ROUNDABOUT = "roundabout-paper-v0"
 # These and variants of GridWorld have a TensorFlow twin, a true model, and train in one program; others step Gymnasium.
@@ -47,13 +37,13 @@ SAMPLED_ENVIRONMENT = "GridWorld"  # its sampling distributions are measured at 
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent for control.
+    """An agent for control, or a learner of the supervised task.
 
     Attributes:
       path: its class, as "module:class".
       own: the settings of its own, a dataclass that may also give others another default.
       kinds: the settings that it shares, on discrete actions and, if it trains there, on vectors.
-      on: the only environment on which it trains; empty: any.
+      on: the only environment on which it trains; empty: any but the supervised task.
       label: its name in pages and pictures; by default its key in `AGENTS`.
       climbs_frequency: whether it counts the chains that climb the frequency.
       measures_last_q: whether its training ends with measurements on Q (claims 45 to 47).
@@ -62,7 +52,7 @@ class Agent:
 
     path: str
     own: Any = None
-    kinds: tuple[type[ControlSettings], ...] = (DQNSettings,)
+    kinds: tuple[type[Settings], ...] = (DQNSettings,)
     on: str = ""
     label: str = ""
     climbs_frequency: bool = False
@@ -70,12 +60,12 @@ class Agent:
     anneals: bool = False
 
     @functools.cached_property
-    def settings(self) -> type[ControlSettings]:
+    def settings(self) -> type[Settings]:
         """The type of its settings on discrete actions."""
         return _composed(self.own, self.kinds[0])
 
     @functools.cached_property
-    def box_settings(self) -> type[ControlSettings] | None:
+    def box_settings(self) -> type[Settings] | None:
         """Their type where actions are vectors; None: it trains on discrete actions alone."""
         return _composed(self.own, self.kinds[1]) if len(self.kinds) > 1 else None
 
@@ -85,7 +75,7 @@ class Agent:
         return issubclass(self.settings, SearchControlSettings)
 
 
-def _composed(own: Any, kind: type[ControlSettings]) -> type[ControlSettings]:
+def _composed(own: Any, kind: type[Settings]) -> type[Settings]:
     """The dataclass of all settings of `kind` and of `own`, unless one has them already."""
     if own is None or issubclass(kind, own):
         return kind
@@ -94,6 +84,7 @@ def _composed(own: Any, kind: type[ControlSettings]) -> type[ControlSettings]:
     return dataclass(frozen=True)(type(own.__name__, (own, kind), {"__doc__": own.__doc__}))
 
 
+_learner = functools.partial(Agent, kinds=(RegressionSettings,), on=SUPERVISED_TASK)
 _BOTH = (DQNSettings, DDPGSettings)
 _DYNA = (DynaSettings,)
 DYNA_KINDS = (DynaSettings, DDPGDynaSettings)
@@ -157,7 +148,15 @@ AGENTS = {
     "dyna_td_frozen": Agent(
         "dyna_td.agents.dyna_td:DynaTD", own.FrozenSettings, _DYNA, on=SAMPLED_ENVIRONMENT, measures_last_q=True
     ),
+    # The supervised task's learners (Section 3.3). `cubic` is scaled as in Theorem 1, figure 9's `plain_cubic` is not.
+    "l2": _learner("dyna_td.learning.regression:L2", label="L2"),
+    "prioritized_l2": _learner("dyna_td.learning.regression:PrioritizedL2", label="PrioritizedL2"),
+    "full_prioritized_l2": _learner("dyna_td.learning.regression:FullPrioritizedL2", label="Full-PrioritizedL2"),
+    "cubic": _learner("dyna_td.learning.regression:Cubic", label="Cubic"),
+    "plain_cubic": _learner("dyna_td.learning.regression:PlainCubic"),
+    "power4": _learner("dyna_td.learning.regression:Power4", label="Power4"),
 }
+LEARNED = ", learned model"  # follows an agent's label where the model is not the true one
 FROZEN_AGENTS = tuple(name for name, agent in AGENTS.items() if agent.measures_last_q)
 
 
@@ -174,6 +173,12 @@ def has_twin(environment: str) -> bool:
         return bool(Dials.of(environment))
     except ValueError:
         return False
+
+
+def task(environment: str) -> str:
+    """A known environment without its variant and version, such as MountainCar; any other id as it is."""
+    is_known = environment in envs.KNOWN or has_twin(environment)
+    return environment.partition("-")[0] if is_known else environment
 
 
 def has_box_actions(environment: str) -> bool:
@@ -200,8 +205,6 @@ def look_in_working_directory() -> None:
 
 def settings_type(environment: str, agent: str) -> type[Settings]:
     """The dataclass of the settings that `agent`, one of `agents_on(environment)`, has there."""
-    if is_supervised(environment):
-        return RegressionSettings
     declared = AGENTS[agent]
     kind = declared.box_settings if has_box_actions(environment) else declared.settings
     assert kind, f"{agent} does not train on {environment}"
@@ -210,10 +213,9 @@ def settings_type(environment: str, agent: str) -> type[Settings]:
 
 def agents_on(environment: str) -> list[str]:
     """The names of the learners or agents that train on `environment`; raises UserError as `has_box_actions`."""
-    if is_supervised(environment):
-        return list(LEARNERS)
     box = has_box_actions(environment)
-    return [name for name, agent in AGENTS.items() if (agent.box_settings or not box) and agent.on in ("", environment)]
+    on = (environment,) if is_supervised(environment) else ("", environment)
+    return [name for name, agent in AGENTS.items() if (agent.box_settings or not box) and agent.on in on]
 
 
 def all_settings() -> dict[str, str]:
@@ -249,10 +251,10 @@ def twin_of(environment: str) -> str:
 
 def entries_of(run: Run) -> tuple[str, ...]:
     """The names, as "module:name", that training `run` loads; all code behind its numbers is reached from them."""
-    common = (program_of(run),)
+    agent = (program_of(run), *with_source(AGENTS[run.agent].path))
     if is_supervised(run.environment):
-        return (*common, LEARNERS[run.agent])
-    agent = (*common, *with_source(AGENTS[run.agent].path), learner_of(run.settings))
+        return agent
+    agent = (*agent, learner_of(run.settings))
     if has_twin(run.environment):
         return (*agent, twin_of(run.environment))
     entry_point = envs.KNOWN[run.environment].entry_point if run.environment in envs.KNOWN else ""

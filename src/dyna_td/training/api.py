@@ -4,17 +4,18 @@ import contextlib
 import reprlib
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import pandas as pd
 
 from dyna_td import own_agents
-from dyna_td.errors import UserError
+from dyna_td.errors import UserError, require_choice
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.plan import plans
 from dyna_td.records import results
 from dyna_td.records.policy import Policy
 from dyna_td.records.provenance import machine
+from dyna_td.runs.registry import all_settings, settings_type
 from dyna_td.runs.run import Run
 from dyna_td.settings import MAX_SEED, MAX_SEEDS, MAX_STEPS, Settings, is_whole
 from dyna_td.training.progress import progress as shown
@@ -71,6 +72,11 @@ def train(
     for name, number in (("steps", steps), ("evaluate_every", evaluate_every)):
         if not (is_whole(number) and 0 < number <= MAX_STEPS):
             raise UserError(f"{name} is {number!r}, expected a whole number from 1 to {MAX_STEPS}.")
+    known = ["seeds", "steps", "evaluate_every", "progress", *(each.name for each in fields(settings_type(env, agent)))]
+    for name in settings:
+        if name in all_settings() and name not in known:
+            raise UserError(f"{name} does not apply to {agent} on {env}: leave it out.")
+        require_choice(name, known, f"argument for {agent} on {env}")
     made = plans.make_settings(env, agent, settings)
     run = Run(env, agent, made, tuple(sorted(map(int, seeds))), int(steps), int(evaluate_every))
     import_tensorflow()

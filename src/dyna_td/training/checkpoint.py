@@ -53,7 +53,7 @@ class Checkpoint:
         """
         begun = time.monotonic()
         text = json.dumps({"identity": self.identity, **facts})
-        with write_whole(self.path, "wb") as file:
+        with write_whole(self.path) as file:
             np.savez(file, allow_pickle=False, **{unfinished.FACTS: np.frombuffer(text.encode(), np.uint8)}, **arrays)
         ended = time.monotonic()
         self._due = ended + max(self._interval, min((ended - begun) / MAX_SHARE, MAX_INTERVAL))

@@ -15,7 +15,6 @@ from tqdm import tqdm
 from dyna_td.records.metrics import MAIN
 
 SECONDS_BETWEEN_LINES = 5.0
-STEPS = "steps"  # the name of the file in a training's workplace
 
 Progress = Callable[[int, int], None]
 _Item = TypeVar("_Item")

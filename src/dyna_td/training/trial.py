@@ -19,11 +19,11 @@ import numpy as np
 import tensorflow as tf
 
 from dyna_td import envs
-from dyna_td.agents.er import ER
 from dyna_td.envs.spaces import GymSpace, Space
 from dyna_td.errors import UserError
 from dyna_td.learning.replay import Transition
 from dyna_td.learning.streams import Streams
+from dyna_td.own_agents import own_methods
 from dyna_td.programs.program import CannotResume, make_agent
 from dyna_td.programs.twin import make_twin
 from dyna_td.records.metrics import EVALUATED, SAMPLING_METRICS
@@ -45,7 +45,7 @@ def require_sound(run: Run) -> None:
     Raises:
       UserError: a method fails, returns another shape or a negative priority, or a seed depends on its neighbours.
     """
-    if not _own_classes(run.agent):
+    if not own_methods(load(AGENTS[run.agent].path)):
         return
     with in_one_sentence(run.agent):
         first, second = (_Trial(run, seeds) for seeds in _COMPANIES)
@@ -69,19 +69,11 @@ def in_one_sentence(agent: str) -> Iterator[None]:
     except (UserError, CannotResume):
         raise
     except Exception as error:
-        if not _own_classes(agent):
+        if not own_methods(load(AGENTS[agent].path)):
             raise
         origin = envs.origin_of(error)
         place = " in `{}`, line {} of {}".format(*origin) if origin else ""
         raise UserError(f"agent {agent}{place}: {_fault(error)}.") from error
-
-
-def _own_classes(agent: str) -> list[type]:
-    """An agent's classes that the user wrote; empty for the package's agents."""
-    if ":" not in agent:
-        return []
-    kinds = load(AGENTS[agent].path).__mro__
-    return [kind for kind in kinds if kind not in ER.__mro__ and kind.__module__.partition(".")[0] != "dyna_td"]
 
 
 def _fault(error: Exception) -> str:
@@ -124,7 +116,7 @@ class _Trial:
         steps = max(run.length, self._step + _LEARNED)
         small = replace(run, settings=replace(settings, **fewer), steps=steps, of_steps=0)
         self._agent: Any = make_agent(small, Streams(seeds), self._space)
-        own = {name: method for kind in _own_classes(run.agent) for name, method in vars(kind).items()}
+        own = own_methods(type(self._agent))
         for name in (name for name, method in own.items() if inspect.isfunction(method) and name != "__init__"):
             if name in vars(self._agent):
                 hint = "".join(f"; the nearest hook is `{hook}`" for hook in difflib.get_close_matches(name, _HOOKS, 1))

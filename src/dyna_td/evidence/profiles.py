@@ -4,13 +4,11 @@ Scores are those of scores.csv, a mean return over learning for each seed, as sh
 Resamples draw seeds with replacement within each panel (Agarwal et al., 2021), from a fixed seed of their own.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 
 from dyna_td.envs import KNOWN
-from dyna_td.evidence.statistics import LEVEL
+from dyna_td.evidence.statistics import LEVEL, Interval
 from dyna_td.plan.planned import Plan
 from dyna_td.records import published
 from dyna_td.records.results import naming_damage
@@ -18,14 +16,6 @@ from dyna_td.records.results import naming_damage
 FIGURES = ("figure_4", "figure_12")
 RESAMPLES = 1_999
 _SEED = 20_220_802
-
-
-class Interval(NamedTuple):
-    """A number, or several, with the ends of its 95% interval."""
-
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
 
 
 def scores(plan: Plan) -> dict[str, np.ndarray]:

@@ -1,18 +1,14 @@
-"""Locks that allow one pipeline per folder and one process per result; they end with their process.
+"""Locks: one process at a time holds each, until it ends.
 
 Snakemake's own lock is a file. A killed Snakemake leaves it behind, and a person must remove it, so profiles/default
 turns it off. The locks here belong to open files: the system releases them when the process ends.
 """
 
-import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import socket
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from dyna_td.errors import UserError, exit_status
@@ -40,39 +36,6 @@ def require_free() -> None:
     if PATH.exists():
         with PATH.open() as file:
             _lock(file.fileno(), PATH, fcntl.LOCK_SH, PIPELINE)
-
-
-def workplace_of(path: Path) -> Path:
-    """The folder that `workplace` makes."""
-    return path.absolute().with_name(f".{path.name}.work")
-
-
-@contextlib.contextmanager
-def workplace(path: Path) -> Iterator[Path]:
-    """Locks a folder beside `path` for this process and its temporary files, yields it, and deletes it at the end.
-
-    TensorFlow writes the loops that it generates into temporary files. Files of a killed process are deleted first.
-
-    Raises:
-      UserError: if another process is making `path`.
-    """
-    folder = workplace_of(path)
-    folder.mkdir(exist_ok=True)
-    key = folder / "lock"
-    hold(key, f"another process is making {path}")
-    for left in folder.iterdir():
-        if left != key:
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
-    before = tempfile.tempdir
-    with contextlib.suppress(UnicodeEncodeError):  # TensorFlow cannot read a file if the locale cannot encode its name
-        str(folder).encode()
-        tempfile.tempdir = str(folder)
-    try:
-        yield folder
-    finally:
-        tempfile.tempdir = before
-        with contextlib.suppress(OSError):  # a folder that has become read-only stays
-            shutil.rmtree(folder)
 
 
 def _lock(handle: int, path: Path, kind: int, held: str) -> None:
