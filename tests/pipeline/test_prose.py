@@ -677,7 +677,6 @@ SENTENCES = {  # by page; what fills them
         "It leads PrioritizedER in {} panels and trails it in {}.": lambda: [
             IN_WORDS[len(secondary(35, verdict, "prioritized_er"))] for verdict in ("supported", "contradicted")
         ],
-        "On CartPole with n = 30 up to {:.0%} vanish": lambda: vanished("CartPole-v1", 30).max(),
         "single seeds from {:.0f} to {:,.0f}": lambda: span(
             pd.concat([returns(HOPPER[agent], since=10_000) for agent in ("er", "prioritized_er")])
         ),

@@ -1,10 +1,12 @@
 """Trains the later seeds of published runs again with portable arithmetic, and stores them in `reference/`.
 
     python -m dyna_td.publishing.renew [FIGURE ...]
+    python -m dyna_td.publishing.renew --sweeps RUN [RUN ...]
 
 The first seeds of all published runs are portable, and stay: same seed, same bytes, whichever seeds share the job. A
-run keeps its learning rate. Its JSON file says under `joined` which CPU and commit made which seeds. Several processes
-share the work. A killed one continues from its checkpoint. This file goes when all seeds are portable.
+run keeps its learning rate, unless its sweep was trained again and chose another. Its JSON file says under `joined`
+which CPU and commit made which seeds. Several processes share the work. A killed one continues from its checkpoint.
+This file goes when all seeds are portable.
 """
 
 import argparse
@@ -60,6 +62,26 @@ def train_again(plan: Plan, run: Run) -> None:
     if policy.exists() and run.name in plan.figure_runs:
         contents[run.name, "policy.npz"] = _policy_with(load_policy(policy), run, first).as_bytes()
     _store(run, contents, _extended(details, there, first), there)
+
+
+def sweep_again(plan: Plan, run: Run) -> None:
+    """Makes the sweep of a published `run` portable. It stays in results/ if it chooses another rate than before."""
+    if arithmetic.name() != arithmetic.PORTABLE:
+        raise UserError("NumPy has the CPU's own arithmetic here: name sweeps with --sweeps.")
+    sweep, candidates = run.name + results.SWEEP, plan.selection_runs(run)
+    there, csv = published.read_details(run.name), results.run_csv(_SCALE, sweep)
+    assert there  # see `main`
+    if not csv.exists():
+        job.sweep(replace(run, seeds=candidates[0].seeds), candidates, csv)
+    _, details = results.read(csv, "the same command")
+    rate, before = details["learning_rate"], there["settings"]["learning_rate"]
+    print(f"{run.name}: {rate}, before {before}; scores {details['scores']}", flush=True)
+    if rate == before:
+        chosen = {key: details[key] for key in there["learning_rate_selection"]}
+        contents = {(sweep, "csv"): extract.sweep(csv.read_bytes(), details["metric"])}
+        contents[sweep, "json"] = json.dumps(details).encode()
+        contents[run.name, "json"] = json.dumps(there | {"learning_rate_selection": chosen}).encode()
+        store.store(contents, published.HERE)
 
 
 def _policy_with(new: Policy, run: Run, first: int) -> Policy:
@@ -150,18 +172,28 @@ def main() -> int:
     """Trains what is due, one process a run, which another process may take at the same time."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("figures", nargs="*")
+    parser.add_argument("--sweeps", nargs="+", default=[], metavar="RUN", help="the sweeps of these runs")
     parser.add_argument("--run", help="one run, in this process")
+    parser.add_argument("--sweep", help="one sweep, in this process")
     options = parser.parse_args()
     plan = plans.load_plan(published.SCALE)
     if options.run:
         run = plan.run(options.run)
         return exit_status(lambda: train_again(plan, run))
-    figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
+    if options.sweep:
+        swept = plan.run(options.sweep)
+        return exit_status(lambda: sweep_again(plan, swept))
+    due = [("--sweep", run) for run in options.sweeps if not portable_seeds(published.read_details(f"{run}.selection"))]
+    if not options.sweeps:
+        figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
+        runs = dict.fromkeys(run for figure in figures for run in figure.runs)
+        due = [
+            ("--run", run.name) for run in runs if 0 < portable_seeds(published.read_details(run.name)) < len(run.seeds)
+        ]
     failed = 0
-    for run in dict.fromkeys(run for figure in figures for run in figure.runs):
-        if 0 < portable_seeds(published.read_details(run.name)) < len(run.seeds):
-            words = ["-m", "dyna_td.publishing.renew", "--run", run.name]
-            failed += subprocess.run([sys.executable, *words], env=os.environ | snakefile.environment()).returncode != 0
+    for words in due:
+        command = [sys.executable, "-m", "dyna_td.publishing.renew", *words]
+        failed += subprocess.run(command, env=os.environ | snakefile.environment()).returncode != 0
     return min(failed, 1)
 
 
