@@ -29,7 +29,6 @@ def fill(facts: Facts) -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
     pages = {
         "README.md": (scorecard, answer, contradicted, advice, results, figures),
-        "docs/README.md": (advice,),
         "docs/claims.md": (
             answer,
             claims_page.overview,
