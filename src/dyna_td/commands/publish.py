@@ -63,10 +63,10 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _gallery(options: argparse.Namespace) -> None:
-    there = published.require_published()
-    figures = [require_choice(name, there, "published figure") for name in options.figures] or there
+    published.require_published()
     plan = plans.load_plan(published.SCALE)
-    for figure in figures:
+    there = [name for name in plan.drawn if name in published.figures(published.HERE)]
+    for figure in [require_choice(name, there, "published figure") for name in options.figures] or there:
         print(store.draw(plan, figure, published.HERE, published.HERE))
 
 

@@ -78,7 +78,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
             )
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
-    if not refused and {*published.require_published(published.DIRECTORY)} <= {*figures, *studies}:
+    if not refused and published.figures() <= {*figures, *studies}:
         with _at(f"{Path(directory) / 'scales.yaml'}: {scale}"):
             _require_runs(scope, figures | studies)
     for kind, extent in scope.extents.items():
