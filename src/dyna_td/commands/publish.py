@@ -76,7 +76,8 @@ def _readme(options: argparse.Namespace) -> None:
 
     facts = Facts()
     judge(facts)
-    import_figure("scorecard").draw(facts, published.HERE / "scorecard.png")
+    for picture in ("scorecard", "benchmarks", "dials"):
+        import_figure(picture).draw(facts, published.HERE / f"{picture}.png")
     markdown.fill(facts)
     write(ROOT / "reference" / "summary.csv", as_csv(summary.summary(facts, list(facts.plan.drawn.values()))))
     for number, verdict in facts.verdicts.items():
