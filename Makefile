@@ -92,8 +92,6 @@ restore: setup  ## copy the published runs of the paper's scale to results/paper
 	@$(BIN)/python -m dyna_td restore
 
 readme: setup  ##! judge the claims by the published runs, and write the generated parts of README and docs
-	@$(BIN)/python figures/benchmarks.py
-	@$(BIN)/python figures/dials.py
 	@$(BIN)/python -m dyna_td readme
 
 gallery: setup  ##! draw the published pictures again, from the published tables

@@ -26,9 +26,11 @@ import_tensorflow()
 import numpy as np
 import tensorflow as tf
 
+from dyna_td.commands import arguments
 from dyna_td.records.files import write
 from dyna_td.runs import registry
 from dyna_td.runs.run import Run
+from dyna_td.settings import checked
 from dyna_td.programs.program import make_program
 
 DIGESTS = Path(__file__).with_name("digests.json")
@@ -60,9 +62,7 @@ def run_of(case: str) -> Run:
     numbers = {name: value for name, value in {**CONTROL, **CHAINS}.items() if name in known}
     for word in given[0].split(",") if given else []:
         name, _, value = word.partition("=")
-        default = known[name].default
-        is_tuple = isinstance(default, tuple)
-        numbers[name] = tuple(map(int, value.split("x"))) if is_tuple else type(default)(value)
+        numbers[name] = checked(known[name], arguments.value_of(value, known[name].default))
     return Run(environment, agent, kind(**numbers), (), STEPS, EVERY)
 
 

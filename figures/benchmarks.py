@@ -1,9 +1,8 @@
-"""Draws the twelve panels of figures 4 and 12 together: `python figures/benchmarks.py`.
+"""Draws the twelve panels of figures 4 and 12 together, for `make readme`.
 
 A performance profile, and each agent's probability of improvement over ER.
 """
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,9 @@ from drawing.style import PANEL_SIZE, style_of
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from dyna_td.errors import exit_status
 from dyna_td.evidence import profiles
 from dyna_td.evidence.labels import BENCHMARK
-from dyna_td.plan.plans import load_plan
-from dyna_td.records import published
+from dyna_td.pages.facts import Facts
 
 BASELINE = "er"
 WORDS = (
@@ -50,16 +47,12 @@ def draw_improvements(axes: Axes, scores: dict[str, np.ndarray]) -> None:
     axes.set_title("(b) probability of improvement over ER")
 
 
-def draw(output: Path) -> None:
+def draw(facts: Facts, output: Path) -> None:
     """Draws both panels, a PNG and a PDF, from the published runs."""
-    found = profiles.scores(load_plan(published.SCALE))
+    found = profiles.scores(facts.plan)
     scores = {curve: found[curve] for curve in BENCHMARK if curve in found}
     figure, axes = plt.subplots(1, 2, figsize=(3 * PANEL_SIZE[0], 1.2 * PANEL_SIZE[1]), layout="constrained")
     draw_profiles(axes[0], scores)
     draw_improvements(axes[1], scores)
     draw_footer(figure, WORDS.format(*scores[BASELINE].shape))
     save(figure, output)
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(lambda: draw(published.HERE / "benchmarks.png")))

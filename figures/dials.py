@@ -1,6 +1,6 @@
-"""Draws how PrioritizedER's lead changes with one dial of GridWorld, on two scales: `python figures/dials.py`."""
+"""Draws how PrioritizedER's lead changes with one dial of GridWorld, on two scales, for `make readme`."""
 
-import sys
+from pathlib import Path
 
 import pandas as pd
 from drawing.forest import Forest, full_and_hollow, hollow_at_zero, in_rows
@@ -8,10 +8,8 @@ from drawing.panels import seeds_words
 from drawing.rendering import draw_figure, save
 from drawing.style import style_of
 
-from dyna_td.errors import exit_status
 from dyna_td.pages import studies
 from dyna_td.pages.facts import Facts
-from dyna_td.records import published
 
 WORDS = (
     "The lead: PrioritizedER minus ER. Change: each world minus the paper's GridWorld. "
@@ -20,9 +18,9 @@ WORDS = (
 )
 
 
-def draw() -> None:
-    """Two panels, a PNG and a PDF: the change in return, and as a share of the gap between ER and the best return."""
-    facts, look = Facts(), style_of("prioritized_er")
+def draw(facts: Facts, output: Path) -> None:
+    """Draws a PNG and a PDF: the change in return, and as a share of the gap between ER and the best return."""
+    look = style_of("prioritized_er")
     leads, shares = studies.changes_of_the_lead(facts), studies.changes_of_the_share(facts)
     worlds = studies.panels_of(facts, "when")
     names = in_rows(worlds[key].title for key in leads)
@@ -44,8 +42,4 @@ def draw() -> None:
             ("b", "change of its share of the gap", "change in share; right is larger", shares),
         )
     ]
-    save(draw_figure(forests, published.SCALE), published.HERE / "dials.png")
-
-
-if __name__ == "__main__":
-    sys.exit(exit_status(draw))
+    save(draw_figure(forests, facts.plan.scale), output)

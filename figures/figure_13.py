@@ -2,18 +2,17 @@
 
 from functools import partial
 
-import pandas as pd
 from drawing.panels import Drawings, Panels, lines
 from drawing.style import NOTE, Look
 from drawing.tables import Tables
 from matplotlib.axes import Axes
 
-from dyna_td.records.files import ROOT
+from dyna_td.records import published
 
 
 def draw_always_slower(metric: str, axes: Axes) -> None:
     """Draws the result of a policy that always chooses "slower", but for the random actions of evaluations."""
-    row = pd.read_csv(ROOT / "reference" / "always_slower.csv").iloc[0]
+    row = published.table(published.DIRECTORY / "always_slower.csv").iloc[0]
     look: Look = {"color": "dimgray", "linestyle": "-.", "linewidth": 1.0, "zorder": 1.9}
     if metric == "crashes":
         axes.axline((0.0, 0.0), slope=row["crashed"] / row["episode_length"], **look)

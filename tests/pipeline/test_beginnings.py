@@ -72,12 +72,16 @@ def test_later_seeds_of_an_older_arithmetic_are_compared_only_with_themselves(re
     assert "of seeds 0 to 0, some to 1 (" in beginnings.sentence([trained, restored])
 
 
-def test_a_difference_has_its_step_its_size_and_its_cause(repeat):
+def test_a_difference_has_its_step_its_size_and_its_cause(repeat, tmp_path):
     details = DETAILS | {"arithmetic": "the CPU's", "source_digest": "d", "cpu": "another, which is no difference"}
     here = {(0, 0): 1.0, (0, 500): 2.0, (1, 500): 2.5, (0, 1000): 3.0}
     found = repeat(here, here | {(1, 500): 2.0, (0, 1000): 3.25}, details)
     assert (found.verdict, found.equal_to, found.metric, found.largest) == ("different", 0, "return", 0.5)
     assert str(found).endswith("(arithmetic portable there, the CPU's here; other sources)")
+    lacking = repeat({(0, 0): 1.0, (1, 500): 2.0}, {(0, 0): 1.0, (0, 500): 2.0, (1, 500): 2.0})
+    assert "equal up to step 0, then return lacks a number" in str(lacking), "a published number has to be there"
+    beginnings.as_table([lacking]).to_csv(tmp_path / "repeats.csv", index=False)
+    assert beginnings.read(tmp_path / "repeats.csv") == [lacking]
 
 
 def test_a_cause_that_all_differing_runs_share_is_said_once_also_after_reading_them_from_a_table(repeat, tmp_path):

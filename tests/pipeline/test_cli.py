@@ -43,7 +43,15 @@ def train(*arguments, env="sin", agent="l2"):
         (train("--gamma", "0.9"), "no option --gamma: did you mean --discount?"),
         (train("--planing-updates", "5"), "no option --planing-updates: did you mean --planning-updates?"),
         (train("--discount", "1", env="GridWorld", agent="dyna_td_frozen"), "discount is 1"),
-        (train("--model-stop", "9000", env="GridWorld", agent="dyna_td"), "model_stop is 9,000: it ends a learned"),
+        (
+            train("--model-stop", "9000", env="GridWorld", agent="dyna_td"),
+            "model_stop is 9000, but has no effect with the true",
+        ),
+        (
+            train("--acceptance", "0.1", "--search-control", "langevin", env="GridWorld", agent="dyna_td"),
+            "no effect with se",
+        ),
+        (train("--chain-steps", "5", env="GridWorld", agent="uniform_states"), "uniform_states, which has no chains"),
         (train("--output", "x.txt"), "ends in .csv"),
         (train("--output", "r/x.states.csv"), f"the place of the sampled states of {Path('r/x.csv')}"),
         (train("--output", "folder.csv"), "folder.policy.npz: it is a folder"),

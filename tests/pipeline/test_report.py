@@ -46,6 +46,7 @@ def test_every_figure_is_shown_with_its_caption_or_missing_with_the_command_that
     words = words_of(page)
     for figure in FIGURES_OF_THE_PAPER:
         caption = (ROOT / "figures" / "captions" / f"{figure}.rst").read_text().replace("**", "")
+        caption = caption.replace(".. Questions and predictions: pages leave them out.", "")
         is_drawn = figure in DRAWN
         assert (" ".join(caption.split()) in words) == is_drawn
         assert (f"results/smoke/{figure}/{figure}.png, drawn from curves.csv" in words) == is_drawn

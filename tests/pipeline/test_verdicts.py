@@ -13,7 +13,7 @@ from files import edit, rows_of
 
 from dyna_td import cli
 from dyna_td.evidence import scorecard
-from dyna_td.evidence.claims import Claim, MeasuredTest, Term, load_claims
+from dyna_td.evidence.claims import COUNTING, Claim, MeasuredTest, Term, load_claims
 from dyna_td.evidence.scorecard import as_csv, as_table, lines
 from dyna_td.evidence.scores import Measured, reader
 from dyna_td.evidence.verdicts import judge, nearest_decision
@@ -113,6 +113,9 @@ def made_up(claim, values, er):
                 for pattern, value in values.items():
                     if fnmatchcase(f"{term.path}:{metric}", pattern if ":" in pattern else f"{pattern}:*"):
                         means.setdefault(term.run, {})[metric] = value
+        if getattr(test, "expect", "") in COUNTING:  # the best of the panel says which seeds are stuck
+            for run in test.terms[0].panel:
+                means.setdefault(run, {test.metrics[0]: min(values.values())})
 
     def read(run):
         if run not in means:
@@ -255,6 +258,12 @@ def test_how_often_counts_seeds_far_below_the_best_agent_and_a_diverged_one_as_s
     (found,) = outcomes_of([compare(a, b, "more_often", window="final", margin=0.1)], read)
     assert (found.verdict, found.effect.estimate, found.note) == ("supported", 0.8, "8 of 10 against 0 of 10 below 7.2")
     assert (found.effect.stuck_plus, found.effect.stuck_minus) == (0.8, 0.0)
+    (a, b, _), read = in_memory([1.0] * 7, [9.0] * 7, [12.0] * 7)
+    without_the_best = {term.run: read(term.run) for term in (a, b)}.get
+    tests = [compare(a, b, "more_often", window="final", margin=0.1), compare(b, a)]
+    counted, compared = outcomes_of(tests, without_the_best)
+    assert counted.note == "missing: GridWorld/full_prioritized_er/n10-lr0.001-warmupsteps0"
+    assert compared.verdict == "supported" and np.isnan(compared.effect.stuck_plus)
     # All 8 stuck seeds are of one curve: 10! 12! / (2! 20!) of all tables, doubled for both directions.
     assert found.p_supported == pytest.approx(2 * 45 / 125970)
 

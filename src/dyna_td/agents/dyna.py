@@ -76,8 +76,6 @@ class Dyna(ER):
 
     def noise(self, purpose: int, count: int, step, inner) -> tf.Tensor:
         """Standard normals for `count` queries of the model: [S, count, noise_dim]."""
-        if not self.noise_dim:
-            return tf.zeros([self.streams.count, count, 0])
         return self.streams.normal(purpose, (count, self.noise_dim), step=step, inner=inner)
 
     def sample_states(self, step: tf.Tensor, count: int, newest: int | None = None) -> tf.Tensor:

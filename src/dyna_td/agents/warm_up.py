@@ -97,9 +97,7 @@ class _WarmUp:
         state = self.demonstrator.read_value()
         action = DEMONSTRATIONS[self.twin.name](state)
         # Search control draws with this purpose only after the warm-up, so random numbers do not repeat.
-        noise = tf.zeros([self.streams.count, 0])
-        if self.twin.noise_dim:
-            noise = self.streams.normal(Purpose.SIMULATED_ENVIRONMENT, (self.twin.noise_dim,), step=size)
+        noise = self.streams.normal(Purpose.SIMULATED_ENVIRONMENT, (self.twin.noise_dim,), step=size)
         next_state, reward, terminated = self.twin.step(state, action, noise)
         shown = Transition(state, action, reward, next_state, tf.cast(terminated, tf.float32))
         self.demonstrator.assign(tf.where(is_showing[:, None], next_state, state))
@@ -145,9 +143,7 @@ def _random_walk(space, streams: Streams) -> tuple[tf.Tensor, ...]:
     def advance(t, state, length, *walk):
         is_walking = walks(walk[-1])
         action = tf.cast(streams.uniform(Purpose.SIMULATED_EXPLORE, (), t, _WALK) * space.actions, tf.int32)
-        noise = tf.zeros([count, 0])
-        if space.noise_dim:
-            noise = streams.normal(Purpose.SIMULATED_ENVIRONMENT, (space.noise_dim,), t, _WALK)
+        noise = streams.normal(Purpose.SIMULATED_ENVIRONMENT, (space.noise_dim,), t, _WALK)
         next_state, reward, terminated = space.step(state, action, noise)
         latest = (state, action, reward, next_state, tf.cast(terminated, tf.float32))
         longer = [tf.concat([part[:, 1:], new[:, None]], 1) for part, new in zip(walk, latest, strict=True)]

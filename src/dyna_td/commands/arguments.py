@@ -149,7 +149,7 @@ def sweep(environment: str, agent: str, options: argparse.Namespace) -> tuple[fl
     if len(texts) < 2:
         return ()
     options.learning_rate = None
-    return plans.make_sweep(registry.settings_type(environment, agent), [_value(text, 0.0) for text in texts])
+    return plans.make_sweep(registry.settings_type(environment, agent), [value_of(text, 0.0) for text in texts])
 
 
 def settings(environment: str, agent: str, options: argparse.Namespace):
@@ -160,11 +160,11 @@ def settings(environment: str, agent: str, options: argparse.Namespace):
     for name, text in given.items():
         if name not in known:
             raise UserError(f"{labels.option(name)} does not apply to {agent} on {environment}: leave it out.")
-        numbers[name] = checked(known[name], _value(text, known[name].default), labels.option(name))
+        numbers[name] = checked(known[name], value_of(text, known[name].default), labels.option(name))
     return plans.make_settings(environment, agent, numbers)
 
 
-def _value(text: str, default: object) -> object:
+def value_of(text: str, default: object) -> object:
     """The value that an option's text stands for. Other text is returned as it is; `settings.checked` refuses it."""
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(text.lower(), text)

@@ -63,10 +63,10 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _gallery(options: argparse.Namespace) -> None:
-    there = published.require_published()
-    figures = [require_choice(name, there, "published figure") for name in options.figures] or there
+    published.require_published()
     plan = plans.load_plan(published.SCALE)
-    for figure in figures:
+    there = [name for name in plan.drawn if name in published.figures(published.HERE)]
+    for figure in [require_choice(name, there, "published figure") for name in options.figures] or there:
         print(store.draw(plan, figure, published.HERE, published.HERE))
 
 
@@ -76,7 +76,8 @@ def _readme(options: argparse.Namespace) -> None:
 
     facts = Facts()
     judge(facts)
-    import_figure("scorecard").draw(facts, published.HERE / "scorecard.png")
+    for picture in ("scorecard", "benchmarks", "dials"):
+        import_figure(picture).draw(facts, published.HERE / f"{picture}.png")
     markdown.fill(facts)
     write(ROOT / "reference" / "summary.csv", as_csv(summary.summary(facts, list(facts.plan.drawn.values()))))
     for number, verdict in facts.verdicts.items():

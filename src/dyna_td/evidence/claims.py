@@ -188,10 +188,6 @@ def _tests(content: dict, plan: Plan) -> list[MeasuredTest | ComputedTest]:
     expect = content["expect"]
     if expect in _NEEDS_MARGIN and "margin" not in content:
         raise UserError(f"`{expect}` needs a margin.")
-    if expect in _TWO_CURVES and not len(content["plus"]) == len(content.get("minus", ())) == 1:
-        raise UserError(f"`{expect}` compares two curves: give one in plus and one in minus.")
-    if expect == "rarely" and not (len(content["plus"]) == 1 and "minus" not in content):
-        raise UserError("`rarely` counts the seeds of one curve: give it in plus.")
     if expect in COUNTING and content.get("window") != "final":
         raise UserError(f"`{expect}` counts ends of trainings: write `window: final`.")
     if expect == "share_below" and content.keys() & {"window", "first_seed"}:
@@ -213,6 +209,10 @@ def _test(content: dict, panel: str, plan: Plan) -> MeasuredTest:
     )
     given = {field.name: content[field.name] for field in fields(MeasuredTest) if field.name in content}
     test = MeasuredTest(**{"label": panel, **given, "plus": plus, "minus": minus, "place": panel})
+    if test.expect in _TWO_CURVES and not test.is_of_two_curves:
+        raise UserError(f"`{test.expect}` compares two curves: give one in plus and one in minus.")
+    if test.expect == "rarely" and (len(test.terms) != 1 or minus):
+        raise UserError("`rarely` counts the seeds of one curve: give it in plus.")
     if test.over:
         for compared in test.terms:
             _require_metrics(test.over, compared.run)

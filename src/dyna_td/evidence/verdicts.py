@@ -131,7 +131,8 @@ def _outcome(test: MeasuredTest | ComputedTest, read: Read) -> Outcome:
 
 def _absent(test: MeasuredTest, read: Read) -> str:
     """The runs or metrics that a test lacks, in words; empty if all are there."""
-    runs = dict.fromkeys(term.run.name for term in test.terms if read(term.run) is None)
+    needed = (run for term in test.terms for run in (term.panel if test.expect in COUNTING else (term.run,)))
+    runs = dict.fromkeys(run.name for run in needed if read(run) is None)
     if runs:
         return f"missing: {', '.join(runs)}"
     metrics = [
@@ -267,6 +268,8 @@ def _with_stuck(outcome: Outcome, test: MeasuredTest, measured: _Found, read: Re
     if np.isnan(outcome.effect.estimate) or test.metrics != ["return"] or not test.is_of_two_curves:
         return outcome
     (((plus,),), ((minus,),)) = test.plus, test.minus
+    if any(read(run) is None for run in (*plus.panel, *minus.panel)):  # the best of the panel is not known yet
+        return outcome
     seeds = _seeds(test, measured)
     found = (_stuck(term, measured[term], seeds, read) for term in (plus, minus))
     stuck_plus, stuck_minus = (hits / of for hits, of, _ in found)

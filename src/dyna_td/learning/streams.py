@@ -84,6 +84,8 @@ class Streams:
 
     def normal(self, purpose: int, shape: tuple[int, ...], step=0, inner=0) -> tf.Tensor:
         """Draws from N(0, 1): float32 [S, *shape]; only for compiled programs, because eager numbers differ."""
+        if 0 in shape:  # a space without noise
+            return tf.zeros([self.count, *shape])
         return self._draw(lambda key: tf.random.stateless_normal(shape, key), tf.float32, purpose, step, inner)
 
     def integers(self, purpose: int, shape: tuple[int, ...], high, step=0, inner=0) -> tf.Tensor:

@@ -104,12 +104,12 @@ class Facts:
 
     def curves(self, name: str) -> pd.DataFrame:
         """The published curves of a figure or study, by panel, curve and metric."""
-        return pd.read_csv(published.curves_csv(name, published.DIRECTORY)).set_index(["panel", "curve", "metric"])
+        return published.table(published.curves_csv(name)).set_index(["panel", "curve", "metric"])
 
     @cached_property
     def warm_up_goals(self) -> pd.DataFrame:
         """How many episodes of the random warm-up reached the goal, by environment and seed."""
-        return pd.read_csv(published.DIRECTORY / "warm_up.csv").set_index(["environment", "seed"])["goals"]
+        return published.table(published.DIRECTORY / "warm_up.csv").set_index(["environment", "seed"])["goals"]
 
     @cached_property
     def readings(self) -> list[tuple[Reading, Judged]]:

@@ -3,7 +3,6 @@
 Verdicts are those of `Facts`; `gains` and `studies` judge what no claim asks. The report takes texts from here.
 """
 
-import re
 from collections.abc import Callable
 from string import ascii_lowercase
 
@@ -29,7 +28,6 @@ def fill(facts: Facts) -> None:
     """Writes every generated part into its page: `answer` between <!-- answer --> and <!-- end of answer -->."""
     pages = {
         "README.md": (scorecard, answer, contradicted, advice, results, figures),
-        "docs/README.md": (advice,),
         "docs/claims.md": (
             answer,
             claims_page.overview,
@@ -122,6 +120,9 @@ def advice(facts: Facts) -> str:
     dyna_td, uniform = (
         (studies.leaders(of_panels, panels, curve, "er")[0] > 0).sum() for curve in ("dyna_td", "uniform_states")
     )
+    goals = studies.panels_of(facts, "goal")
+    shown, _ = studies.leaders(facts.curves("goal"), goals, "dyna_td_shown", "prioritized_er_shown")
+    tasks = _listed(sorted({task(panel.run.environment) for panel in goals.values()}))
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
         "- **Without a model**, at one learning rate, prioritized replay (PrioritizedER) beats uniform replay on "
@@ -133,8 +134,9 @@ def advice(facts: Facts) -> str:
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings.\n"
         f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} panels. "
         f"Uniform states win {uniform}.\n"
-        "- **After one stored episode that reaches the goal**, Dyna-TD leads PrioritizedER nowhere on GridWorld and "
-        "MountainCar. With n = 5 and 10 it trails.\n"
+        f"- **After one stored episode that reaches the goal**, Dyna-TD leads PrioritizedER in "
+        f"{in_words((shown > 0).sum())} of {in_words(len(goals))} panels of {tasks}. "
+        f"It trails in {in_words((shown < 0).sum())}.\n"
         "- Networks and tasks are small.\n"
     )
 
@@ -194,22 +196,21 @@ def gallery(facts: Facts) -> str:
         lines += [
             f"![{figure.title}](../reference/{name}/{name}.png)",
             "",
-            "\n".join(filter(None, [_what_marks_mean(caption_of(name)), more_seeds(facts, figure)])),
+            "\n".join(filter(None, [caption_of(name)[0], more_seeds(facts, figure)])),
             "",
             *_beside_paper(facts, figure),
         ]
     return "\n".join(lines)
 
 
-def caption_of(figure: str) -> str:
-    """A figure's caption, which your own study may lack; its marks mean the same in reStructuredText and Markdown."""
+def caption_of(figure: str) -> tuple[str, str]:
+    """What a figure's caption says of its marks, and below a comment its questions and predictions; may be empty.
+
+    Its marks mean the same in reStructuredText and Markdown.
+    """
     path = ROOT / "figures" / "captions" / f"{figure}.rst"
-    return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def _what_marks_mean(caption: str) -> str:
-    """The caption's paragraphs before the questions that it asks and the predictions made before the runs."""
-    return re.split(r"\n\n(?=What to look at|Written before|Declared)", caption.strip())[0]
+    marks, _, rest = (path.read_text(encoding="utf-8") if path.exists() else "").partition("\n\n.. ")
+    return marks.strip(), rest.partition("\n\n")[2].strip()
 
 
 def more_seeds(facts: Facts, figure: Figure) -> str:

@@ -146,7 +146,7 @@ def _figure(name: str, facts: Facts, folder: Path) -> list[str]:
         *parts,
         _shown(name, figure.title, folder),
         f"{place}, drawn from {tables_there} beside it{says}.",
-        *filter(None, [markdown.caption_of(name), markdown.more_seeds(facts, figure) if is_paper else ""]),
+        *filter(None, [*markdown.caption_of(name), markdown.more_seeds(facts, figure) if is_paper else ""]),
     ]
 
 

@@ -192,7 +192,7 @@ def read(path: Path) -> Cost | None:
             clock = _without_pauses(clock)
         compiling = float(details.get("compile_seconds", 0.0))
         return Cost(*numbers, seeds, int(details["steps"]), clock, compiling)
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, *results.DAMAGE):
         return None
 
 

@@ -78,7 +78,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
             )
     figures, studies = planned(FIGURES_OF_THE_PAPER), planned(STUDIES)
     _share_runs((figures | studies).values())
-    if not refused and {*published.require_published(published.DIRECTORY)} <= {*figures, *studies}:
+    if not refused and published.figures() <= {*figures, *studies}:
         with _at(f"{Path(directory) / 'scales.yaml'}: {scale}"):
             _require_runs(scope, figures | studies)
     for kind, extent in scope.extents.items():
@@ -200,14 +200,16 @@ def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> 
         min(panel[key], extent.get(key, panel[key])) for key in ("seeds", "steps", "evaluate_every")
     )
     kind = settings_type(environment, agent)
-    bounds = {name: value for name, value in extent.get("settings", {}).items() if hasattr(kind, name)}
-    numbers = {**panel.get("settings", {}), **curve.get("settings", {}), **bounds}
+    known = {setting.name: setting for setting in fields(kind)}
+    numbers = {**panel.get("settings", {}), **curve.get("settings", {})}
+    bounds = {name: value for name, value in extent.get("settings", {}).items() if name in known}
     sweep: tuple[float, ...] = ()
     if isinstance(numbers.get("learning_rate"), list):
         sweep = make_sweep(kind, numbers.pop("learning_rate"))[: extent.get("learning_rates")]
     if len(sweep) == 1:
         numbers["learning_rate"], sweep = sweep[0], ()
     settings = make_settings(environment, agent, numbers)
+    settings = replace(settings, **{name: checked(known[name], value) for name, value in bounds.items()})
     run = Run(environment, agent, settings, tuple(range(seeds)), steps, evaluate_every, sweep)
     if len(run.name) > MAX_RUN_NAME:
         raise UserError(
@@ -237,12 +239,11 @@ def make_settings(environment: str, agent: str, numbers: dict):
         raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
     if agent in FROZEN_AGENTS and numbers.get("discount") == 1:
         raise UserError("discount is 1, but the bound that is measured on the last Q needs less: choose another.")
-    if isinstance(settings, SearchControlSettings) and (stop := settings.model_stop):
-        start = settings.model_start
-        if settings.model != "learned" or stop <= start:
-            raise UserError(
-                f"model_stop is {stop:,}: it ends a learned model, after model_start, {start:,}; choose another, or 0."
-            )
+    if isinstance(settings, SearchControlSettings):
+        _require_effect(agent, settings)
+        start, stop = settings.model_start, settings.model_stop
+        if 0 < stop <= start:
+            raise UserError(f"model_stop is {stop:,}, expected 0, or more than model_start, {start:,}.")
     rewrites = getattr(settings, "warm_up_goal", "natural") != "natural"
     if rewrites and isinstance(settings, ControlSettings) and settings.buffer_capacity < settings.warm_up_steps:
         raise UserError(
@@ -250,6 +251,25 @@ def make_settings(environment: str, agent: str, numbers: dict):
             "with a warm_up_goal the buffer has to hold the whole warm-up."
         )
     return settings
+
+
+_OF_A_MODEL = ("model_hidden", "model_learning_rate", "model_batch_size", "model_start", "model_stop", "clip_to_box")
+_OF_CHAINS = ("search_control", "chain_steps", "full_chains", "step_size", "chain_noise", "acceptance")
+
+
+def _require_effect(agent: str, settings: SearchControlSettings) -> None:
+    """Raises UserError for a setting that another one leaves without effect."""
+    idle: dict[str, str] = {}
+    if settings.model != "learned":
+        idle |= dict.fromkeys(_OF_A_MODEL, "the true model")
+    if not AGENTS[agent].has_chains:
+        idle |= dict.fromkeys(_OF_CHAINS, f"{agent}, which has no chains")
+    elif settings.search_control == "langevin":
+        idle["acceptance"] = "search_control langevin"
+    for name, other in idle.items():
+        value = getattr(settings, name)
+        if value != type(settings).__dataclass_fields__[name].default:
+            raise UserError(f"{name} is {as_words(value)}, but has no effect with {other}: leave it out.")
 
 
 def _share_runs(figures: Iterable[Figure]) -> None:

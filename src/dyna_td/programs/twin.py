@@ -99,6 +99,4 @@ class TwinProgram(Program):
         return self.twin.reset(self.streams.uniform(purpose, (self.twin.reset_dim,), step=step))
 
     def _noise(self, purpose: int, step, inner=0) -> tf.Tensor:
-        if not self.twin.noise_dim:
-            return tf.zeros([self.streams.count, 0])
         return self.streams.normal(purpose, (self.twin.noise_dim,), step=step, inner=inner)

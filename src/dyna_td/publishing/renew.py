@@ -46,9 +46,12 @@ def train_again(plan: Plan, run: Run) -> None:
         raise UserError("NumPy has the CPU's own arithmetic here: name a figure instead of a run.")
     there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name)
     assert there  # see `main`
-    fixed, first = run.with_learning_rate(there["settings"]["learning_rate"]), portable_seeds(there)
+    fixed, first, chosen = run.with_learning_rate(there["settings"]["learning_rate"]), portable_seeds(there), {}
+    if choice := _other_choice(run):
+        fixed, first, chosen = run.with_learning_rate(choice["learning_rate"]), 0, _sweep_files(run, choice)
+        there = there | {"learning_rate_selection": {key: choice[key] for key in there["learning_rate_selection"]}}
     if twin := _twin(plan, run, fixed):
-        _copy(plan, run, there, twin)
+        _copy(plan, run, there, twin, chosen)
         return
     trained = replace(fixed, seeds=run.seeds[first:])  # another name, if the rate was swept
     facts = {"run": run.name, "learning_rate_selection": there.get("learning_rate_selection")}
@@ -61,11 +64,11 @@ def train_again(plan: Plan, run: Run) -> None:
     policy = results.beside(csv, "policy.npz")
     if policy.exists() and run.name in plan.figure_runs:
         contents[run.name, "policy.npz"] = _policy_with(load_policy(policy), run, first).as_bytes()
-    _store(run, contents, _extended(details, there, first), there)
+    _store(run, chosen | contents, _extended(details, there, first), there)
 
 
 def sweep_again(plan: Plan, run: Run) -> None:
-    """Makes the sweep of a published `run` portable. It stays in results/ if it chooses another rate than before."""
+    """Makes the sweep of a published `run` portable. If it chooses another rate, `train_again` stores both."""
     if arithmetic.name() != arithmetic.PORTABLE:
         raise UserError("NumPy has the CPU's own arithmetic here: name sweeps with --sweeps.")
     sweep, candidates = run.name + results.SWEEP, plan.selection_runs(run)
@@ -74,14 +77,28 @@ def sweep_again(plan: Plan, run: Run) -> None:
     if not csv.exists():
         job.sweep(replace(run, seeds=candidates[0].seeds), candidates, csv)
     _, details = results.read(csv, "the same command")
-    rate, before = details["learning_rate"], there["settings"]["learning_rate"]
-    print(f"{run.name}: {rate}, before {before}; scores {details['scores']}", flush=True)
-    if rate == before:
+    before = there["settings"]["learning_rate"]
+    print(f"{run.name}: {details['learning_rate']}, before {before}; scores {details['scores']}", flush=True)
+    if not _other_choice(run):
         chosen = {key: details[key] for key in there["learning_rate_selection"]}
-        contents = {(sweep, "csv"): extract.sweep(csv.read_bytes(), details["metric"])}
-        contents[sweep, "json"] = json.dumps(details).encode()
-        contents[run.name, "json"] = json.dumps(there | {"learning_rate_selection": chosen}).encode()
-        store.store(contents, published.HERE)
+        own = {(run.name, "json"): json.dumps(there | {"learning_rate_selection": chosen}).encode()}
+        store.store(_sweep_files(run, details) | own, published.HERE)
+
+
+def _other_choice(run: Run) -> dict | None:
+    """The JSON file's contents of a new sweep that chose another rate than the published run has; else None."""
+    there, csv = published.read_details(run.name), results.run_csv(_SCALE, run.name + results.SWEEP)
+    if not there or not run.sweep or not csv.exists():
+        return None
+    _, details = results.read(csv, "the same command")
+    return None if details["learning_rate"] == there["settings"]["learning_rate"] else details
+
+
+def _sweep_files(run: Run, details: dict) -> store.Files:
+    """What is published of a new sweep."""
+    sweep, csv = run.name + results.SWEEP, results.run_csv(_SCALE, run.name + results.SWEEP)
+    table = extract.sweep(csv.read_bytes(), details["metric"])
+    return {(sweep, "csv"): table, (sweep, "json"): json.dumps(details).encode()}
 
 
 def _policy_with(new: Policy, run: Run, first: int) -> Policy:
@@ -111,7 +128,7 @@ def _extended(new: dict, there: dict, first: int) -> dict:
     for key in ("diverged_seeds", "remarks"):
         earlier = {seed: fact for seed, fact in there[key].items() if int(seed) in there["seeds"][:first]}
         details[key] = earlier | new[key]
-    portable = [line for line in there["joined"] if arithmetic.PORTABLE in line.split(", ")]
+    portable = [line for line in there.get("joined", ()) if first and arithmetic.PORTABLE in line.split(", ")]
     origin = (new[key] for key in ("date", "cpu", "arithmetic", "git_commit"))
     return details | {"joined": [*portable, f"seeds {first} to {last}: {', '.join(origin)}"]}
 
@@ -140,8 +157,8 @@ def _policy_of(run: Run, twin: dict) -> str | None:
     return next((each["run"] for each in found if portable_seeds(each) >= extract.POLICY_SEEDS), None)
 
 
-def _copy(plan: Plan, run: Run, there: dict, twin: dict) -> None:
-    """Stores the seeds of `twin` as those of `run`."""
+def _copy(plan: Plan, run: Run, there: dict, twin: dict, chosen: store.Files) -> None:
+    """Stores the seeds of `twin` as those of `run`, and the files of a sweep that chose its rate."""
     seeds, name = run.seeds, twin["run"]
     details = {key: value for key, value in twin.items() if key not in ("portable_seeds", "clock_of")}
     if len(seeds) < len(twin["seeds"]):
@@ -152,7 +169,7 @@ def _copy(plan: Plan, run: Run, there: dict, twin: dict) -> None:
     details["learning_rate_selection"] = there.get("learning_rate_selection")
     header, *rows = published.read(name, "csv").splitlines(keepends=True)
     csv = header + b"".join(row for row in rows if int(row.partition(b",")[0]) in seeds)
-    contents = {(run.name, "csv"): extract.records(csv, extract.left_out(plan)[run.name])}
+    contents = chosen | {(run.name, "csv"): extract.records(csv, extract.left_out(plan)[run.name])}
     if run.name in plan.figure_runs:
         contents[run.name, "policy.npz"] = published.read(str(_policy_of(run, twin)), "policy.npz")
     _store(run, contents, details, there)
@@ -166,6 +183,12 @@ def _store(run: Run, contents: store.Files, details: dict, there: dict) -> None:
     details = {key: value for key, value in details.items() if not key.endswith("_sha256")}
     contents[run.name, "json"] = json.dumps(details).encode()
     store.store(contents, published.HERE)
+
+
+def _is_due(run: Run) -> bool:
+    """Whether later seeds are not portable, or a new sweep chose another rate."""
+    seeds = portable_seeds(published.read_details(run.name))
+    return 0 < seeds < len(run.seeds) or bool(_other_choice(run))
 
 
 def main() -> int:
@@ -187,9 +210,7 @@ def main() -> int:
     if not options.sweeps:
         figures = [plan.figure(name) for name in options.figures] or list(plan.drawn.values())
         runs = dict.fromkeys(run for figure in figures for run in figure.runs)
-        due = [
-            ("--run", run.name) for run in runs if 0 < portable_seeds(published.read_details(run.name)) < len(run.seeds)
-        ]
+        due = [("--run", run.name) for run in runs if _is_due(run)]
     failed = 0
     for words in due:
         command = [sys.executable, "-m", "dyna_td.publishing.renew", *words]

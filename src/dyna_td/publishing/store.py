@@ -187,7 +187,7 @@ def _files(plan: Plan, run: Run, folder: Path) -> dict[tuple[str, str], Path]:
 
 def _compress(path: Path, content: bytes) -> None:
     """Writes `content` compressed, unless the file has it: other versions of the library may write other bytes."""
-    with contextlib.suppress(OSError, EOFError, lzma.LZMAError):  # not there, or damaged
+    with contextlib.suppress(OSError, *results.DAMAGE):  # not there, or damaged
         if lzma.decompress(path.read_bytes()) == content:
             return
     write(path, lzma.compress(content, preset=9))

@@ -7,12 +7,13 @@ sources or settings.
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from math import inf, isinf
 from pathlib import Path
 
 import pandas as pd
 
 from dyna_td.records import provenance, published, results
-from dyna_td.records.metrics import MAIN
+from dyna_td.records.metrics import MAIN, METRICS
 from dyna_td.runs.run import Run
 
 EQUAL, DIFFERENT, NOT_PUBLISHED = "equal", "different", "not published"
@@ -30,7 +31,8 @@ class Repeat:
       last_step: the last step that was compared.
       of_steps: the published run's length.
       equal_to: the step of the last evaluation before any difference, -1 if there is none.
-      metric, largest: the metric that differs, and its largest absolute difference.
+      metric, largest: the metric that differs, and its largest absolute difference, infinite if only one run has a
+        number.
       cause: what the JSON files show that can make the difference.
     """
 
@@ -55,7 +57,8 @@ class Repeat:
     def difference(self) -> str:
         """The step at which a run begins to differ, and the largest difference."""
         start = f"equal up to step {self.equal_to:,}, then" if self.equal_to >= 0 else "from its first step"
-        return f"{self.run}: {start} {self.metric} differs by at most {self.largest:.3g}"
+        size = "lacks a number" if isinf(self.largest) else f"differs by at most {self.largest:.3g}"
+        return f"{self.run}: {start} {self.metric} {size}"
 
 
 def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = published.DIRECTORY) -> Repeat:
@@ -68,11 +71,14 @@ def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = pub
         counts = [each["portable_seeds"] for each in (details, there) if "portable_seeds" in each]
         last_seed = min([last_seed, *(count - 1 for count in counts)])
     theirs = published.read_records(run.name, directory, last_seed)
-    both = records.merge(theirs, on=_KEYS, suffixes=("", "_there"))
+    due = theirs["metric"].isin(METRICS)  # a retired metric is not measured any more
+    for key in ("seed", "step"):
+        due &= theirs[key].isin(records[key])
+    both = theirs[due].merge(records, "left", _KEYS, suffixes=("_there", ""), indicator="found")
     if both.empty:
         return Repeat(run.name, NOT_PUBLISHED)
-    here, other = both["value"], both["value_there"]
-    bad = both[(here != other) & ~(here.isna() & other.isna())]
+    here, other, is_lacking = both["value"], both["value_there"], both["found"] == "left_only"
+    bad = both[is_lacking | ((here != other) & ~(here.isna() & other.isna()))]
     facts = {"seeds": both["seed"].nunique(), "last_step": int(both["step"].max()), "of_steps": there["steps"]}
     if bad.empty:
         return Repeat(run.name, EQUAL, **facts, equal_to=facts["last_step"])
@@ -85,7 +91,7 @@ def repeat(run: Run, records: pd.DataFrame, details: dict, directory: Path = pub
         **facts,
         equal_to=int(both["step"][both["step"] < first].max()) if (both["step"] < first).any() else -1,
         metric=metric,
-        largest=float((own["value"] - own["value_there"]).abs().max()),
+        largest=float((own["value"] - own["value_there"]).abs().fillna(inf).max()),
         cause=_cause(details, there),
     )
 

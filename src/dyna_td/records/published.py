@@ -1,8 +1,6 @@
 """The published results, `reference/`, all of the paper's scale; `reference/README.md` lists the files."""
 
 import io
-import re
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -17,15 +15,18 @@ HERE = Path("reference")  # below the current folder, where commands write
 SCALE = "paper"  # the only one that is evidence
 
 
-def require_published(directory: Path = HERE) -> list[str]:
-    """The names of the published figures, in the paper's order, studies last; a UserError if nothing is published."""
+def require_published(directory: Path = HERE) -> None:
+    """Raises UserError if nothing is published in `directory`."""
     if not Path(directory).is_dir():
         raise UserError(
             f"{directory} holds no published results: run this in the project's root folder, or get them with "
             "`git checkout reference`."
         )
-    names = {path.parent.name for path in Path(directory).glob("*/curves.csv")}
-    return sorted(names, key=lambda name: (int(re.sub(r"\D", "", name) or sys.maxsize), name))
+
+
+def figures(directory: Path = DIRECTORY) -> set[str]:
+    """The names of all published figures and studies."""
+    return {path.parent.name for path in Path(directory).glob("*/curves.csv")}
 
 
 def runs() -> set[str]:
@@ -52,6 +53,13 @@ def stored(job: str, kind: str, directory: Path = DIRECTORY) -> Path:
 def remedy(path: Path) -> str:
     """The remedy for a damaged file."""
     return f"get it again with `git checkout {path}`, or publish it with `make reference`"
+
+
+def table(path: Path) -> pd.DataFrame:
+    """A published table, such as `curves_csv`; a UserError if it is missing or damaged."""
+    with results.naming_damage(path, remedy(path)):
+        results.require_whole(path)
+        return pd.read_csv(path)
 
 
 def read_details(job: str, directory: Path = DIRECTORY) -> dict | None:

@@ -30,7 +30,7 @@ _KINDS = {"seed": "iu", "step": "iu", "value": "fiu"}  # kinds of NumPy's types
 SWEEP_COLUMNS = ["learning_rate", *COLUMNS]
 _OWN, _ZEROS = "json_sha256", "0" * 64  # a JSON file's checksum of itself, and what it covers in its place
 # The errors that reading a damaged file raises.
-DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, lzma.LZMAError)
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, EOFError, lzma.LZMAError)
 
 
 def run_csv(scale: str, job: str, directory: Path = DIRECTORY) -> Path:
@@ -258,7 +258,7 @@ def read_bytes(path: Path, expected: str | None, rebuild: str) -> bytes:
     if path.suffix == ".xz":
         try:
             content = lzma.decompress(content)
-        except (lzma.LZMAError, EOFError):
+        except DAMAGE:
             content = b""  # fits no checksum
     if checksum(content) != expected:
         raise UserError(f"{path} is truncated or was changed after it was written; rebuild it with `{rebuild}`.")

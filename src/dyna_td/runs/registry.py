@@ -46,6 +46,7 @@ class Agent:
       on: the only environment on which it trains; empty: any but the supervised task.
       label: its name in pages and pictures; by default its key in `AGENTS`.
       climbs_frequency: whether it counts the chains that climb the frequency.
+      has_chains: whether its search control, if any, runs chains.
       measures_last_q: whether its training ends with measurements on Q (claims 45 to 47).
       anneals: whether its numbers depend on the run's length from the first step on.
     """
@@ -56,6 +57,7 @@ class Agent:
     on: str = ""
     label: str = ""
     climbs_frequency: bool = False
+    has_chains: bool = True
     measures_last_q: bool = False
     anneals: bool = False
 
@@ -84,6 +86,7 @@ def _composed(own: Any, kind: type[Settings]) -> type[Settings]:
     return dataclass(frozen=True)(type(own.__name__, (own, kind), {"__doc__": own.__doc__}))
 
 
+_without_chains = functools.partial(Agent, has_chains=False)
 _learner = functools.partial(Agent, kinds=(RegressionSettings,), on=SUPERVISED_TASK)
 _BOTH = (DQNSettings, DDPGSettings)
 _DYNA = (DynaSettings,)
@@ -127,9 +130,11 @@ AGENTS = {
     ),
     "random_direction": Agent("dyna_td.agents.ablations:RandomDirection", kinds=_DYNA, label="random direction"),
     "noise_only": Agent("dyna_td.agents.ablations:NoiseOnly", kinds=_DYNA, label="noise only"),
-    "uniform_states": Agent("dyna_td.agents.ablations:UniformStates", kinds=_DYNA, label="uniform states"),
-    "replayed_states": Agent("dyna_td.agents.ablations:ReplayedStates", kinds=DYNA_KINDS, label="states of ER"),
-    "ideal_states": Agent(
+    "uniform_states": _without_chains("dyna_td.agents.ablations:UniformStates", kinds=_DYNA, label="uniform states"),
+    "replayed_states": _without_chains(
+        "dyna_td.agents.ablations:ReplayedStates", kinds=DYNA_KINDS, label="states of ER"
+    ),
+    "ideal_states": _without_chains(
         "dyna_td.agents.ablations:IdealStates",
         own.IdealStatesSettings,
         _DYNA,
@@ -143,7 +148,9 @@ AGENTS = {
     "er_warm_up": Agent("dyna_td.agents.warm_up:ERWarmUp", own.WarmUpSettings),
     "prioritized_er_warm_up": Agent("dyna_td.agents.warm_up:PrioritizedERWarmUp", own.PrioritizedWarmUpSettings),
     "dyna_td_warm_up": Agent("dyna_td.agents.warm_up:DynaTDWarmUp", own.DynaWarmUpSettings, _DYNA),
-    "uniform_states_warm_up": Agent("dyna_td.agents.warm_up:UniformStatesWarmUp", own.DynaWarmUpSettings, _DYNA),
+    "uniform_states_warm_up": _without_chains(
+        "dyna_td.agents.warm_up:UniformStatesWarmUp", own.DynaWarmUpSettings, _DYNA
+    ),
     # Measurements on the last Q.
     "dyna_td_frozen": Agent(
         "dyna_td.agents.dyna_td:DynaTD", own.FrozenSettings, _DYNA, on=SAMPLED_ENVIRONMENT, measures_last_q=True
