@@ -81,8 +81,8 @@ def finish():
         trained, states = run, None
         if run.sweep:
             seeds = plan.selection_runs(run)[0].seeds
-            keys = {"learning_rate": run.sweep, "seed": seeds, "step": [0], "metric": ["test_rmse", "return"]}
-            sweep = files.rows_of(lambda rate, *_: rate, **keys)
+            keys = {"learning_rate": run.sweep, "seed": seeds, "step": [0], "metric": ["test_rmse", "return", "diverged"]}
+            sweep = files.rows_of(lambda rate, seed, step, metric: rate * (metric != "diverged"), **keys)
             choice = select_learning_rate(run, sweep)
             asked = results.describe(run) | {"seeds": seeds} | choice | COST
             results.write(results.run_csv(plan.scale, run.name + results.SWEEP, directory), sweep, asked)
