@@ -14,7 +14,7 @@ from files import edit, rows_of
 from dyna_td import cli
 from dyna_td.evidence import scorecard
 from dyna_td.evidence.claims import Claim, MeasuredTest, Term, load_claims
-from dyna_td.evidence.scorecard import as_csv, as_table, lines
+from dyna_td.evidence.scorecard import as_table, lines
 from dyna_td.evidence.scores import Measured, reader
 from dyna_td.evidence.verdicts import judge, nearest_decision
 from dyna_td.plan.plans import DIRECTORY, load_plan
@@ -161,7 +161,6 @@ def compare(plus, minus, expect="greater", **changes):
 
 
 def judged(tests, read, combine="all"):
-    """The verdict and the outcomes of a claim."""
     return judge(Claim(1, "t", "p", ("figure_4",), combine, tuple(tests)), read)
 
 
@@ -306,15 +305,14 @@ def test_without_runs_nothing_is_trained_and_the_commands_that_would_are_told(tm
     assert set(stated["verdict"].drop([*COMPUTED, 6])) == {"not run"} and stated.loc[6, "verdict"] == "undecided"
 
 
-def test_verdicts_are_the_same_bytes_each_time_and_say_their_scale_and_sources(short, tmp_path):
+def test_verdicts_say_their_scale_window_and_sources(short, tmp_path):
     plan, claims = short
     read, means = made_up(claims[43], TRUE[43], er=1.0)
     for run in means:
         csv, found = results.run_csv(plan.scale, run.name, tmp_path), read(run)
         results.write(csv, found.records, results.describe(run) | found.details)
     chosen = [claims[number] for number in (1, 43, 44, 45)]
-    verdicts, again = ([*scorecard.judge_all(chosen, plan.scale, reader(plan.scale, tmp_path))] for _ in range(2))
-    assert as_csv(as_table(verdicts)) == as_csv(as_table(again))
+    verdicts = scorecard.judge_all(chosen, plan.scale, reader(plan.scale, tmp_path))
     rows = as_table(verdicts).set_index(["claim", "row"])
     assert list(rows.loc[[(43, "claim")], "evidence"]) == ["no"]
     assert list(rows.loc[[(1, "test")], "evidence"]) == ["yes"]
