@@ -129,19 +129,13 @@ def made_up(claim, values, er):
     return read, means
 
 
-def mirrored(values):
-    """The same numbers in reverse order: the largest in place of the smallest, and so on."""
-    return {pattern: max(values.values()) + min(values.values()) - value for pattern, value in values.items()}
-
-
 @pytest.mark.parametrize("number", TRUE)
 def test_a_true_claim_is_supported_and_a_false_one_contradicted(number, short):
     _, claims = short
-    false = FALSE.get(number) or mirrored(TRUE[number])
-    found = [
-        judge(claims[number], made_up(claims[number], values, er)[0])[0]
-        for values, er in ((TRUE[number], 6.0), (false, 3.0))
-    ]
+    true, ends = TRUE[number], max(TRUE[number].values()) + min(TRUE[number].values())
+    false = FALSE.get(number) or {pattern: ends - value for pattern, value in true.items()}  # in reverse order
+    readers = [made_up(claims[number], values, er)[0] for values, er in ((true, 6.0), (false, 3.0))]
+    found = [judge(claims[number], read)[0] for read in readers]
     # Counts that are all 0, of claim 34, have no spread to judge by.
     assert found == ["supported", "undecided" if number == 34 else "contradicted"]
 
