@@ -103,12 +103,6 @@ def test_dyna_td_holds_the_models_target_constant():
     assert compared > 0.7 * 4 * STACK and terminal > 5
 
 
-def mountain_car(state, action):
-    """The next state of MountainCar-v0 (position, velocity) away from its borders; every step costs 1."""
-    velocity = state[1] + 0.001 * (action - 1) - 0.0025 * np.cos(3 * state[0])
-    return np.array([state[0] + velocity, velocity])
-
-
 def test_langevin_follows_the_target_as_it_moves_with_the_state():
     case = Frozen("MountainCar-v0", "dyna_td", search_control="langevin")
     width = np.array([1.8, 0.14])
@@ -117,8 +111,9 @@ def test_langevin_follows_the_target_as_it_moves_with_the_state():
     for seed, (state, actual) in enumerate(zip(states, case.gradient(states), strict=True)):
         action = case.greedy(seed, state)
 
-        def y(s, seed=seed, action=action):
-            return -1.0 + case.bootstrap(seed, mountain_car(s, action))
+        def y(s, seed=seed, action=action):  # by the dynamics of MountainCar-v0, away from its borders
+            velocity = s[1] + 0.001 * (action - 1) - 0.0025 * np.cos(3 * s[0])
+            return -1.0 + case.bootstrap(seed, np.array([s[0] + velocity, velocity]))
 
         def h(target, s, seed=seed):
             return np.log(abs(target(s) - case.v(seed, s)) + 1e-5)
