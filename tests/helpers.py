@@ -11,7 +11,6 @@ from dyna_td.runs.run import Run
 
 
 def settings_of(environment, agent, **changes):
-    """The settings of an agent on an environment, with some numbers changed."""
     return settings_type(environment, agent)(**changes)
 
 
