@@ -85,12 +85,6 @@ def randomise(network, seeds, index=0):
         parameter.assign(np.float32([scale * rng.normal(size=parameter.shape[1:]) for rng in rngs]))
 
 
-def finite_differences(h, states, step):
-    """Central differences of h, which maps states [N, d] to [N]: [N, d]."""
-    shifts = step * np.eye(states.shape[1])
-    return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)
-
-
 def gradient_of(function, parameters, step=1e-6):
     """The gradient of a scalar function of a list of arrays, by central differences; moves them in place."""
     gradients = [np.zeros_like(parameter) for parameter in parameters]
