@@ -68,7 +68,7 @@ TRUE = {
     46: {"*:cosine_*": 0.1, "*:beta_*": 0.2, "*:variation_*": 0.4},
     47: {"*:bound_slack": 0.95},
 }
-# Claims that do not become false when the largest value and the smallest, and so on, are swapped.
+# By hand: in reverse order these claims stay true, or more than the one part becomes false that is shown here.
 FALSE = {
     2: {"figure_11/[ac]/*": 0.5, "figure_11/[bd]/cubic": 0.4, "figure_11/[bd]/full_prioritized_l2": 0.6},
     17: {"*/cubic": 0.5, "*/l2": 0.7, "*/power4": 0.5},
