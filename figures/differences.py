@@ -16,7 +16,7 @@ from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
 from dyna_td.envs import KNOWN
 
 from dyna_td.evidence.claims import MeasuredTest
-from dyna_td.evidence.labels import CURVES, LETTERS, WINDOWS
+from dyna_td.evidence.labels import LETTERS, WINDOWS, name_of
 from dyna_td.evidence.outcomes import Outcome
 from dyna_td.evidence.profiles import FIGURES
 from dyna_td.evidence.statistics import Interval
@@ -58,7 +58,7 @@ def comparisons(facts: Facts) -> pd.DataFrame:
         environment = task(test.terms[0].run.environment)
         words = test.label.removeprefix(f"{environment}, ")
         if test.place:
-            words = " minus ".join(CURVES[term.curve] for term in test.terms)
+            words = " minus ".join(name_of(term.curve) for term in test.terms)
         n = [term.run.settings.planning_updates for term in test.terms]
         found.append((number, environment, words, (min(n), max(n)), test, outcome))
     table = pd.DataFrame(found, columns=["claim", "environment", "words", "n", "test", "outcome"])
