@@ -16,7 +16,7 @@ from drawing.style import BLACK, GREY, VERDICTS, CurveStyle
 from dyna_td.envs import KNOWN
 
 from dyna_td.evidence.claims import MeasuredTest
-from dyna_td.evidence.labels import CURVES, LETTERS, WINDOWS
+from dyna_td.evidence.labels import LETTERS, WINDOWS, name_of
 from dyna_td.evidence.outcomes import Outcome
 from dyna_td.evidence.profiles import FIGURES
 from dyna_td.evidence.statistics import Interval
@@ -45,8 +45,8 @@ def draw(facts: Facts, output: Path) -> None:
 def comparisons(facts: Facts) -> pd.DataFrame:
     """The tests of returns on the benchmarks that have an interval, by the rows of the picture.
 
-    claim, environment, words, n (the number of planning updates, 0 if it covers several), test, outcome; `comparison`
-    numbers the words, and `height` is that of the row.
+    claim, environment, words, n (the fewest and the most planning updates), test, outcome; `comparison` numbers the
+    words, and `height` is that of the row.
     """
     found = []
     for number, tested in ((number, tested) for number, one in facts.judged.items() for tested in one.counted):
@@ -55,12 +55,12 @@ def comparisons(facts: Facts) -> pd.DataFrame:
             continue
         if not {term.figure for term in test.terms} <= {*FIGURES}:
             continue
-        run = test.terms[0].run
-        environment, n = task(run.environment), 0
+        environment = task(test.terms[0].run.environment)
         words = test.label.removeprefix(f"{environment}, ")
         if test.place:
-            words, n = " minus ".join(CURVES[term.curve] for term in test.terms), run.settings.planning_updates
-        found.append((number, environment, words, n, test, outcome))
+            words = " minus ".join(name_of(term.curve) for term in test.terms)
+        n = [term.run.settings.planning_updates for term in test.terms]
+        found.append((number, environment, words, (min(n), max(n)), test, outcome))
     table = pd.DataFrame(found, columns=["claim", "environment", "words", "n", "test", "outcome"])
     table["comparison"] = table.groupby(["claim", "words"], sort=False).ngroup()
     place = ["claim", "comparison", "n"]
@@ -74,7 +74,7 @@ def forests(table: pd.DataFrame, facts: Facts) -> list[Forest]:
     claims = rows["claim"].map(lambda number: f"{number} ({LETTERS[facts.verdicts[number]]}): ")
     claims = claims.mask(rows["claim"].duplicated(), "")
     words = rows["words"].add(", ").mask(rows["comparison"].duplicated(), "")
-    updates = rows["n"].map(lambda n: f"n = {n}" if n else "n = 10 to 30")
+    updates = rows["n"].map(lambda n: f"n = {n[0]}" if n[0] == n[1] else f"n = {n[0]} to {n[1]}")
     names = dict(zip(rows["height"], claims + words + updates, strict=True))
     windows = {claim: WINDOWS.get(test.window) for claim, test in zip(table["claim"], table["test"], strict=True)}
     one_suffices = [claim for claim in windows if facts.judged[claim].claim.combine == "any"]

@@ -11,7 +11,6 @@ from dyna_td.runs.run import Run
 
 
 def settings_of(environment, agent, **changes):
-    """The settings of an agent on an environment, with some numbers changed."""
     return settings_type(environment, agent)(**changes)
 
 
@@ -84,12 +83,6 @@ def randomise(network, seeds, index=0):
     for parameter in network.parameters:
         scale = 1.2 / parameter.shape[2] ** 0.5 if parameter.shape[2] > 1 else 0.3
         parameter.assign(np.float32([scale * rng.normal(size=parameter.shape[1:]) for rng in rngs]))
-
-
-def finite_differences(h, states, step):
-    """Central differences of h, which maps states [N, d] to [N]: [N, d]."""
-    shifts = step * np.eye(states.shape[1])
-    return np.stack([(h(states + shift) - h(states - shift)) / (2 * step) for shift in shifts], axis=1)
 
 
 def gradient_of(function, parameters, step=1e-6):

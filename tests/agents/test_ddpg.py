@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from dyna_td.envs.spaces import Space
-from helpers import PlainSteps, gradient_of, parameters_of, perceptron
+from helpers import PlainSteps, gradient_of, parameters_of, perceptron, randomise
 
 from dyna_td.learning.ddpg import DDPG
 from dyna_td.learning.replay import Transition
@@ -23,10 +23,8 @@ class Plain(Space):
 def learner_of():
     """A DDPG learner whose output layers are as large as the others, so that its actions differ visibly."""
     learner = DDPG(SETTINGS, Streams(tuple(range(SEEDS))), Plain())
-    rng = np.random.default_rng(0)
-    for network in (learner.critic, learner.actor, learner.critic_target, learner.actor_target):
-        for parameter in network.parameters:
-            parameter.assign(rng.normal(size=parameter.shape) * 0.7)
+    for index, network in enumerate((learner.critic, learner.actor, learner.critic_target, learner.actor_target)):
+        randomise(network, range(SEEDS), index)
     return learner
 
 

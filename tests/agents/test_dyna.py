@@ -115,14 +115,11 @@ def test_a_seed_that_diverges_is_noticed_and_leaves_the_others_as_they_are(witho
 def test_dyna_frequency_starts_from_the_queue_when_it_climbs_the_frequency_and_counts_those_steps_apart():
     agent = untrained("MountainCar-v0", "dyna_frequency", 60, SEEDS).agent
     agent.queue.add(tf.random.stateless_uniform([SEEDS, 5, 2], (0, 0)), tf.fill([SEEDS], 5))
-    climbs = []
     for step in map(tf.constant, range(200, 240)):
         start, climbing = agent.start(step, tf.constant(0)).numpy(), agent.climbs_frequency(step).numpy()
         for seed in range(SEEDS):
             queued = agent.queue._states.numpy()[seed, :5]
             assert (start[seed] == queued).all(axis=1).any() == climbing[seed]
-        climbs.append(climbing)
-    assert 0.3 < np.mean(climbs) < 0.7
     expected = np.zeros(SEEDS)
     for step in map(tf.constant, range(200, 206)):
         climbing, before = agent.climbs_frequency(step).numpy(), agent.counters()["chain_steps_made"].numpy()

@@ -1,6 +1,5 @@
 """The supervised task's learners against their definitions."""
 
-import functools
 from dataclasses import replace
 
 import numpy as np
@@ -20,9 +19,6 @@ SETTINGS = RegressionSettings(examples=260, batch_size=8, hidden=(6, 6), learnin
 
 def learner(name, seeds=(0, 1), **changes):
     return load(AGENTS[name].path)(replace(SETTINGS, **changes), Streams(seeds))
-
-
-cached = functools.cache(learner)  # for tests that do not change the learner
 
 
 def predict(network, seed, x):
@@ -47,7 +43,7 @@ def test_each_learner_pays_its_loss():
     e = np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32)
     powers = {"l2": 2, "full_prioritized_l2": 2, "prioritized_l2": 2, "plain_cubic": 3, "power4": 4}
     for name, power in powers.items():
-        np.testing.assert_allclose(cached(name).loss(tf.constant(e)), (np.abs(e) ** power).mean(axis=1), rtol=1e-5)
+        np.testing.assert_allclose(learner(name).loss(tf.constant(e)), (np.abs(e) ** power).mean(axis=1), rtol=1e-5)
 
 
 def test_cubic_scales_its_loss_by_the_mean_error_of_the_whole_training_set():

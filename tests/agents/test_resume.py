@@ -24,8 +24,6 @@ RUNS = {
     "Pendulum": run_of("Pendulum-v1", "er", (0, 1), 160, 80, hidden=(8, 8), evaluation_episodes=1, **SHORT),
     "roundabout": run_of("roundabout-paper-v0", "er", (0, 1), 120, 40, **SHORT),
 }
-
-
 MADE = {}  # programs with their initial values, by environment, agent and seeds
 
 

@@ -14,12 +14,6 @@ EPISODES = int(os.environ.get("EPISODES", "24"))
 LEFT, RIGHT = 0, 2
 
 
-def highway_env_roundabout():
-    """highway-env's unmodified environment with the paper's observation and target speeds."""
-    action = {"type": "DiscreteMetaAction", "target_speeds": [0, 5, 10, 15]}
-    return RoundaboutEnv({"observation": {"type": "TimeToCollision", "horizon": 10}, "action": action})
-
-
 def scene(environment):
     """Each vehicle's motion to the last bit, and the state of the random numbers; what else differs moves it later."""
     vehicles = environment.road.vehicles
@@ -41,9 +35,9 @@ def assert_same_step(ours, theirs, action):
 
 @pytest.mark.timeout(max(120, EPISODES))
 def test_random_episodes_equal_those_of_highway_env_to_the_last_bit():
-    ours, theirs = Roundabout(), highway_env_roundabout()
-    rng = np.random.default_rng(0)
-    crashes = 0
+    action = {"type": "DiscreteMetaAction", "target_speeds": [0, 5, 10, 15]}  # as in the paper
+    theirs = RoundaboutEnv({"observation": {"type": "TimeToCollision", "horizon": 10}, "action": action})
+    ours, rng, crashes = Roundabout(), np.random.default_rng(0), 0
     for episode in range(EPISODES):
         seed = episode if episode % 2 == 0 else None  # every other episode continues the stream of random numbers
         observation, info = ours.reset(seed=seed)

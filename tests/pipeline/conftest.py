@@ -30,7 +30,6 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def experiments_copy(tmp_path):
-    """A folder of experiments that a test may edit."""
     return Path(shutil.copytree(ROOT / "experiments", tmp_path / "experiments"))
 
 
@@ -81,8 +80,9 @@ def finish():
         trained, states = run, None
         if run.sweep:
             seeds = plan.selection_runs(run)[0].seeds
-            keys = {"learning_rate": run.sweep, "seed": seeds, "step": [0], "metric": ["test_rmse", "return"]}
-            sweep = files.rows_of(lambda rate, *_: rate, **keys)
+            metrics = ("test_rmse", "return", "diverged")
+            keys = {"learning_rate": run.sweep, "seed": seeds, "step": [0], "metric": metrics}
+            sweep = files.rows_of(lambda rate, seed, step, metric: rate * (metric != "diverged"), **keys)
             choice = select_learning_rate(run, sweep)
             asked = results.describe(run) | {"seeds": seeds} | choice | COST
             results.write(results.run_csv(plan.scale, run.name + results.SWEEP, directory), sweep, asked)

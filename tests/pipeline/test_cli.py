@@ -261,19 +261,14 @@ def test_a_reader_who_has_had_enough_is_no_error():
 
 
 def test_the_commit_is_that_of_the_project_and_not_of_a_folder_around_it(tmp_path, monkeypatch):
-    def git(folder, *words):
-        own = {"user.name": "n", "user.email": "e", "commit.gpgsign": "false"}
-        options = [word for pair in own.items() for word in ("-c", "=".join(pair))]
-        # A hook's variables name its repository, which this test must not change.
-        env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        command = ["git", "-C", folder, *options, *words]
-        return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout.strip()
-
-    outer, project = tmp_path / "outer", tmp_path / "outer" / "project"
+    project = tmp_path / "outer" / "project"
     project.mkdir(parents=True)
     monkeypatch.setattr(provenance, "ROOT", project)
-    for folder in (outer, project):
-        git(folder, "init")
-        git(folder, "commit", "--allow-empty", "--message", folder.name)
-        expected = git(project, "rev-parse", "HEAD") if folder == project else None
-        assert provenance.machine()["git_commit"] == expected
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)  # a hook's variables name its repository, which this test must not change
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]
+    for folder in (project.parent, project):
+        subprocess.run([*git, "init"], cwd=folder, check=True)
+        subprocess.run([*git, "commit", "--allow-empty", "--message", folder.name], cwd=folder, check=True)
+        head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=folder, text=True).strip()
+        assert provenance.machine()["git_commit"] == (head if folder == project else None)

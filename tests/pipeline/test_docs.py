@@ -70,6 +70,8 @@ def test_an_agent_has_a_page_with_its_settings_and_the_claims_on_it():
     text, settings = agents.page(FACTS, "dyna_td_long"), fields(registry.AGENTS["dyna_td_long"].settings)
     assert all(f"| `--{setting.name.replace('_', '-')}` |" in text for setting in settings)
     assert "(claims.md#claim-22)" in text and "(deviations.md#deviation-45)" in text and "claim-44" not in text
+    known = {*registry.AGENTS, "dyna", registry.SUPERVISED_TASK}
+    assert {agent for row in FACTS.deviations for agent in row.get("agents", ())} <= known
 
 
 def test_readme_and_all_prose_without_tables_are_short():

@@ -52,15 +52,13 @@ def refusal(figure, folder, capsys, file="curves.csv"):
     return sentence
 
 
-def drawings_of(figure, tables=None):
-    return draw.all_drawings(PLAN.figure(figure), tables or tables_of(figure))
+def drawings_of(figure, tables=None, plan=PLAN):
+    return draw.all_drawings(plan.figure(figure), tables or tables_of(figure))
 
 
 def drawn(figure, letters="", tables=None, plan=PLAN):
     """The figure's axes by letter; only those in `letters`, if given."""
-    tables = tables or tables_of(figure)
-    every = draw.all_drawings(plan.figure(figure), tables)
-    shown = [panel for panel in every if not letters or panel.letter in letters]
+    shown = [panel for panel in drawings_of(figure, tables, plan) if not letters or panel.letter in letters]
     picture = rendering.draw_figure(shown, "quick", plan.figure(figure).columns)
     rendering.plt.close(picture)
     return dict(zip((panel.letter for panel in shown), picture.axes, strict=False))

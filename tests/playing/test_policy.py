@@ -125,7 +125,6 @@ def test_explain_trains_the_same_seed_again_and_shows_what_search_control_sees(a
 
 @pytest.mark.thorough
 def test_the_notebook_runs(tmp_path, monkeypatch):
-    """Runs its code cells unchanged, without Jupyter."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(Image=Image.open))
     notebook = json.loads((Path(__file__).parents[2] / "docs" / "tour.ipynb").read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 from dyna_td.envs.grid_world import GRID_WALLS, transition
-from helpers import finite_differences, parameters_of, perceptron, randomise, run_of
+from helpers import gradient_of, parameters_of, perceptron, randomise, run_of
 
 from dyna_td.learning.streams import Purpose
 from dyna_td.learning.xla import compiled, xla_function
@@ -31,9 +31,9 @@ def slope_and_curvature(parameters, state):
     return slope, into_second.T @ (bend_of_second[:, None] * into_second) + w1.T @ (bend_of_first[:, None] * w1)
 
 
-def frequency(parameters, states):
-    parts = [slope_and_curvature(parameters, state) for state in states]
-    return np.array([(slope**2).sum() + (curvature**2).sum() for slope, curvature in parts])
+def frequency(parameters, state):
+    slope, curvature = slope_and_curvature(parameters, state)
+    return (slope**2).sum() + (curvature**2).sum()
 
 
 class Frozen:
@@ -71,12 +71,8 @@ class Frozen:
 def smooth_gradient(h, state, width=(1.0, 1.0)):
     """The gradient of h at `state`, or None where a pole or a seam is near; `width` is each coordinate's unit."""
     width = np.asarray(width)
-
-    def scaled(s):
-        return np.array([h(row * width) for row in s])
-
-    place = state[None].astype(np.float64) / width
-    near, far = (finite_differences(scaled, place, step)[0] for step in (1e-6, 1e-4))
+    place = [state.astype(np.float64) / width]
+    near, far = (gradient_of(lambda parts: h(parts[0] * width), place, step)[0] for step in (1e-6, 1e-4))
     return near / width if np.linalg.norm(near - far) < 1e-3 * np.linalg.norm(near) else None
 
 
@@ -103,12 +99,6 @@ def test_dyna_td_holds_the_models_target_constant():
     assert compared > 0.7 * 4 * STACK and terminal > 5
 
 
-def mountain_car(state, action):
-    """The next state of MountainCar-v0 (position, velocity) away from its borders; every step costs 1."""
-    velocity = state[1] + 0.001 * (action - 1) - 0.0025 * np.cos(3 * state[0])
-    return np.array([state[0] + velocity, velocity])
-
-
 def test_langevin_follows_the_target_as_it_moves_with_the_state():
     case = Frozen("MountainCar-v0", "dyna_td", search_control="langevin")
     width = np.array([1.8, 0.14])
@@ -117,8 +107,9 @@ def test_langevin_follows_the_target_as_it_moves_with_the_state():
     for seed, (state, actual) in enumerate(zip(states, case.gradient(states), strict=True)):
         action = case.greedy(seed, state)
 
-        def y(s, seed=seed, action=action):
-            return -1.0 + case.bootstrap(seed, mountain_car(s, action))
+        def y(s, seed=seed, action=action):  # by the dynamics of MountainCar-v0, away from its borders
+            velocity = s[1] + 0.001 * (action - 1) - 0.0025 * np.cos(3 * s[0])
+            return -1.0 + case.bootstrap(seed, np.array([s[0] + velocity, velocity]))
 
         def h(target, s, seed=seed):
             return np.log(abs(target(s) - case.v(seed, s)) + 1e-5)
@@ -158,8 +149,8 @@ def test_dyna_frequency_climbs_the_value_in_half_of_its_fills_and_the_frequency_
     states = np.random.default_rng(3).random((STACK, 2)).astype(np.float32)
     each = [(of_seed, state.astype(float)) for of_seed, state in zip(case.online, states, strict=True)]
     by_value = np.stack([slope_and_curvature(of_seed, state)[0] for of_seed, state in each])
-    heights = [(functools.partial(frequency, of_seed), state[None]) for of_seed, state in each]
-    by_frequency = np.concatenate([finite_differences(h, state, 1e-5) for h, state in heights])
+    heights = [(lambda parts, of_seed=of_seed: frequency(of_seed, *parts), [state]) for of_seed, state in each]
+    by_frequency = np.stack([gradient_of(height, place, 1e-5)[0] for height, place in heights])
     assert_compared(case.gradient(states), by_value)  # the queue is still empty
     case.agent.queue.add(tf.zeros([STACK, 1, 2]), tf.ones([STACK], tf.int32))
     filled = case.gradient(states)

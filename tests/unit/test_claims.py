@@ -23,7 +23,6 @@ OFTEN = {"expect": "more_often", "margin": 1, "why": "w"}
 
 
 def claim(tests, **content):
-    """The content of a file with one claim."""
     return {"claims": [{"number": 1, "text": "t", "place": "p", "figures": [1], "tests": tests, **content}]}
 
 

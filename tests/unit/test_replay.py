@@ -45,10 +45,6 @@ def test_a_buffer_has_room_for_each_step_up_to_its_capacity(environment, agent, 
     assert large == pytest.approx(len(SEEDS) * 4 * numbers, rel=0.01)
 
 
-BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))
-draw_once = xla_function(lambda priorities, u: draw_leaves(build_levels(priorities), u))  # compiled for each shape
-
-
 @settings(max_examples=20, deadline=None)
 @given(data=st.data(), capacity=st.integers(1, 700), seeds=st.integers(1, 3), batch=st.integers(1, 40))
 def test_random_operations_agree_with_a_cumulative_sum(data, capacity, seeds, batch):
@@ -82,6 +78,8 @@ def test_zero_priorities_are_never_drawn_even_at_the_ends_of_the_interval(capaci
     priorities[0, [0, -1]] = 0.0
     priorities[0, capacity // 2] = scale
     priorities[0, 0 if capacity == 2 else -1] = 0.0
-    uniforms = np.concatenate([[0.0, BELOW_ONE], rng.random(5000)]).astype(np.float32)[None]
-    drawn = draw_once(tf.constant(priorities), tf.constant(uniforms))[0].numpy()
+    below_one = np.nextafter(np.float32(1), np.float32(0))
+    uniforms = np.concatenate([[0.0, below_one], rng.random(5000)]).astype(np.float32)[None]
+    draw = xla_function(lambda priorities, u: draw_leaves(build_levels(priorities), u))
+    drawn = draw(tf.constant(priorities), tf.constant(uniforms))[0].numpy()
     assert (priorities[0][drawn[0]] > 0).all()

@@ -68,16 +68,6 @@ def test_the_beginning_of_a_longer_run_is_read_without_what_comes_later(tmp_path
     assert "does not reach step 60" in sentence_of(results.read_run, tmp_path / "x.csv", RUN.beginning(60), "")
 
 
-def test_an_exception_while_writing_leaves_the_old_file_and_no_other(csv):
-    before = csv.read_bytes()
-    with pytest.raises(ZeroDivisionError), write_whole(csv) as file:
-        file.write(b"half of the new")
-        file.flush()
-        1 / 0  # noqa: B018
-    assert csv.read_bytes() == before
-    assert sorted(path.name for path in csv.parent.iterdir()) == ["l2.csv", "l2.json"]
-
-
 def test_what_a_link_leads_to_is_written_and_the_link_stays(tmp_path):
     link, there = tmp_path / "link.csv", tmp_path / "there.csv"
     link.symlink_to(there)

@@ -108,22 +108,17 @@ class Room(Space):
         return is_terminal(tf.unstack(state, axis=-1))
 
 
-SIGMA = np.float32([[0.5, 0.2], [0.2, 1.0]])
-
-
 M, BUDGET = 6, 33  # no multiple of each other; a seed with a complete fill waits for the others
 TOO_LONG = 60  # iterations for which this test keeps random numbers
+SEEDS = 5
+THRESHOLDS = 0.08 + 0.06 * np.arange(SEEDS)  # the mean and the recent move: some seeds accept most states, others few
+SIGMAS = np.float32([[0.5, 0.2], [0.2, 1.0]]) * np.linspace(1.0, 1.8, SEEDS, dtype=np.float32)[:, None, None]
+AS_IT_IS = np.ones((TOO_LONG, SEEDS))  # factors that leave the gradients unchanged
 
 
 def slope(x, y, xp):
     """The gradient that chains follow in these tests, in NumPy or TensorFlow."""
     return 3.0 * xp.cos(4.0 * x), 1.5 * xp.sin(2.0 * y)
-
-
-SEEDS = 5
-THRESHOLDS = 0.08 + 0.06 * np.arange(SEEDS)  # the mean and the recent move: some seeds accept most states, others few
-SIGMAS = SIGMA * np.linspace(1.0, 1.8, SEEDS, dtype=np.float32)[:, None, None]
-AS_IT_IS = np.ones((TOO_LONG, SEEDS))  # factors that leave the gradients unchanged
 
 
 class Filler:

@@ -16,7 +16,7 @@ _MAX_RUNS = 50  # listed one by one
 def add_commands(add: Callable, scaled: argparse.ArgumentParser) -> None:
     """Adds the commands by `add(name, function, text)`; `scaled` has the option --scale, see `cli`."""
     listed = add("list", _list, "list figures with their runs, agents, environments and metrics", parents=[scaled])
-    text = "show only lines with these words, also of runs and of meanings of metrics"
+    text = "show lines with these words, of runs and metrics, too, such as return"
     listed.add_argument("words", nargs="*", metavar="WORD", help=text)
     text = "estimate the core-hours and memory of figures from measured runs"
     estimated = add("estimate", _estimate, text, parents=[scaled])

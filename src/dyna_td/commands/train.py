@@ -44,7 +44,8 @@ def _add_train_options(train: argparse.ArgumentParser) -> None:
     train.usage = "%(prog)s --env ID --agent NAME --output CSV [--seeds SEEDS] [--steps N] [--setting X ...]"
     train.formatter_class = argparse.RawDescriptionHelpFormatter
     train.epilog = (
-        f"agents:\n{arguments.agents()}\n\n"
+        "HC-Dyna: Algorithm 1. B_er: replay buffer. B_sc: queue of states. h: what chains climb. m: states a fill.\n"
+        f"p*: the ideal distribution, in proportion to the absolute TD error.\n\nagents:\n{arguments.agents()}\n\n"
         "examples:\n"
         "  python -m dyna_td train --env GridWorld --agent dyna_td --seeds 0-4 --steps 20000 --output td.csv\n"
         "  python -m dyna_td train --env LunarLander-v3 --agent er --learning-rate 1e-4 --output lander.csv"

@@ -1,6 +1,5 @@
 """The pages of the agents: a table of all in docs/agents.md, and a page for each, which only the site has."""
 
-import re
 from dataclasses import fields
 
 from dyna_td.evidence import labels
@@ -68,16 +67,16 @@ def _settings(agent: str) -> list[list[str]]:
 
 
 def _deviations(facts: Facts, agent: str) -> list[list[str]]:
-    """The deviations that name the agent or one of its own settings."""
-    words = [f"`{name}`" for name in _own(agent)] + [f"`{agent}`", labels.name_of(agent)]
-    pattern = "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in words)
-    found = [row for row in facts.deviations if re.search(pattern, f"{row['what']} {row['here']} {row['other']}")]
+    """The deviations on the agent, or on all with search control or of the supervised task as it is."""
+    entry = registry.AGENTS[agent]
+    kinds = {agent, *(["dyna"] if entry.dyna else []), entry.on}
     return [
         [
             f"[{row['number']}](deviations.md#deviation-{row['number']})",
             *(escaped(row[key]) for key in ("what", "paper", "here")),
         ]
-        for row in found
+        for row in facts.deviations
+        if kinds & {*row.get("agents", ())}
     ]
 
 

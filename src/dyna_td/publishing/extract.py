@@ -5,7 +5,7 @@ A clone without the rest is half as large. Training the run again gives the rest
 
 from collections.abc import Callable
 
-from dyna_td.evidence.claims import load_claims
+from dyna_td.evidence.claims import MeasuredTest, load_claims
 from dyna_td.evidence.readings import load_readings
 from dyna_td.plan.planned import Plan
 from dyna_td.records.metrics import SAMPLING_GROUPS
@@ -26,8 +26,9 @@ def left_out(plan: Plan) -> dict[str, set[str]]:
                 used[run.name].add(panel.metric)
     claims = load_claims(plan)
     for stated in (claims, *(reading.claims for reading in load_readings(plan, claims))):
-        for term in (term for claim in stated for term in claim.terms):
-            used[term.run.name].update(term.metric.split("+"))
+        for test in (test for claim in stated for test in claim.tests if isinstance(test, MeasuredTest)):
+            for term in test.terms:
+                used[term.run.name].update(term.metric.split("+"), [test.over] if test.over else [])
     return {name: set().union(*(group for group in _GROUPS if not group & mine)) for name, mine in used.items()}
 
 

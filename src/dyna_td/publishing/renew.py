@@ -153,7 +153,8 @@ def _twin(plan: Plan, run: Run, fixed: Run) -> dict | None:
 def _policy_of(run: Run, twin: dict) -> str | None:
     """The name of the run, of these two, that has a portable policy; None if neither has."""
     own = published.read_details(run.name) or {}
-    found = [each for each in (twin, own) if "policy_sha256" in each]
+    # A new sweep may have chosen another rate than that of the published policy.
+    found = [each for each in (twin, own) if "policy_sha256" in each and each["settings"] == twin["settings"]]
     return next((each["run"] for each in found if portable_seeds(each) >= extract.POLICY_SEEDS), None)
 
 
