@@ -1,5 +1,6 @@
 """Result files are tidy, whole or absent, and refused when damaged; a checkpoint belongs to one training."""
 
+import lzma
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from files import rows_of, sentence_of
 
-from dyna_td.records import results
+from dyna_td.records import published, results
 from dyna_td.records.files import write_whole
 from dyna_td.records.policy import Policy, load_policy
 from dyna_td.runs.run import Run
@@ -184,3 +185,9 @@ def test_a_training_says_what_went_wrong():
 
 def test_a_setting_that_an_agent_no_longer_has_is_named():
     assert results.in_words({"settings": ({"steps": 1, "offset": 2}, {"steps": 1})}) == "offset: 2, not null"
+
+
+def test_a_packed_table_that_ends_early_is_damaged(tmp_path):
+    path = tmp_path / "states.csv.xz"
+    path.write_bytes(lzma.compress(b"seed,x\n" + b"0,0.5\n" * 1000)[:-20])
+    assert "states.csv.xz is damaged; get it again" in sentence_of(published.table, path)
