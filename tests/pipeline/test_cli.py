@@ -51,6 +51,10 @@ def train(*arguments, env="sin", agent="l2"):
             train("--acceptance", "0.1", "--search-control", "langevin", env="GridWorld", agent="dyna_td"),
             "no effect with se",
         ),
+        (
+            train("--termination", "learned", env="GridWorld", agent="dyna_td_warm_up"),
+            "termination is learned, but has no effect with the true model",
+        ),
         (train("--chain-steps", "5", env="GridWorld", agent="uniform_states"), "uniform_states, which has no chains"),
         (train("--output", "x.txt"), "ends in .csv"),
         (train("--output", "r/x.states.csv"), f"the place of the sampled states of {Path('r/x.csv')}"),

@@ -253,7 +253,8 @@ def make_settings(environment: str, agent: str, numbers: dict):
     return settings
 
 
-_OF_A_MODEL = ("model_hidden", "model_learning_rate", "model_batch_size", "model_start", "model_stop", "clip_to_box")
+_OF_A_MODEL = ("model_hidden", "model_learning_rate", "model_batch_size", "model_start", "model_stop")
+_OF_A_MODEL += ("clip_to_box", "termination")
 _OF_CHAINS = ("search_control", "chain_steps", "full_chains", "step_size", "chain_noise", "acceptance")
 
 
@@ -266,10 +267,10 @@ def _require_effect(agent: str, settings: SearchControlSettings) -> None:
         idle |= dict.fromkeys(_OF_CHAINS, f"{agent}, which has no chains")
     elif settings.search_control == "langevin":
         idle["acceptance"] = "search_control langevin"
-    for name, other in idle.items():
-        value = getattr(settings, name)
-        if value != type(settings).__dataclass_fields__[name].default:
-            raise UserError(f"{name} is {as_words(value)}, but has no effect with {other}: leave it out.")
+    for setting in fields(settings):
+        value, other = getattr(settings, setting.name), idle.get(setting.name)
+        if other and value != setting.default:
+            raise UserError(f"{setting.name} is {as_words(value)}, but has no effect with {other}: leave it out.")
 
 
 def _share_runs(figures: Iterable[Figure]) -> None:
