@@ -253,8 +253,7 @@ def make_settings(environment: str, agent: str, numbers: dict):
     return settings
 
 
-_OF_A_MODEL = ("model_hidden", "model_learning_rate", "model_batch_size", "model_start", "model_stop")
-_OF_A_MODEL += ("clip_to_box", "termination")
+_OF_A_MODEL = ("model_hidden", "model_learning_rate", "model_batch_size", "model_start", "model_stop", "clip_to_box")
 _OF_CHAINS = ("search_control", "chain_steps", "full_chains", "step_size", "chain_noise", "acceptance")
 
 
@@ -262,7 +261,7 @@ def _require_effect(agent: str, settings: SearchControlSettings) -> None:
     """Raises UserError for a setting that another one leaves without effect."""
     idle: dict[str, str] = {}
     if settings.model != "learned":
-        idle |= dict.fromkeys(_OF_A_MODEL, "the true model")
+        idle |= dict.fromkeys((*_OF_A_MODEL, "termination"), "the true model")
     if not AGENTS[agent].has_chains:
         idle |= dict.fromkeys(_OF_CHAINS, f"{agent}, which has no chains")
     elif settings.search_control == "langevin":
