@@ -174,6 +174,20 @@ def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(
     assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.json"]
 
 
+def test_an_interrupt_between_the_files_of_a_result_leaves_none(fake_training, monkeypatch):
+    synced = []
+
+    def interrupts_the_second(handle):
+        synced.append(handle)
+        if len(synced) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", interrupts_the_second)
+        assert cli.main(train("--steps", "20")) == 130 and not [*Path().iterdir()]
+    assert cli.main(train("--steps", "20")) == 0
+
+
 def test_a_published_run_that_cannot_be_read_costs_no_training(fake_training, monkeypatch, capsys):
     def is_damaged(scale, run):
         raise UserError("its CSV is damaged.")

@@ -57,7 +57,7 @@ def play(
       seed: the seed with which the policy was trained.
       number: from 0, keys the episode's random numbers.
       epsilon: the share of random actions where actions are discrete.
-      show: called with pictures, at most one each `MIN_FRAME` seconds of the environment's time.
+      show: called with pictures, about one each `MIN_FRAME` seconds of the environment's time.
     """
     entropy = np.random.SeedSequence([seed, _EPISODES, number])
     random, space = np.random.default_rng(entropy), environment.action_space

@@ -83,7 +83,7 @@ SAMPLING_METRICS = {
     for _suffix, _source in _SOURCES.items()
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
-# For each quantity the names of all sources and controls; a coverage has no controls.
+# For each quantity the names of all sources and controls; no metric is named after a coverage's controls.
 SAMPLING_GROUPS = [{_name + _suffix for _suffix in _SOURCES | _CONTROLS} for _name in [*_DISTANCES, *_COVERAGES]]
 # Cells that the states in a run's states.csv reach, at the moments of the pictures; computed when they are read.
 STATES_METRICS = {

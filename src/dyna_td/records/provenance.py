@@ -14,7 +14,7 @@ from dyna_td.records.files import IS_CHECKOUT, ROOT
 
 def machine() -> dict:
     """Date (UTC), versions, CPU, commit and whether what makes numbers differs from it, for a result's JSON file."""
-    changes = uncommitted("src", "envs", "experiments")
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", "src", "envs", "experiments")
     installed = versions("tensorflow", "numpy", "gymnasium", "mujoco", "highway-env")
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",

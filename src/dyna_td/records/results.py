@@ -97,7 +97,7 @@ def write(
             files.write(beside(csv, kind), content)
             written.append(beside(csv, kind))
         files.write(beside(csv, "json"), text)
-    except OSError:  # a full disk; the same command would refuse files without their JSON file
+    except BaseException:  # a full disk, an interrupt: the same command would refuse files without their JSON file
         for path in written:
             path.unlink()
         raise
