@@ -121,9 +121,7 @@ def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label
 
 def test_a_script_that_does_not_fit_its_yaml_is_one_sentence(experiments_copy):
     edit(experiments_copy / "when.yaml", "  n_30:", "  n_31:")
-    with pytest.raises(
-        UserError, match=r"when.py cannot draw .* of experiments/when.yaml \(KeyError: 'n_30'\)"
-    ):
+    with pytest.raises(UserError, match=r"when.py cannot draw .* of experiments/when.yaml \(KeyError: 'n_30'\)"):
         draw.all_drawings(plans.load_plan("paper", experiments_copy).figure("when"), tables_of("when"))
 
 
