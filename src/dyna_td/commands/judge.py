@@ -103,7 +103,7 @@ def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
     if not picture:
         own = [csv.parent for csv in csvs if published.DIRECTORY not in csv.resolve().parents]
-        names = [csv.name.partition(".csv")[0] for csv in csvs]
+        names = [*map(results.stem, csvs)]
         if len({*names}) < len(names):  # published runs of two agents with the same settings
             names = [csv.parent.name for csv in csvs]
         picture = next(iter(own), results.DIRECTORY) / f"{'-'.join(names)}.png"

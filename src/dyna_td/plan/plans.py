@@ -178,7 +178,7 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
     is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which run at the end of training
-    makers = all(run.agent in FROZEN_AGENTS and run.settings.probe == "rules" for run in curves.values())
+    makers = all(AGENTS[run.agent].measures_last_q and run.settings.probe == "rules" for run in curves.values())
     if is_frozen and (states["moment"] != "late" or not makers):
         raise UserError(
             f"states of source {states['source']} exist only for {' and '.join(FROZEN_AGENTS)} with probe: rules, "
@@ -237,7 +237,7 @@ def make_settings(environment: str, agent: str, numbers: dict):
     settings = kind(**{name: checked(known[name], value) for name, value in numbers.items()})
     if getattr(settings, "model", "") == "true" and not has_twin(environment):
         raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
-    if agent in FROZEN_AGENTS and numbers.get("discount") == 1:
+    if AGENTS[agent].measures_last_q and numbers.get("discount") == 1:
         raise UserError("discount is 1, but the bound that is measured on the last Q needs less: choose another.")
     if isinstance(settings, SearchControlSettings):
         _require_effect(agent, settings)
