@@ -215,9 +215,11 @@ for figure in PLAN.drawn:
             "python {params.script:q} {params.figure} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 
 
-rule refuse_figure:
-    """Catch an unknown figure_..., and end with one sentence."""
+rule refuse_target:
+    """Catch an unknown figure or study, and end with one sentence."""
     input:
-        lambda wildcards: in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}"),
+        lambda wildcards: in_one_sentence(PLAN.figure, wildcards.unknown),
     output:
-        touch("figure_{unknown}"),
+        touch("{unknown}"),
+    wildcard_constraints:
+        unknown=r"\w+",

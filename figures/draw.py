@@ -32,10 +32,12 @@ def all_drawings(figure: Figure, tables: Tables) -> list[Drawing]:
     """
     panels = {key: panel for key, panel in figure.panels.items() if panel.is_drawn}
     has_script = Path(__file__).with_name(f"{figure.name}.py").exists()
-    own = getattr(importlib.import_module(figure.name), "drawings_of", None) if has_script else None
     try:
+        own = getattr(importlib.import_module(figure.name), "drawings_of", None) if has_script else None
         drawings = [*own(panels, tables)] if own else [_drawing(panel, tables) for panel in panels.values()]
-    except (LookupError, AttributeError, ValueError, RuntimeError) as error:
+    except UserError:
+        raise
+    except Exception as error:  # a script of the user's own, or one for another YAML file, may raise anything
         raise UserError(
             f"figures/{figure.name}.py cannot draw the panels of experiments/{figure.name}.yaml "
             f"({type(error).__name__}: {error}): undo the edit of one of them, or change the other, too."

@@ -120,6 +120,9 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
             read = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, max_steps)
             shown = {"is_drawn": panel.get("drawn", "table" not in panel), "is_smoothed": panel.get("smoothed", True)}
             axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
+            low, high = axes.get("y_limits", (None, None))
+            if None not in (low, high) and low >= high:
+                raise UserError(f"y_limits are {low} and {high}, expected the lower one first.")
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
             panels[key] = replace(read, key=key, title=title, axes=axes, table=panel.get("table", ""), **shown)
     if not any(panel.is_drawn for panel in panels.values()):
@@ -163,6 +166,8 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     for key, curve in panel["curves"].items():
         with _at(f"curves.{key}"):
             run = _run(environment, key, curve or {}, panel, extent)
+            if "label" not in (curve or {}):
+                _require_own_name(key, run)
             shown = len(run.seeds)
             seeds = tuple(range(max(shown, scale.more_seeds.get(run.name, 0))))
             fewer = (steps for name, steps in scale.fewer_steps.items() if fnmatchcase(run.name, name))
@@ -191,6 +196,16 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
         if key == run.agent and AGENTS[key].label and getattr(run.settings, "model", "") == "learned":
             labels.setdefault(key, AGENTS[key].label + registry.LEARNED)
     return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown, labels=labels)
+
+
+def _require_own_name(key: str, run: Run) -> None:
+    """Raises UserError for a key that would name a curve after another agent, or after a model that it has not."""
+    named = AGENTS.get(key.removesuffix("_learned"))
+    has_own_name = ":" in run.agent or AGENTS[run.agent].label  # an agent without a label is a form of another one
+    if named and named.label and named != AGENTS[run.agent] and has_own_name:
+        raise UserError(f"its key stands for another agent than {run.agent}: choose another key, or add a label.")
+    if named and key.endswith("_learned") and getattr(run.settings, "model", "learned") != "learned":
+        raise UserError("its key stands for a learned model: write `model: learned` into its settings, or add a label.")
 
 
 def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:
