@@ -46,7 +46,7 @@ def drawn_from(figure):
 
     def digests(wildcards):
         scripts = [*ROOT.glob(f"figures/{figure}.py"), *DRAWING]
-        imported = sources.digest(sources.imports(scripts), sources.PROJECT)
+        imported = sources.digest(in_one_sentence(sources.imports, scripts), sources.PROJECT)
         return [files_digest([ROOT / f"experiments/{figure}.yaml", *scripts, *published(figure)]), imported]
 
     return digests
