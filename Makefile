@@ -14,6 +14,7 @@ COMMANDS := help setup install test test-thorough smoke all-figures claims repor
 STUDIES := $(filter-out figure_% $(COMMANDS),$(basename $(notdir $(shell grep -l '^panels:' experiments/*.yaml))))
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:  # `make -j`: targets share results/, and Snakemake shares the cores itself
 .PHONY: $(COMMANDS) $(STUDIES)
 
 help:  ## show this list

@@ -46,7 +46,7 @@ def drawn_from(figure):
 
     def digests(wildcards):
         scripts = [*ROOT.glob(f"figures/{figure}.py"), *DRAWING]
-        imported = sources.digest(sources.imports(scripts), sources.PROJECT)
+        imported = sources.digest(in_one_sentence(sources.imports, scripts), sources.PROJECT)
         return [files_digest([ROOT / f"experiments/{figure}.yaml", *scripts, *published(figure)]), imported]
 
     return digests
@@ -215,9 +215,11 @@ for figure in PLAN.drawn:
             "python {params.script:q} {params.figure} --curves {input.curves} --scale {params.scale} --output {output.png} > {log} 2>&1"
 
 
-rule refuse_figure:
-    """Catch an unknown figure_..., and end with one sentence."""
+rule refuse_target:
+    """Catch an unknown figure or study, and end with one sentence."""
     input:
-        lambda wildcards: in_one_sentence(PLAN.figure, f"figure_{wildcards.unknown}"),
+        lambda wildcards: in_one_sentence(PLAN.figure, wildcards.unknown),
     output:
-        touch("figure_{unknown}"),
+        touch("{unknown}"),
+    wildcard_constraints:
+        unknown=r"\w+",

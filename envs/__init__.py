@@ -177,10 +177,11 @@ def _require_known(environment: object) -> None:
         _register_dials(name)
     if _gymnasium_id(name) not in gymnasium.registry:
         names = {known.lower(): known for known in (id.removeprefix(_NAMESPACE) for id in gymnasium.registry)}
-        nearest = [repr(names[match]) for match in difflib.get_close_matches(name.lower(), names, n=3)]
+        start = f"{module}:" if module else ""
+        nearest = [repr(start + names[match]) for match in difflib.get_close_matches(name.lower(), names, n=3)]
         hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
         raise UnusableEnvironment(
-            f"unknown environment {environment!r}: {hint}Name one that Gymnasium has, or module:id."
+            f"unknown environment {environment!r}: {hint}choose one that Gymnasium has, or module:id."
         )
 
 

@@ -45,6 +45,8 @@ class Demonstrated(PrioritizedER):
     def __init__(self, settings, learner, streams, space, steps):
         super().__init__(settings, learner, streams, space, steps)
         self.shown = episode()
+        if settings.buffer_capacity < settings.warm_up_steps:
+            raise UserError("buffer_capacity is less than warm_up_steps, and the buffer has to hold the whole warm-up.")
 
     def observe(self, transition: Transition) -> tf.Tensor:
         length = len(self.shown.reward)

@@ -99,7 +99,8 @@ def forests(table: pd.DataFrame, facts: Facts) -> list[Forest]:
 
 def _dots(height: float, test: MeasuredTest, outcome: Outcome) -> list[Dot]:
     """The effect in the look of its verdict, and any margin; no return lies farther apart than its bounds."""
-    effect, span = outcome.effect, KNOWN[test.terms[0].run.environment].span
+    effect, known = outcome.effect, KNOWN.get(test.terms[0].run.environment)
+    span = known.span if known and known.returns else np.inf
     low, high = max(effect.low95, -span), min(effect.high95, span)
     dots = [Dot(height, Interval(effect.estimate, low, high), LOOKS[outcome.verdict])]
     if test.margin:

@@ -16,7 +16,7 @@ from drawing.rendering import draw_figure, save
 from drawing.scenes import scene
 from drawing.tables import REMEDY, Tables, curve_rows, read_tables
 
-from dyna_td.errors import exit_status
+from dyna_td.errors import UserError, exit_status
 from dyna_td.evidence.labels import name_of
 from dyna_td.plan.planned import Figure, Panel, Plan
 from dyna_td.plan.plans import load_plan
@@ -28,12 +28,20 @@ def all_drawings(figure: Figure, tables: Tables) -> list[Drawing]:
     """The drawings of a figure's panels in reading order.
 
     Raises:
-      UserError: `tables` lack a row.
+      UserError: `tables` lack a row, or the figure's script does not fit its YAML file.
     """
     panels = {key: panel for key, panel in figure.panels.items() if panel.is_drawn}
     has_script = Path(__file__).with_name(f"{figure.name}.py").exists()
-    own = getattr(importlib.import_module(figure.name), "drawings_of", None) if has_script else None
-    drawings = own(panels, tables) if own else [_drawing(panel, tables) for panel in panels.values()]
+    try:
+        own = getattr(importlib.import_module(figure.name), "drawings_of", None) if has_script else None
+        drawings = [*own(panels, tables)] if own else [_drawing(panel, tables) for panel in panels.values()]
+    except UserError:
+        raise
+    except Exception as error:  # a script of the user's own, or one for another YAML file, may raise anything
+        raise UserError(
+            f"figures/{figure.name}.py cannot draw the panels of experiments/{figure.name}.yaml "
+            f"({type(error).__name__}: {error}): undo the edit of one of them, or change the other, too."
+        ) from error
     return [*([scene(figure.scene)] if figure.scene else []), *drawings]
 
 

@@ -13,7 +13,8 @@ from dyna_td.runs.run import Run
 
 def mark_first_third(run: Run, axes: Axes) -> None:
     """Marks the last evaluation of the first third of learning, where the window `early` of claim 17 ends."""
-    mark_step(steps_in(run, "early", np.asarray(axes.lines[0].get_xdata()))[-1], "first third", axes)
+    if early := steps_in(run, "early", np.asarray(axes.lines[0].get_xdata())):
+        mark_step(early[-1], "first third", axes)
 
 
 def drawings_of(panels: Panels, tables: Tables) -> Drawings:

@@ -112,8 +112,10 @@ class Lines(Drawing):
             _draw_thin(axes, rows, style, zorder=1.9)
         trained = pd.concat(self.rows.values()).query("step > 0") if self.cuts_start else pd.DataFrame()
         if len(trained):
-            mean, error = trained["mean"], trained["standard_error"]
-            axes.set_ylim((mean - error).min(), (mean + error).max())
+            mean, error = trained["mean"], trained["standard_error"].fillna(0.0)  # one seed has none
+            low, high = (mean - error).min(), (mean + error).max()
+            if low < high:  # False where no error is finite
+                axes.set_ylim(low, high)
         axes.set(**self.axes)
         axes.set_ylim(axes.get_ylim())  # whatever is drawn later
         axes.margins(x=0)

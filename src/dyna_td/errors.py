@@ -27,8 +27,8 @@ def of_exhaustion(error: BaseException) -> str | None:
         or re.search("failed to map segment|annot allocate memory|can't start new thread", str(each))
         for each in chain
     )
-    remedy = "train fewer --seeds at once, choose a smaller --buffer-capacity, or raise the limit (ulimit -v)"
-    return f"error: memory ran out: {remedy}; unfinished files are not written." if is_of_it else None
+    remedy = "train fewer --seeds at once, choose a smaller --buffer-capacity or --batch-size, or raise the limit"
+    return f"error: memory ran out: {remedy} (ulimit -v); unfinished files are not written." if is_of_it else None
 
 
 def exit_status(action: Callable[[], object]) -> int:

@@ -134,8 +134,7 @@ def test_langevin_chains_are_found_to_have_the_exponent_that_they_climb():
     metrics, visits, shown = chains_of(SmoothQ, 4000)
     np.testing.assert_allclose(metrics["beta_langevin"], 0.5, atol=0.1)
     np.testing.assert_allclose(metrics["beta_ideal"], 1.0, atol=0.03)
-    assert (metrics["variation_fitted_langevin"] < 0.05).all() and (metrics["variation_ideal"] < 0.02).all()
-    assert (metrics["variation_langevin"] > 1.5 * metrics["variation_fitted_langevin"]).all()
+    assert (metrics["variation_ideal"] < 0.02).all() and (metrics["variation_langevin"] > 0.05).all()
     np.testing.assert_array_equal(visits["langevin"].numpy().sum(axis=1), CHAINS * 4000)
     for drawn in shown["ideal"].numpy():  # states lie anywhere in their cells
         assert stats.kstest(drawn.ravel() * SIDE % 1.0, "uniform").pvalue > 1e-3
@@ -147,7 +146,6 @@ def test_exponents_and_distances_by_hand():
     metrics = chain_metrics({kind: np.array(counts) for kind, counts in visits.items()}, error, np.ones((2, 2)))
     np.testing.assert_allclose(metrics["beta_released"], [np.nan, -1.0], atol=1e-4)
     np.testing.assert_allclose(metrics["variation_released"], [1.0, 0.5])  # no chain of seed 0 stays in the space
-    np.testing.assert_allclose(metrics["variation_fitted_released"], [np.nan, 0.0], atol=1e-4)
     diverged = chain_metrics({"released": np.zeros((1, 2))}, np.array([[np.nan, 1.0]]), np.ones((1, 2)))
     assert np.isnan(diverged["variation_released"]).all()  # a Q that is not finite has no distance
     np.testing.assert_allclose(metrics["variation_uniform"], 0.25)
@@ -156,10 +154,9 @@ def test_exponents_and_distances_by_hand():
 
 
 def test_what_theorem_3_says_is_summed_up_over_states():
-    # The states of test_theorems.py: the left side is 1/4 in both, the right 0.4375 and 0.875, max(p, p^) 1/2 and 3/4.
+    # The states of test_theorems.py: the left side is 1/4 in both, the right 0.4375 and 0.875.
     metrics = bound_metrics(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]]), np.array([[0.1, 0.2]]), largest_value=10.0)
-    expected = {"left": 0.25, "right": 0.65625, "ratio": 2.625, "slack": 1 - 0.25 / 0.4375, "trivial": 0.5}
-    expected |= {"model_error": 0.15}
+    expected = {"left": 0.25, "right": 0.65625, "ratio": 2.625, "slack": 1 - 0.25 / 0.4375}
     assert metrics == {f"bound_{name}": pytest.approx([value]) for name, value in expected.items()}
 
 

@@ -51,6 +51,10 @@ def train(*arguments, env="sin", agent="l2"):
             train("--acceptance", "0.1", "--search-control", "langevin", env="GridWorld", agent="dyna_td"),
             "no effect with se",
         ),
+        (
+            train("--termination", "learned", env="GridWorld", agent="dyna_td_warm_up"),
+            "termination is learned, but has no effect with the true model",
+        ),
         (train("--chain-steps", "5", env="GridWorld", agent="uniform_states"), "uniform_states, which has no chains"),
         (train("--output", "x.txt"), "ends in .csv"),
         (train("--output", "r/x.states.csv"), f"the place of the sampled states of {Path('r/x.csv')}"),
@@ -168,6 +172,20 @@ def test_on_a_full_disk_results_wait_for_space_and_their_checkpoint_is_kept(
     assert [path.name for path in Path().iterdir()] == ["x.checkpoint"]
     assert cli.main(train("--steps", "20")) == 0
     assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.json"]
+
+
+def test_an_interrupt_between_the_files_of_a_result_leaves_none(fake_training, monkeypatch):
+    synced = []
+
+    def interrupts_the_second(handle):
+        synced.append(handle)
+        if len(synced) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", interrupts_the_second)
+        assert cli.main(train("--steps", "20")) == 130 and not [*Path().iterdir()]
+    assert cli.main(train("--steps", "20")) == 0
 
 
 def test_a_published_run_that_cannot_be_read_costs_no_training(fake_training, monkeypatch, capsys):

@@ -55,6 +55,8 @@ def test_a_scale_bounds_a_figure_but_never_enlarges_it(experiments_copy):
             ["probe: rules"],
         ),
         ("occupied_cells_buffer", "cells_right_buffer", ["panels.b: metric cells_right_buffer counts sampled states"]),
+        ("      l2:", "      l2: {agent: power4}", ["curves.l2: its key stands for another agent than"]),
+        ("    metric: test_rmse", "    y_limits: [2, 1]\n    metric: test_rmse", ["y_limits are 2 and 1"]),
         ("    metric: test_rmse", "    drawn: false\n    metric: test_rmse", ["no panel is drawn"]),
         ("    MountainCar-v0/er/n5-lr0.001: 100", "    figure_14: 100", ["more_seeds names 'figure_14'"]),
         ("  fewer_steps:\n", "  fewer_steps:\n    figure_15: 10\n", ["fewer_steps names 'figure_15'"]),

@@ -13,9 +13,10 @@ from drawing import rendering, style
 from drawing.forest import Forest
 from drawing.tables import Tables, read_table, read_tables
 from dyna_td.envs import grid_world
-from files import error_of, python, rows_of, sentence_of, tiers
+from files import edit, error_of, python, rows_of, sentence_of, tiers
 from matplotlib.colors import to_rgba
 
+from dyna_td.errors import UserError
 from dyna_td.evidence.labels import CURVES
 from dyna_td.plan import plans
 from dyna_td.plan.plans import load_plan
@@ -116,6 +117,18 @@ def test_a_new_figure_is_a_yaml_and_a_curve_without_a_style_has_its_key_as_label
     lines = drawn(name, tables=Tables(curves), plan=plans.load_plan("paper", experiments_copy))["a"].lines
     assert [line.get_label() for line in lines] == ["my_own", "L2", "Cubic"]
     assert lines[0].get_color() not in {colour for colour, _ in style.LOOKS.values()}
+
+
+def test_a_script_that_does_not_fit_its_yaml_is_one_sentence(experiments_copy):
+    edit(experiments_copy / "when.yaml", "  n_30:", "  n_31:")
+    with pytest.raises(UserError, match=r"when.py cannot draw .* of experiments/when.yaml \(KeyError: 'n_30'\)"):
+        draw.all_drawings(plans.load_plan("paper", experiments_copy).figure("when"), tables_of("when"))
+
+
+def test_curves_of_one_seed_have_no_band():
+    curves = tables_of("figure_9").curves
+    axes = drawn("figure_9", "a", Tables(curves.assign(standard_error=np.nan)))["a"]
+    assert np.isfinite(axes.get_ylim()).all()
 
 
 def test_a_line_is_the_mean_and_the_band_one_standard_error_to_either_side():

@@ -54,6 +54,7 @@ def test_a_cluster_trains_each_shared_run_once_with_the_memory_and_time_that_was
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["contrlos"], r"^error: unknown figure 'contrlos': did you mean 'controls'?.*\.$"),
         (["figure_99"], r"^error: unknown figure 'figure_99': .*choose one of figure_1, .*\.$"),
         (["figure_8", "--cores", "0", "--config", "scale=smoke"], r"^error: --cores is 0, .*\.$"),
     ],

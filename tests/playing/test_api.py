@@ -174,6 +174,14 @@ def test_a_faulty_agent_is_one_sentence_before_it_trains(tmp_path, monkeypatch, 
         dyna_td.train("GridWorld", "faulty:Faulty", **SHORT)
 
 
+def test_a_priority_that_is_wrong_in_training_alone_stops_it(tmp_path, monkeypatch):
+    result = "tf.where(batch.reward == -1.0, -3.0, tf.abs(td_error))"  # a trial has other rewards
+    (tmp_path / "late.py").write_text(FAULTY.format(base="PrioritizedER", method=PRIORITY, result=result))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with pytest.raises(UserError, match=r"^agent late:Faulty: `priority` returned -3 by step"):
+        dyna_td.train("GridWorld", "late:Faulty", **SHORT)
+
+
 def test_an_agent_whose_source_is_not_found_is_a_mistake(monkeypatch):
     monkeypatch.setitem(sys.modules, "made_up", types.ModuleType("made_up"))
     exec("from dyna_td.agents.er import ER\n\n\nclass Mine(ER):\n    pass\n", vars(sys.modules["made_up"]))

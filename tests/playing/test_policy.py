@@ -21,7 +21,7 @@ from dyna_td.playing import explain, pictures, video
 from dyna_td.programs.program import make_program
 from dyna_td.records import outputs, results
 from dyna_td.records.files import ROOT
-from dyna_td.records.policy import Policy
+from dyna_td.records.policy import Policy, load_policy
 from dyna_td.training.tensorboard import Events
 from dyna_td.training.trainer import weights_of
 
@@ -84,6 +84,13 @@ def test_a_mistake_is_one_sentence(monkeypatch, tmp_path, capsys, arguments, wor
     monkeypatch.chdir(tmp_path)
     Path("cut.npz").write_bytes(Path(CAR).read_bytes()[:-200])
     assert words in error_of(cli.main, ["play", *arguments], capsys)
+
+
+def test_play_refuses_an_environment_with_other_actions(tmp_path, capsys):
+    car = load_policy(CAR)
+    Policy(car.about | {"environment": "CartPole-v1"}, car.weights).save(tmp_path / "other.npz")
+    assert cli.main(["play", str(tmp_path / "other.npz")]) == 2
+    assert "the policy has 3 actions, but CartPole-v1 has 2: train again" in capsys.readouterr().err
 
 
 def test_play_warns_of_an_environment_whose_seed_does_not_determine_it(monkeypatch, capsys):

@@ -108,11 +108,9 @@ def test_minutes_left_are_right_within_a_factor_of_one_and_a_half_after_the_firs
         for number, job in forecast.trainings.items():
             trained = now - begun[number] - START
             job.has_ended = trained >= times[number]
-            if trained >= -START:
-                job.begun = begun[number]
             if 0 <= trained < times[number]:
                 forecast.note(number, steps_at(trained, times[number]), now)
-        said[now] = forecast.minutes(now)
+        said[now] = forecast.minutes
     wrong = {now: said[now] / ((max(free) - now) / 60) for now in range(60, int(max(free)) - 30)}
     assert all(1 / 1.5 < factor < 1.5 for factor in wrong.values()), wrong
     assert forecast.share == 1 and said[int(max(free))] < 0.02

@@ -56,8 +56,6 @@ class _WarmUp:
                 "goal; choose hidden or natural."
             )
         is_blind = getattr(settings, "termination", "known") == "learned"
-        if is_blind and settings.model != "learned":
-            raise UserError("termination is 'learned', but the model is the true one: set model to learned, too.")
         super().__init__(settings, learner, streams, _without_rule(space) if is_blind else space, steps)
         self.twin = space
         d, count = space.state_dim, streams.count

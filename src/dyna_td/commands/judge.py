@@ -42,6 +42,8 @@ def _aggregate(options: argparse.Namespace) -> None:
 
 
 def _claims(options: argparse.Namespace) -> None:
+    if options.reference:
+        published.require_published()
     judge(Facts() if options.reference else Facts(options.scale))
 
 
@@ -103,7 +105,7 @@ def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
     lines = comparison.compare(csvs)
     if not picture:
         own = [csv.parent for csv in csvs if published.DIRECTORY not in csv.resolve().parents]
-        names = [csv.name.partition(".csv")[0] for csv in csvs]
+        names = [*map(results.stem, csvs)]
         if len({*names}) < len(names):  # published runs of two agents with the same settings
             names = [csv.parent.name for csv in csvs]
         picture = next(iter(own), results.DIRECTORY) / f"{'-'.join(names)}.png"
@@ -111,9 +113,8 @@ def _compare_trainings(csvs: list[Path], picture: Path | None) -> None:
         taken = [path for path in (picture, picture.with_suffix(".pdf")) if path.exists()]
         if taken and not (picture.exists() and OWN_PICTURE in picture.read_bytes()):
             raise UserError(f"{taken[0]} is there, and no picture of `compare`: name the picture by --output.")
-    print("\n".join(lines))
     import_figure("runs").draw_runs(csvs, picture, title=f"{lines[0]} {lines[-1]}")
-    print(f"wrote {picture}")
+    print("\n".join([*lines, f"wrote {picture}"]))
 
 
 def _evidence(plan: Plan) -> str:

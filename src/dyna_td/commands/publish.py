@@ -52,7 +52,7 @@ def _restore(options: argparse.Namespace) -> None:
     for sentence in back.left_out:
         print(f"left out: {sentence}")
     if back.aside:
-        print(f"{len(back.aside)} damaged files are replaced and kept, for example {back.aside[0]}.")
+        print(f"{len(back.aside)} files that differed are replaced and kept, for example {back.aside[0]}.")
     print(f"{len(back.runs)} runs are back in {results.DIRECTORY / plan.scale}.")
     print(f"next: make report SCALE={plan.scale}, or make all-figures SCALE={plan.scale}; neither trains them again.")
     print("Does this CPU repeat them? make figure_2 trains beginnings of two, and compares.")

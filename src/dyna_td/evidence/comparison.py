@@ -44,7 +44,7 @@ def compare(csvs: Sequence[Path]) -> list[str]:
             f"{both} have no evaluation in common from step {begin:,} on, where learning begins: train longer."
         )
     if names[0] == names[1]:
-        names = tuple(csv.name.removesuffix(".xz").removesuffix(".csv") for csv in csvs)
+        names = tuple(map(results.stem, csvs))
     if names[0] == names[1]:
         names = tuple(map(str, csvs))
     scores = [table[steps].where(np.isfinite(table[steps])).mean(axis="columns", skipna=False) for table in tables]

@@ -11,7 +11,6 @@ from dyna_td.envs import KNOWN
 from dyna_td.evidence.statistics import LEVEL, Interval
 from dyna_td.plan.planned import Plan
 from dyna_td.records import published
-from dyna_td.records.results import naming_damage
 
 FIGURES = ("figure_4", "figure_12")
 RESAMPLES = 1_999
@@ -26,9 +25,8 @@ def scores(plan: Plan) -> dict[str, np.ndarray]:
     """
     panels: list[pd.DataFrame] = []
     for name in FIGURES:
-        path = published.curves_csv(name).with_name("scores.csv")
-        with naming_damage(path, published.remedy(path)):
-            table = pd.read_csv(path).pivot(index=["panel", "seed"], columns="curve", values="score")
+        table = published.table(published.curves_csv(name).with_name("scores.csv"))
+        table = table.pivot(index=["panel", "seed"], columns="curve", values="score")
         for key, panel in plan.figure(name).panels.items():
             known = KNOWN[panel.run.environment]
             panels.append((table.loc[key].dropna(axis="columns") - known.returns[0]) / known.span)

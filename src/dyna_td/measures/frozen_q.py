@@ -297,14 +297,10 @@ def chain_metrics(visits: dict[str, np.ndarray], error: np.ndarray, online_error
         climbed = online_error if kind in ONLINE_KINDS else error
         with np.errstate(invalid="ignore"):
             shares = counts / counts.sum(axis=1, keepdims=True)
-        beta = densities.fitted_exponent(shares, climbed)
         variation = densities.total_variation(shares, densities.power_density(climbed))
         is_outside = (counts.sum(axis=1) == 0) & np.isfinite(climbed).all(axis=1)
-        metrics |= {
-            f"beta_{kind}": beta,
-            f"variation_{kind}": np.where(is_outside, 1.0, variation),
-            f"variation_fitted_{kind}": densities.total_variation(shares, densities.power_density(climbed, beta)),
-        }
+        metrics[f"beta_{kind}"] = densities.fitted_exponent(shares, climbed)
+        metrics[f"variation_{kind}"] = np.where(is_outside, 1.0, variation)
     return metrics
 
 
@@ -313,14 +309,11 @@ def bound_metrics(
 ) -> dict[str, np.ndarray]:
     """The metrics of Theorem 3's two sides, each [S]; the arguments are those of `densities.theorem_3`."""
     left, right = densities.theorem_3(error, learned_error, model_error, largest_value)
-    p, learned_p = (each / each.sum(axis=1, keepdims=True) for each in (error, learned_error))
     return {
         "bound_left": left.mean(axis=1),
         "bound_right": right.mean(axis=1),
         "bound_ratio": right.mean(axis=1) / left.mean(axis=1),
         "bound_slack": (1.0 - left / right).min(axis=1),
-        "bound_trivial": (right >= np.maximum(p, learned_p)).mean(axis=1),
-        "bound_model_error": model_error.mean(axis=1),
     }
 
 

@@ -49,8 +49,8 @@ class SamplingDistributions(tf.Module):
           step: environment steps so far, at least 1.
 
         Returns:
-          The metrics `records.metrics.SAMPLING_METRICS`, each [S]; and the first 2000 states drawn, each [S, 2000, 2],
-          by source: `own` from the agent's own distribution, `buffer` uniformly from B_er.
+          The metrics `records.metrics.SAMPLING_METRICS` but `STATES_METRICS`, each [S]; and the first 2000 states
+          drawn, each [S, 2000, 2], by source: `own` from the agent's own distribution, `buffer` uniformly from B_er.
         """
         error = self.absolute_td_errors(step)  # [S, 2500]
         ideal = error / total(error)[:, None]

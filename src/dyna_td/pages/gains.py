@@ -33,8 +33,8 @@ def gains(facts: Facts, end: str = "", window: str = "auc") -> pd.DataFrame:
     return gained
 
 
-def pays_on(gained: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """The benchmarks on which PrioritizedER beats ER, by a table of `gains`, and those after Holm's correction.
+def pays_on(gained: pd.DataFrame) -> list[str]:
+    """The benchmarks on which PrioritizedER beats ER after Holm's correction over all, by a table of `gains`.
 
     As the study's caption declares: by the mean over n, and by fresh seeds alone where there are any. On Acrobot only
     n = 5 has seeds that nobody had seen, and counts with Holm's correction over its three panels.
@@ -47,11 +47,25 @@ def pays_on(gained: pd.DataFrame) -> tuple[list[str], list[str]]:
         decided[environment] = tests["mean"].statistic, tests["mean"].pvalue
         if environment == _FRESH_FOR_5 and fresh[5].count():
             decided[environment] = tests[5].statistic, statistics.holm([tests[n].pvalue for n in (5, 10, 30)])[0]
-    won, corrected = (
-        [environment for environment, sign in zip(decided, signs, strict=True) if sign > 0]
-        for signs in statistics.signs(*zip(*decided.values(), strict=True))
-    )
-    return won, corrected
+    _, corrected = statistics.signs(*zip(*decided.values(), strict=True))
+    return [environment for environment, sign in zip(decided, corrected, strict=True) if sign > 0]
+
+
+def in_short(facts: Facts) -> str:
+    """The mean gain over n on each benchmark, over learning and at its end; a star marks those of `pays_on`."""
+    kinds = {
+        "one learning rate": ("", "auc"),
+        "swept rates": (SWEPT, "auc"),
+        "swept rates, last 20 evaluations": (SWEPT, "final"),
+    }
+    rows = []
+    for words, (end, window) in kinds.items():
+        gained = gains(facts, end, window)
+        paying = pays_on(gained)
+        means = gained.xs("mean", axis="columns", level=1)
+        cells = {each: interval_words(interval(means[each]), "{:+.1f}".format) for each in means}
+        rows.append([words, *(cell + "\\*" * (each in paying) for each, cell in cells.items())])
+    return table(["", *map(task, means)], rows)
 
 
 def paid(facts: Facts) -> str:

@@ -10,7 +10,7 @@ from dyna_td.evidence import labels
 from dyna_td.evidence.claims import MeasuredTest
 from dyna_td.evidence.outcomes import VERDICTS
 from dyna_td.evidence.scorecard import figures_of
-from dyna_td.evidence.statistics import half_width, interval
+from dyna_td.evidence.statistics import half_width
 from dyna_td.pages import agents, claims_page, gains, marked_text, studies
 from dyna_td.pages.facts import Facts
 from dyna_td.pages.marked_text import escaped, table
@@ -103,18 +103,6 @@ def contradicted(facts: Facts) -> str:
 
 def advice(facts: Facts) -> str:
     """What PrioritizedER gains over ER at one rate and at swept ones, and the panels that agents with a model win."""
-    at_swept_rates = gains.gains(facts, studies.SWEPT)
-    fixed, fixed_corrected = gains.pays_on(gains.gains(facts))
-    swept, swept_corrected = gains.pays_on(at_swept_rates)
-    means, final = (
-        gained.xs("mean", axis="columns", level=1)
-        for gained in (at_swept_rates, gains.gains(facts, studies.SWEPT, "final"))
-    )
-    each = "; ".join(
-        f"{task(environment)} {'{:+.1f} ({:+.1f} to {:+.1f})'.format(*interval(gain))}, "
-        f"{studies.bold(f'{final[environment].mean():+.1f}', interval(final[environment]))}"
-        for environment, gain in means.items()
-    )
     worlds, panels = studies.panels_of(facts, "when"), studies.panels_of(facts, "what_to_use")
     of_panels = facts.curves("what_to_use")
     dyna_td, uniform = (
@@ -125,12 +113,11 @@ def advice(facts: Facts) -> str:
     tasks = _listed(sorted({task(panel.run.environment) for panel in goals.values()}))
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
-        "- **Without a model**, at one learning rate, prioritized replay (PrioritizedER) beats uniform replay on "
-        f"{_starred(fixed, fixed_corrected)}, of {in_words(means.shape[1])} benchmarks. At swept rates: "
-        f"{_starred(swept, swept_corrected)}. \\*: Holm-corrected, too.\n"
-        "- **Its mean gain** over n = 5, 10 and 30 at swept rates, % of the range (95%), then the last 20 evaluations: "
-        f"{each}. Bold: interval without 0.\n"
-        "- **Its loss** on uniform draws brings "
+        "**Without a model**, prioritized replay (PrioritizedER) gains over uniform replay (ER), on average over n = "
+        "5, 10 and 30, in % of the range of returns (bold: 95% interval without 0; \\*: after Holm's correction, "
+        "too):\n\n"
+        f"{gains.in_short(facts)}\n"
+        "- **PrioritizedER's loss** on uniform draws brings "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings.\n"
         f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} panels. "
         f"Uniform states win {uniform}.\n"
@@ -139,11 +126,6 @@ def advice(facts: Facts) -> str:
         f"It trails in {in_words((shown < 0).sum())}.\n"
         "- Networks and tasks are small.\n"
     )
-
-
-def _starred(won: list[str], corrected: list[str]) -> str:
-    """The benchmarks that are won; a star marks those that a correction leaves."""
-    return _listed([task(each) + ("\\*" if each in corrected else "") for each in won] or ["none"])
 
 
 def _listed(words: list[str]) -> str:

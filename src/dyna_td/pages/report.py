@@ -7,7 +7,6 @@ with the command that makes it. `report.html` is the page around it.
 import base64
 import contextlib
 import html
-import io
 import itertools
 import re
 import string
@@ -18,7 +17,6 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from PIL import Image
 
 from dyna_td.errors import UserError
 from dyna_td.evidence import labels
@@ -33,8 +31,6 @@ from dyna_td.records import beginnings, provenance, published, results
 
 TITLE = "Understanding and Mitigating the Limitations of Prioritized Experience Replay, reproduced"
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
-_MAX_SMALL = 2  # pictures beside a claim
-_SMALL = (400, 600)  # pixels at most
 _PICTURE = re.compile(r"\.\./reference/(?:\w+/)?(\w+)\.png")  # a picture, as pages of docs/ link to it
 
 
@@ -58,20 +54,17 @@ def report(facts: Facts) -> Report:
     parts += [f"Figures and studies: {links}"]
     if missing:
         parts += ["## Missing", "\n".join(f"- {what}: `{command}`" for what, command in missing)]
-    small: dict[str, None] = {}  # the names of the pictures beside claims, each once
     for theme, (numbers, figures) in claims_page.themes(facts.stated).items():
         names = [each if isinstance(each, str) else f"figure_{each}" for each in figures]
         parts += [f"## {theme}", *_figures([name for name in names if name in shown], facts, folder)]
-        beside = {number: _pictures_of(facts, number, folder) for number in numbers}
-        parts += [line for number in numbers for line in _claim(facts, number, beside[number], folder)]
-        small |= dict.fromkeys(itertools.chain(*beside.values()))
+        parts += [line for number in numbers for line in _claim(facts, number, folder)]
         shown = [name for name in shown if name not in names]
     parts += ["## Beyond the paper", *_figures(shown, facts, folder)] if shown else []
     parts += ["## What changed since the first edition", claims_page.history(facts)] if is_paper else []
     parts += ["## Costs", table(markdown.COST_HEADINGS, markdown.cost_rows(plan, costs.finished))]
     parts += ["## Provenance", table(["fact", "values, with the number of runs"], _provenance(plan))]
     parts += ["## Deviations", markdown.deviations(facts)]
-    return Report(_page("\n\n".join(parts), small, folder), missing)
+    return Report(_page("\n\n".join(parts), folder.name), missing)
 
 
 def _advice(facts: Facts) -> list[str]:
@@ -158,28 +151,11 @@ def _shown(name: str, title: str, folder: Path) -> str:
     return f'<figure id="large-{name}"><a href="#large-{name}" title="enlarge">{image}</a>{close}</figure>'
 
 
-def _pictures_of(facts: Facts, number: int, folder: Path) -> list[str]:
-    """The first figures that a claim is about, of those that have a picture."""
-    names = [name for name in claims_page.figures_about(facts, number) if _picture(folder, name).exists()]
-    return names[:_MAX_SMALL]
-
-
-def _claim(facts: Facts, number: int, beside: list[str], folder: Path) -> list[str]:
-    """A claim's section, with small pictures of the figures `beside` it."""
+def _claim(facts: Facts, number: int, folder: Path) -> list[str]:
+    """A claim's section, with links to its figures."""
     heading, *lines = claims_page.claim(facts, number)
-    small = "".join(
-        f'<a href="#{name}" title="{_heading(name)}"><svg viewBox="{_box(name, folder)}" role="img" '
-        f'aria-label="{_heading(name)}"><use href="#small-{name}"/></svg></a>'
-        for name in beside
-    )
-    return [heading, *([f'<div class="small">{small}</div>'] if small else []), "\n".join(lines)]
-
-
-def _box(name: str, folder: Path) -> str:
-    """The box of a small picture in SVG, 100 units wide."""
-    with Image.open(_picture(folder, name)) as picture:
-        width, height = picture.size
-    return f"0 0 100 {100 * height / width:.1f}"
+    about = [name for name in claims_page.figures_about(facts, number) if _picture(folder, name).exists()]
+    return [heading, ", ".join(f"[{_heading(name)}](#{name})" for name in about), "\n".join(lines)]
 
 
 def _picture(folder: Path, name: str) -> Path:
@@ -217,8 +193,8 @@ def _provenance(plan: Plan) -> list[list[str]]:
     return [*rows, ["commit", counted((each["git_commit"] or "unknown")[:10] for each in details)]]
 
 
-def _page(text: str, small: Iterable[str], folder: Path) -> str:
-    """The HTML of the report's Markdown, with anchors, contents, verdicts in colour, and the `small` pictures."""
+def _page(text: str, scale: str) -> str:
+    """The HTML of the report's Markdown, with anchors, contents and verdicts in colour."""
     tokens = _MARKDOWN.parse(text)
     contents = []
     for opening, inline in itertools.pairwise(tokens):
@@ -234,25 +210,9 @@ def _page(text: str, small: Iterable[str], folder: Path) -> str:
             _lead(child)
     listed = "\n".join(contents)
     rendered = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
-    main = f"<main>\n{_small_pictures(small, folder)}{rendered}</main>"
-    body = f'<nav aria-label="Contents"><ul>\n{listed}\n</ul></nav>\n{main}'
+    body = f'<nav aria-label="Contents"><ul>\n{listed}\n</ul></nav>\n<main>\n{rendered}</main>'
     frame = string.Template(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
-    return frame.substitute(title=f"{TITLE}: scale {folder.name}", body=body)
-
-
-def _small_pictures(names: Iterable[str], folder: Path) -> str:
-    """The small pictures that claims show by their names."""
-    parts = []
-    for name in names:
-        with Image.open(_picture(folder, name)) as picture:
-            small = picture.convert("RGB")
-        small.thumbnail(_SMALL)
-        content = io.BytesIO()
-        small.quantize(64).save(content, "png", optimize=True)
-        data = base64.b64encode(content.getvalue()).decode("ascii")
-        image = f'<image href="data:image/png;base64,{data}" width="100" height="{_box(name, folder).split()[-1]}"/>'
-        parts.append(f'<symbol id="small-{name}" viewBox="{_box(name, folder)}">{image}</symbol>')
-    return f'<svg class="defined" aria-hidden="true">{"".join(parts)}</svg>\n' if parts else ""
+    return frame.substitute(title=f"{TITLE}: scale {scale}", body=body)
 
 
 def _colour(token: Token, text: str) -> None:

@@ -98,7 +98,7 @@ class Screen(logging.Handler):
         """Takes one of Snakemake's messages, a record with attributes of its own."""
         event = getattr(getattr(record, "event", None), "name", "")
         if event == "JOB_INFO" and record.jobid in self.waiting:
-            self.forecast.trainings[record.jobid].begun = time.monotonic()
+            self.forecast.trainings[record.jobid].has_begun = True
         elif event == "JOB_FINISHED":
             self._finish(record.job_id)
         elif event == "JOB_ERROR":
@@ -167,7 +167,7 @@ class Screen(logging.Handler):
 
     def _read_steps(self, now: float) -> None:
         for number in list(self.waiting):
-            if self.forecast.trainings[number].begun is not None:
+            if self.forecast.trainings[number].has_begun:
                 done = steps_done(self._csv(number))
                 if done is not None:
                     self.forecast.note(number, done, now)
@@ -182,9 +182,7 @@ class Screen(logging.Handler):
         if not self.waiting:
             return f"{names}: {done}, all trained"
         share = int(100 * self.forecast.share)
-        return (
-            f"{names}: {done}, {share}% of the steps, about {_in_words(self.forecast.minutes(time.monotonic()))} left"
-        )
+        return f"{names}: {done}, {share}% of the steps, about {_in_words(self.forecast.minutes)} left"
 
     def _write(self, text: str, end: str = "\n") -> None:
         start = "\r" if self.is_terminal and self._width else ""

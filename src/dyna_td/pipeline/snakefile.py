@@ -6,10 +6,10 @@ TensorFlow gives a program's file its name only when it is complete, and refuses
 the machine can still damage a file, and a program belongs to one CPU. So each boot of a machine has its own folder.
 """
 
+import contextlib
 import hashlib
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -92,7 +92,8 @@ def remove_old_programs() -> None:
     """Removes the programs that were compiled more than a week ago."""
     for of_boot in filter(Path.is_dir, PROGRAMS.glob("*")):
         for program in of_boot.glob("*"):
-            if time.time() - program.stat().st_mtime > _SECONDS_KEPT:
-                program.unlink()
-        if not any(of_boot.iterdir()):
-            shutil.rmtree(of_boot)
+            with contextlib.suppress(FileNotFoundError):  # a job has just given it its name
+                if time.time() - program.stat().st_mtime > _SECONDS_KEPT:
+                    program.unlink()
+        with contextlib.suppress(OSError):  # it holds programs
+            of_boot.rmdir()

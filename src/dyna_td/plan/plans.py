@@ -120,6 +120,9 @@ def _read_figure(name: str, path: Path, scale: Scale) -> Figure:
             read = _closed_form(panel) if "closed_form" in panel else _trained(panel, scale, max_steps)
             shown = {"is_drawn": panel.get("drawn", "table" not in panel), "is_smoothed": panel.get("smoothed", True)}
             axes = {axis: panel[axis] for axis in ("x_scale", "y_scale", "y_limits") if axis in panel}
+            low, high = axes.get("y_limits", (None, None))
+            if None not in (low, high) and low >= high:
+                raise UserError(f"y_limits are {low} and {high}, expected the lower one first.")
             title = _filled(panel.get("title", panel.get("environment", read.metric)), read.curves.values())
             panels[key] = replace(read, key=key, title=title, axes=axes, table=panel.get("table", ""), **shown)
     if not any(panel.is_drawn for panel in panels.values()):
@@ -163,6 +166,8 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     for key, curve in panel["curves"].items():
         with _at(f"curves.{key}"):
             run = _run(environment, key, curve or {}, panel, extent)
+            if "label" not in (curve or {}):
+                _require_own_name(key, run)
             shown = len(run.seeds)
             seeds = tuple(range(max(shown, scale.more_seeds.get(run.name, 0))))
             fewer = (steps for name, steps in scale.fewer_steps.items() if fnmatchcase(run.name, name))
@@ -178,7 +183,7 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
     if states and environment != SAMPLED_ENVIRONMENT:
         raise UserError(f"states are sampled on {SAMPLED_ENVIRONMENT} alone, not on {environment}: leave `states` out.")
     is_frozen = states and states["source"] in FROZEN_SOURCES  # long chains, which run at the end of training
-    makers = all(run.agent in FROZEN_AGENTS and run.settings.probe == "rules" for run in curves.values())
+    makers = all(AGENTS[run.agent].measures_last_q and run.settings.probe == "rules" for run in curves.values())
     if is_frozen and (states["moment"] != "late" or not makers):
         raise UserError(
             f"states of source {states['source']} exist only for {' and '.join(FROZEN_AGENTS)} with probe: rules, "
@@ -191,6 +196,16 @@ def _trained(panel: dict, scale: Scale, max_steps: int) -> Panel:
         if key == run.agent and AGENTS[key].label and getattr(run.settings, "model", "") == "learned":
             labels.setdefault(key, AGENTS[key].label + registry.LEARNED)
     return Panel(metric, curves, states=states, against=against, baselines=baselines, seeds=shown, labels=labels)
+
+
+def _require_own_name(key: str, run: Run) -> None:
+    """Raises UserError for a key that would name a curve after another agent, or after a model that it has not."""
+    named = AGENTS.get(key.removesuffix("_learned"))
+    has_own_name = ":" in run.agent or AGENTS[run.agent].label  # an agent without a label is a form of another one
+    if named and named.label and named != AGENTS[run.agent] and has_own_name:
+        raise UserError(f"its key stands for another agent than {run.agent}: choose another key, or add a label.")
+    if named and key.endswith("_learned") and getattr(run.settings, "model", "learned") != "learned":
+        raise UserError("its key stands for a learned model: write `model: learned` into its settings, or add a label.")
 
 
 def _run(environment: str, key: str, curve: dict, panel: dict, extent: dict) -> Run:
@@ -237,7 +252,7 @@ def make_settings(environment: str, agent: str, numbers: dict):
     settings = kind(**{name: checked(known[name], value) for name, value in numbers.items()})
     if getattr(settings, "model", "") == "true" and not has_twin(environment):
         raise UserError(f"model is true, but the dynamics of {environment} are not known: write learned.")
-    if agent in FROZEN_AGENTS and numbers.get("discount") == 1:
+    if AGENTS[agent].measures_last_q and numbers.get("discount") == 1:
         raise UserError("discount is 1, but the bound that is measured on the last Q needs less: choose another.")
     if isinstance(settings, SearchControlSettings):
         _require_effect(agent, settings)
@@ -261,15 +276,15 @@ def _require_effect(agent: str, settings: SearchControlSettings) -> None:
     """Raises UserError for a setting that another one leaves without effect."""
     idle: dict[str, str] = {}
     if settings.model != "learned":
-        idle |= dict.fromkeys(_OF_A_MODEL, "the true model")
+        idle |= dict.fromkeys((*_OF_A_MODEL, "termination"), "the true model")
     if not AGENTS[agent].has_chains:
         idle |= dict.fromkeys(_OF_CHAINS, f"{agent}, which has no chains")
     elif settings.search_control == "langevin":
         idle["acceptance"] = "search_control langevin"
-    for name, other in idle.items():
-        value = getattr(settings, name)
-        if value != type(settings).__dataclass_fields__[name].default:
-            raise UserError(f"{name} is {as_words(value)}, but has no effect with {other}: leave it out.")
+    for setting in fields(settings):
+        value, other = getattr(settings, setting.name), idle.get(setting.name)
+        if other and value != setting.default:
+            raise UserError(f"{setting.name} is {as_words(value)}, but has no effect with {other}: leave it out.")
 
 
 def _share_runs(figures: Iterable[Figure]) -> None:

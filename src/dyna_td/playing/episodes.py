@@ -31,13 +31,15 @@ def make_environment(environment: str, pictures: bool = False) -> gymnasium.Env:
     if pictures and sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("MUJOCO_GL", "egl")  # MuJoCo and SDL draw without a display
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-    options = {"render_mode": "rgb_array"} if pictures else {}
+    options: dict = {"render_mode": "rgb_array"} if pictures else {}
     if pictures and environment.startswith(_WALKERS):
         options["camera_name"] = "track"
     try:
         return envs.make(environment, **options)
     except envs.UnusableEnvironment as error:
-        hint = " Its pictures need OpenGL: set MUJOCO_GL to egl, osmesa or glfw." if "camera_name" in options else ""
+        hint = " Pictures need a class that takes render_mode='rgb_array' and has `render`." if pictures else ""
+        if "camera_name" in options:
+            hint = " Its pictures need OpenGL: set MUJOCO_GL to egl, osmesa or glfw."
         raise UserError(f"{error}{hint}") from error
 
 
@@ -57,10 +59,13 @@ def play(
       seed: the seed with which the policy was trained.
       number: from 0, keys the episode's random numbers.
       epsilon: the share of random actions where actions are discrete.
-      show: called with pictures, at most one each `MIN_FRAME` seconds of the environment's time.
+      show: called with pictures, about one each `MIN_FRAME` seconds of the environment's time.
     """
     entropy = np.random.SeedSequence([seed, _EPISODES, number])
     random, space = np.random.default_rng(entropy), environment.action_space
+    count = int(space.n) if isinstance(space, gymnasium.spaces.Discrete) else space.sample().size
+    if policy.actions != count:
+        raise UserError(f"the policy has {policy.actions} actions, but {policy.environment} has {count}: train again.")
     rendered = _Pictures(environment, show)
     total, length, ended = 0.0, 0, False
     try:

@@ -14,11 +14,11 @@ from dyna_td import envs
 from dyna_td.errors import UserError
 from dyna_td.learning.tensorflow_import import import_tensorflow
 from dyna_td.own_agents import require_agent
-from dyna_td.plan.plans import make_settings
 from dyna_td.programs.stacks import stacks_of
 from dyna_td.records.policy import Policy
 from dyna_td.runs import registry
 from dyna_td.runs.run import Run
+from dyna_td.settings import checked
 
 PLANES = tuple(name for name, known in envs.KNOWN.items() if known.plane)
 CELLS = 60  # a side of the maps
@@ -61,9 +61,9 @@ def run_of(policy: Policy, seed: int) -> Run:
         )
     if not {"steps", "evaluate_every"} <= about.keys():
         raise UserError("--explain trains the policy again, but its file has no steps: name one that `train` wrote.")
-    known = {setting.name for setting in fields(registry.settings_type(environment, agent))}
-    numbers = {name: value for name, value in about["settings"].items() if name in known}
-    settings = make_settings(environment, agent, numbers)
+    kind = registry.settings_type(environment, agent)
+    known = {setting.name: setting for setting in fields(kind)}
+    settings = kind(**{name: checked(known[name], value) for name, value in about["settings"].items() if name in known})
     steps = {name: about.get(name, 0) for name in ("steps", "evaluate_every", "of_steps")}
     return Run(environment, agent, settings, (seed,), **steps)
 

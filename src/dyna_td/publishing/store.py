@@ -145,22 +145,23 @@ def _restore(plan: Plan, run: Run, directory: Path, target: Path, back: Restored
     if run.name in broken and published.stored(*policy, directory).exists():
         files = {policy: results.beside(files[run.name, "csv"], "policy.npz"), **files}
     try:
-        bound = {key: published.read(*key, directory) for key in files if key[1] != "json"}
+        contents = {path: published.read(*key, directory) for key, path in files.items()}
     except UserError as error:
         back.damaged.append(str(error))
         return
-    aside = {path: path.with_name(f"{path.name}.damaged") for path in files.values() if path.exists()}
+    due = {path: new for path, new in contents.items() if not path.exists() or path.read_bytes() != new}
+    aside = {path: path.with_name(f"{path.name}.damaged") for path in due if path.exists()}
     for path, other in aside.items():
         os.replace(path, other)
     try:
-        for key, path in files.items():
-            write(path, bound[key] if key in bound else published.stored(*key, directory).read_bytes())
+        for path, new in due.items():
+            write(path, new)
         finished.read(plan, run, target)
         back.runs.append(run)
         back.aside.extend(aside.values())
     except UserError as error:
         back.left_out.append(str(error))
-        for path in files.values():
+        for path in due:
             path.unlink(missing_ok=True)
         for path, other in aside.items():
             os.replace(other, path)

@@ -83,7 +83,7 @@ SAMPLING_METRICS = {
     for _suffix, _source in _SOURCES.items()
     for _name, (_unit, _meaning) in _COVERAGES.items()
 }
-# For each quantity the names of all sources and controls; a coverage has no controls.
+# For each quantity the names of all sources and controls; no metric is named after a coverage's controls.
 SAMPLING_GROUPS = [{_name + _suffix for _suffix in _SOURCES | _CONTROLS} for _name in [*_DISTANCES, *_COVERAGES]]
 # Cells that the states in a run's states.csv reach, at the moments of the pictures; computed when they are read.
 STATES_METRICS = {
@@ -120,7 +120,6 @@ FROZEN_METRICS = {
     for _name, _unit, _meaning in (
         ("beta_", "exponent", "beta of the density |delta|^beta that fits the states best, on 20x20 cells"),
         ("variation_", "total variation", "from the histogram of the states to |delta|"),
-        ("variation_fitted_", "total variation", "from the histogram of the states to |delta|^beta"),
     )
 } | {
     _name + _source: Metric(_unit, f"{_meaning}; {_states}")
@@ -142,8 +141,6 @@ FROZEN_METRICS |= {
     "bound_right": Metric("probability", "mean over 50x50 states of Theorem 3's right side"),
     "bound_ratio": Metric("times", "bound_right / bound_left: how loose the bound is"),
     "bound_slack": Metric("share", "share of Theorem 3's right side above the left one, in the tightest state"),
-    "bound_trivial": Metric("share", "share of states where the larger of p and p^ is at least as tight a bound"),
-    "bound_model_error": Metric("total variation", "mean over states of the two models' distance"),
 }
 METRICS |= FROZEN_METRICS
 ROUNDABOUT_METRICS = ("crashed", "crashes", "speed")

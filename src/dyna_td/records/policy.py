@@ -44,6 +44,11 @@ class Policy:
         return tuple(self.about["seeds"])
 
     @property
+    def actions(self) -> int:
+        """The number of actions, or of the numbers in an action that is a vector."""
+        return next(reversed(self.weights.values())).shape[1]
+
+    @property
     def epsilon(self) -> float:
         """The share of random actions of the evaluated policy; 0 with action vectors."""
         return self.about["settings"].get("evaluation_exploration", 0.0)

@@ -13,8 +13,8 @@ from dyna_td.records.files import IS_CHECKOUT, ROOT
 
 
 def machine() -> dict:
-    """Date (UTC), versions, CPU, commit and whether tracked files differ from it, for a result's JSON file."""
-    changes = _git("status", "--porcelain", "--untracked-files=no")
+    """Date (UTC), versions, CPU, commit and whether what makes numbers differs from it, for a result's JSON file."""
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", "src", "envs", "experiments")
     installed = versions("tensorflow", "numpy", "gymnasium", "mujoco", "highway-env")
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",

@@ -45,7 +45,12 @@ def jobs_of(run: Run, is_swept: bool = True) -> list[str]:
 
 def beside(csv: Path, kind: str) -> Path:
     """The file of one of `KINDS` that belongs to `csv`, which may be compressed as published ones are."""
-    return csv.with_name(f"{csv.name.removesuffix('.xz').removesuffix('.csv')}.{kind}")
+    return csv.with_name(f"{stem(csv)}.{kind}")
+
+
+def stem(csv: Path) -> str:
+    """The name of a CSV, which may be compressed, without its endings."""
+    return csv.name.removesuffix(".xz").removesuffix(".csv")
 
 
 def curves_csv(scale: str, figure: str) -> Path:
@@ -97,7 +102,7 @@ def write(
             files.write(beside(csv, kind), content)
             written.append(beside(csv, kind))
         files.write(beside(csv, "json"), text)
-    except OSError:  # a full disk; the same command would refuse files without their JSON file
+    except BaseException:  # a full disk, an interrupt: the same command would refuse files without their JSON file
         for path in written:
             path.unlink()
         raise

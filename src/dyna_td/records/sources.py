@@ -14,6 +14,7 @@ from pathlib import Path
 
 import gymnasium
 
+from dyna_td.errors import UserError
 from dyna_td.records.files import PACKAGE, ROOT
 from dyna_td.runs.registry import ENVIRONMENTS, entries_of, has_twin
 from dyna_td.runs.run import Run
@@ -116,7 +117,10 @@ def _imports(name: str, path: Path) -> list[str]:
 
 
 def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_bytes())
+    try:
+        return ast.parse(path.read_bytes())
+    except SyntaxError as error:
+        raise UserError(f"{path}, line {error.lineno}: {error.msg}.") from error
 
 
 @cache

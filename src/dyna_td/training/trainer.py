@@ -188,6 +188,8 @@ class _Training:
         run, log, seeds = self.runs[run_number], self.logs[run_number], self.stacks[stack_number]
         with log.clock("evaluate_seconds"):
             metrics = {metric: value.numpy() for metric, value in program.evaluate().items()}
+            if hasattr(program, "agent"):
+                trial.require_priorities(run, program.agent, done, metrics["diverged"] > 0)
             if self.measures and done:
                 measured, states = program.measure()
                 metrics |= {metric: value.numpy() for metric, value in measured.items()}

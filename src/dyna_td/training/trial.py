@@ -61,6 +61,19 @@ def require_sound(run: Run) -> None:
     )
 
 
+def require_priorities(run: Run, agent: Any, step: int, has_diverged: np.ndarray) -> None:
+    """Raises UserError if an agent of the user's own has stored a priority that is negative or not finite.
+
+    In training it meets transitions that no trial has. `has_diverged`, bool [S]: seeds that may have any priority.
+    """
+    if "priority" in own_methods(load(AGENTS[run.agent].path)) and hasattr(agent, "priorities"):
+        stored = agent.priorities.priorities.numpy()[~has_diverged]
+        bad = stored[~np.isfinite(stored) | (stored < 0)]
+        if bad.size:
+            words = f"`priority` returned {bad[0]:g} by step {step:,}, expected finite numbers, at least 0"
+            raise UserError(f"agent {run.agent}: {words}.")
+
+
 @contextlib.contextmanager
 def in_one_sentence(agent: str) -> Iterator[None]:
     """Turns an error that an agent of the user's own raises, while it is built, into a UserError with its place."""
