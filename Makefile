@@ -59,7 +59,7 @@ smoke: setup  ## every figure, as short as possible: does everything run?
 figure_%: setup  ## one figure, for example: make figure_1 SCALE=paper
 	@$(BIN)/snakemake $@ --config scale=$(SCALE)
 
-all-figures: setup  ## every figure, at SCALE
+all-figures all_figures: setup  ## every figure, at SCALE
 	@$(BIN)/snakemake all_figures --config scale=$(SCALE)
 
 what_to_use:  ## prioritized replay and its alternatives on every benchmark (not in the paper)

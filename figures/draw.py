@@ -35,6 +35,8 @@ def all_drawings(figure: Figure, tables: Tables) -> list[Drawing]:
     try:
         own = getattr(importlib.import_module(figure.name), "drawings_of", None) if has_script else None
         drawings = [*own(panels, tables)] if own else [_drawing(panel, tables) for panel in panels.values()]
+        if not drawings:
+            raise ValueError("no drawings")
     except UserError:
         raise
     except Exception as error:  # a script of the user's own, or one for another YAML file, may raise anything

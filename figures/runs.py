@@ -1,6 +1,5 @@
 """Draws runs that were trained by hand: `python figures/runs.py er.csv dyna_td.csv --output runs.png`."""
 
-import argparse
 import sys
 import textwrap
 from collections import Counter
@@ -15,6 +14,7 @@ from drawing.rendering import draw_footer, save
 from drawing.style import PANEL_SIZE, styles_of
 from matplotlib import pyplot as plt
 
+from dyna_td.commands.arguments import Parser
 from dyna_td.errors import UserError, exit_status, require_choice
 from dyna_td.evidence.aggregate import smoothed, summarise
 from dyna_td.evidence.comparison import ENDINGS
@@ -26,14 +26,14 @@ from dyna_td.runs.registry import LEARNED
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Draws one line per CSV, the mean over its seeds in a band of one standard error; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path, metavar="CSV", help="what `python -m dyna_td train` wrote")
     parser.add_argument("--output", required=True, type=Path, metavar="PNG", help="the picture; a PDF is put beside it")
     parser.add_argument("--metric", help="a metric of the CSVs (default: return; on the supervised task test_rmse)")
     parser.add_argument("--window", type=int, default=1, help="evaluations in the moving average (default: 1)")
-    arguments = parser.parse_args(argv)
 
     def draw_own() -> None:
+        arguments = parser.parse_args(argv)
         draw_runs(arguments.runs, arguments.output, metric=arguments.metric, window=arguments.window)
         print(f"wrote {arguments.output}")
 

@@ -476,6 +476,9 @@ SENTENCES = {  # by page; what fills them
         ),
         "larger testing errors than fresh priorities in [{} of 15": lambda: fresh_priorities_lead()[3:],
         "PrioritizedER then leads ER in [{} panels]": lambda: won_and_lost(gains("lrselected", at_the_end))[0],
+        "beats ER in {} of 12 panels with sweeps, in {} at one rate": lambda: (
+            won_and_lost(gains(rate))[0] for rate in ("lrselected", "lr0.001")
+        ),
         "swept rates {:.0%} of the mean gain remain in the last 20 evaluations on GridWorld": gain_that_remains,
         "Dyna-TD beats ER at one rate in {0} panels, {2} after correction. It loses {1}.": lambda: won_and_lost(
             returns(f"{environment}/dyna_td/n{n}-lr0.001-learned") - returns(f"{environment}/er/n{n}-lr0.001")

@@ -85,8 +85,8 @@ def answer(facts: Facts) -> str:
     sentences = [
         counted,
         f"{in_words(len(facts.identities)).capitalize()} supported are mathematical.",
-        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed by rewording after results.",
-        f"Another number turns {contradicted} contradicted and {supported} supported ones.",
+        f"{in_words(len(facts.reworded)).capitalize()} verdicts changed when we reworded claims after results.",
+        f"Another setting turns {contradicted} contradicted and {supported} supported claims.",
     ]
     for (changes, verdict), numbers in sorted(printed.items()):
         words = _listed([str(number) for number in sorted(numbers)])
@@ -113,14 +113,15 @@ def advice(facts: Facts) -> str:
     tasks = _listed(sorted({task(panel.run.environment) for panel in goals.values()}))
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
-        "**Without a model**, prioritized replay (PrioritizedER) gains over uniform replay (ER), on average over n = "
-        "5, 10 and 30, in % of the range of returns (bold: 95% interval without 0; \\*: after Holm's correction, "
-        "too):\n\n"
+        "**Without a model**, the gain of prioritized replay (PrioritizedER) over uniform replay (ER), in % of the "
+        "range of returns, mean over n = 5, 10 and 30 (bold: 95% interval without 0; \\*: by fresh seeds, if any, and "
+        "Holm-corrected):\n\n"
         f"{gains.in_short(facts)}\n"
-        "- **PrioritizedER's loss** on uniform draws brings "
-        f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of the gain in {len(worlds)} GridWorld settings.\n"
-        f"- **With a true model**, Dyna-TD beats uniform replay in {dyna_td} of {len(panels)} panels. "
-        f"Uniform states win {uniform}.\n"
+        "- **PrioritizedER's loss** on uniform draws reaches "
+        f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of its gain, summed over {len(worlds)} GridWorld "
+        "settings.\n"
+        f"- **With a true model**, Dyna-TD beats ER in {dyna_td} of {len(panels)} panels. Its variant with uniform "
+        f"states beats ER in {uniform}.\n"
         f"- **After one stored episode that reaches the goal**, Dyna-TD leads PrioritizedER in "
         f"{in_words((shown > 0).sum())} of {in_words(len(goals))} panels of {tasks}. "
         f"It trails in {in_words((shown < 0).sum())}.\n"
