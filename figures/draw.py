@@ -40,8 +40,9 @@ def all_drawings(figure: Figure, tables: Tables) -> list[Drawing]:
     except UserError:
         raise
     except Exception as error:  # a script of the user's own, or one for another YAML file, may raise anything
+        script = f"figures/{figure.name if has_script else 'draw'}.py"
         raise UserError(
-            f"figures/{figure.name}.py cannot draw the panels of experiments/{figure.name}.yaml "
+            f"{script} cannot draw the panels of experiments/{figure.name}.yaml "
             f"({type(error).__name__}: {error}): undo the edit of one of them, or change the other, too."
         ) from error
     return [*([scene(figure.scene)] if figure.scene else []), *drawings]
