@@ -136,6 +136,12 @@ def test_a_mistake_in_a_study_of_ones_own_refuses_it_alone(experiments_copy, mon
         plan.figure(study)
 
 
+def test_a_study_with_another_ending_is_named(experiments_copy):
+    (experiments_copy / "mine.yml").write_text("title: Mine")
+    with pytest.raises(UserError, match=r"mine\.yml ends in \.yml: name it mine\.yaml"):
+        plans.load_plan("paper", experiments_copy).figure("mine")
+
+
 def test_no_study_has_the_name_of_a_rule(experiments_copy, monkeypatch):
     rules = re.findall("^(?:use )?rule .*?(\\w+)(?: with)?:$", Path("Snakefile").read_text(), re.MULTILINE)
     assert len(rules) > 5 and all(rule.startswith(plans.RULES) for rule in rules)

@@ -56,7 +56,7 @@ def load_plan(scale: str, directory: Path = DIRECTORY) -> Plan:
     # All other keys are extents, by kind of environment.
     scope = Scale(scale, declared, **others)
 
-    refused: dict[str, str] = {}
+    refused = {path.stem: f"{path} ends in .yml: name it {path.stem}.yaml." for path in Path(directory).glob("*.yml")}
 
     def planned(names: Iterable[str]) -> dict[str, Figure]:
         found: dict[str, Figure] = {}
