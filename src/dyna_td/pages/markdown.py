@@ -113,9 +113,9 @@ def advice(facts: Facts) -> str:
     tasks = _listed(sorted({task(panel.run.environment) for panel in goals.values()}))
     leads = facts.curves("when")["mean"].xs("return_less_er", level="metric").loc[[*worlds]].groupby("curve").sum()
     return (
-        "**Without a model**, the gain of prioritized replay (PrioritizedER) over uniform replay (ER), in % of the "
-        "range of returns, mean over n = 5, 10 and 30 (bold: 95% interval without 0; \\*: by fresh seeds, if any, and "
-        "Holm-corrected):\n\n"
+        "**Without a model:** the gain of prioritized replay (PrioritizedER) over uniform replay (ER). Unit: % of the "
+        "range of returns, mean over n = 5, 10 and 30. Bold: 95% interval without 0. \\*: by fresh seeds, if any, and "
+        "Holm-corrected.\n\n"
         f"{gains.in_short(facts)}\n"
         "- **PrioritizedER's loss** on uniform draws reaches "
         f"{100 * leads['mixed_dqn'] / leads['prioritized_er']:.0f}% of its gain, summed over {len(worlds)} GridWorld "
